@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
+from error_assertions import raises
 from recveil.anonymize import Groups, bundles, homogenize_padded, homogenize_simple
 from recveil.anonymize import diversifying as diversity
 from recveil.anonymize.bundles import bundle, missing_in_bundles, prune
@@ -177,8 +178,10 @@ class TestDiversify:
             diversify(cover(np.eye(3)), b, least, np.ones((3, 3)), bundle_size=size)
 
     def test_labels_of_another_shape_are_refused(self):
-        with pytest.raises(RecveilError, match=r"labels have shape \(2, 3\); expected .* \(3, 3\)"):
+        with raises("argument.shape") as caught:
             diversify(cover(np.eye(3)), 1, 2, np.ones((2, 3)))
+        assert "(2, 3)" in str(caught.value)
+        assert "(3, 3)" in str(caught.value)
 
 
 class TestBundle:
@@ -207,8 +210,9 @@ class TestBundle:
 
     @pytest.mark.parametrize("size", [0, 4])
     def test_an_impossible_size_is_refused(self, size):
-        with pytest.raises(RecveilError, match=f"bundle of {size} groups cannot be made of 3"):
+        with raises("argument.value") as caught:
             bundle(csr_array(np.eye(3)), size)
+        assert f"{size} groups" in str(caught.value)
 
 
 @pytest.fixture(scope="module")
@@ -265,10 +269,13 @@ class TestAddEdges:
     @pytest.mark.parametrize("rows", [0, 2])
     def test_edges_of_other_groups_are_refused(self, rows):
         block = Records(np.array([2]), np.array([0, 1]), np.array([1], np.int32), np.array([4.0]))
-        with pytest.raises(RecveilError, match=f"chosen for {rows} groups, but the blocks hold 1"):
+        with raises("argument.shape") as caught:
             list(add_edges([block], csr_array((rows, 3))))
-        with pytest.raises(RecveilError, match="group 0 already holds item 1, which is added"):
+        assert f"{rows} groups" in str(caught.value)
+        with raises("argument.value") as caught:
             list(add_edges([block], csr_array([[0.0, 1.0, 0.0]])))
+        assert "group 0" in str(caught.value)
+        assert "item 1" in str(caught.value)
 
     @pytest.mark.parametrize("b", [1, 2, 3])
     def test_from_ratings_to_diverse_blocks(self, small, b, monkeypatch):

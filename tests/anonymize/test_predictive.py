@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer
-from recveil.errors import RecveilError
 from recveil.group import BisectingKGather
 from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.release.as_given import count_as_given
@@ -75,14 +75,16 @@ def test_what_cannot_be_a_part_is_refused_by_name(invented):
         (3, "an object of int"),
         (BisectingKGather(), "an object of BisectingKGather"),
     ):
-        with pytest.raises(RecveilError, match=f"predictor .--predictor.: got {got}; expected"):
+        with raises("argument.type") as caught:
             PredictiveAnonymizer(5, predictor=predictor).anonymize(invented)
+        assert got in str(caught.value)
     for grouping, got in (
         (BisectingKGather, "the class BisectingKGather"),
         (3, "an object of int"),
     ):
-        with pytest.raises(RecveilError, match=f"grouping .--grouping.: got {got}; expected"):
+        with raises("argument.type") as caught:
             PredictiveAnonymizer(5, grouping=grouping).anonymize(invented)
+        assert got in str(caught.value)
 
 
 def test_a_predictor_that_predicts_no_numbers_is_refused_by_name(invented):
@@ -92,8 +94,9 @@ def test_a_predictor_that_predicts_no_numbers_is_refused_by_name(invented):
         def predict(self, users, items):
             return np.full(np.shape(users), np.nan)
 
-    with pytest.raises(RecveilError, match="predictor Silent: expected a finite number"):
+    with raises("argument.result") as caught:
         PredictiveAnonymizer(5, predictor=Silent()).anonymize(invented)
+    assert "Silent" in str(caught.value)
 
 
 def test_a_predictor_without_factors_pads_as_its_rows_say(invented):
@@ -107,32 +110,33 @@ def test_a_predictor_without_factors_pads_as_its_rows_say(invented):
 
 
 def test_a_grouping_that_breaks_its_word_is_caught(invented):
-    with pytest.raises(RecveilError, match="KMeans returned a group of"):
+    with raises("argument.result") as caught:
         PredictiveAnonymizer(30, grouping=KMeans(n_clusters=40, n_init=1)).anonymize(invented)
-    with pytest.raises(RecveilError, match="set its min_size to k"):
+    assert "KMeans" in str(caught.value)
+    with raises("argument.result"):
         PredictiveAnonymizer(5, grouping=BisectingKGather(min_size=2)).anonymize(invented)
 
 
 @pytest.mark.parametrize(
-    ("setting", "problem"),
+    ("setting", "code"),
     [
-        ({"homogenize": "both"}, "homogenize is 'both'"),
-        ({"predictor": "svd++"}, "predictor 'svd[+][+]': expected one of funk-svd, item-mean"),
-        ({"grouping": "best"}, "grouping 'best': expected one of"),
-        ({"round_labels": "half"}, "rounding 'half'"),
-        ({"round_labels": -1}, "rounding -1"),
-        ({"round_labels": "nan"}, "rounding 'nan'"),
-        ({"round_labels": 4.5}, "rounding 4.5.*not above the scale's range of 4"),
-        ({"round_labels": None}, "rounding None"),
-        ({"round_labels": "1e-320"}, "rounding '1e-320': labels have ten digits"),
-        ({"round_labels": 1e-307}, "rounding 1e-307.*a step of 1e-09 or more, or 'none'"),
-        ({"round_labels": 1e-11}, "rounding 1e-11"),
-        ({"seed": -1}, "seed is -1"),
-        ({"seed": "x"}, "seed is 'x'"),
+        ({"homogenize": "both"}, "option.value"),
+        ({"predictor": "svd++"}, "option.value"),
+        ({"grouping": "best"}, "option.value"),
+        ({"round_labels": "half"}, "option.value"),
+        ({"round_labels": -1}, "option.value"),
+        ({"round_labels": "nan"}, "option.value"),
+        ({"round_labels": 4.5}, "option.value"),
+        ({"round_labels": None}, "option.value"),
+        ({"round_labels": "1e-320"}, "option.value"),
+        ({"round_labels": 1e-307}, "option.value"),
+        ({"round_labels": 1e-11}, "option.value"),
+        ({"seed": -1}, "option.value"),
+        ({"seed": "x"}, "option.value"),
     ],
 )
-def test_unknown_settings_are_refused(invented, setting, problem):
-    with pytest.raises(RecveilError, match=problem):
+def test_unknown_settings_are_refused(invented, setting, code):
+    with raises(code):
         PredictiveAnonymizer(5, **setting).anonymize(invented)
 
 

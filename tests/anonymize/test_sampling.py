@@ -6,6 +6,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import anonymize, sample
 from recveil.cli import main
 from recveil.datasets import make_ratings
@@ -62,20 +63,21 @@ def test_a_private_twin_is_not_left_beside_what_is_drawn(model, tmp_path):
 
 @pytest.mark.parametrize("people", [0, -1, True, 2.0, "9"])
 def test_people_are_a_number(model, tmp_path, people):
-    with pytest.raises(RecveilError, match="expected how many to draw"):
+    with raises("option.value") as caught:
         sample(model, tmp_path / "drawn", people=people)
+    assert "people" in str(caught.value)
 
 
 def test_there_must_be_a_model(model, tmp_path):
     sample(model, tmp_path / "drawn", people=5)
-    with pytest.raises(RecveilError, match="it holds people already"):
+    with raises("release.unsupported"):
         sample(tmp_path / "drawn", tmp_path / "again", people=5)
 
 
 def test_a_model_that_was_changed_is_not_drawn_from(model, tmp_path):
     changed = shutil.copytree(model, tmp_path / "changed")
     (changed / "README.md").write_text("p1 is alice")
-    with pytest.raises(RecveilError, match="draw from no model that was changed"):
+    with raises("claim.false"):
         sample(changed, tmp_path / "drawn", people=5)
     assert not (tmp_path / "drawn").exists()
 

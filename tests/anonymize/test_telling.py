@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.anonymize.methods import tell_owner
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.predictive_words import SPARSE_KEEPS_MORE
@@ -50,7 +50,7 @@ def test_it_is_told_of_nothing_else(options, invented):
 
 def test_nor_of_people_whom_sparse_rows_refuse():
     ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
-    with pytest.raises(RecveilError, match="cannot form a crowd"):
+    with raises("table.too-few-users"):
         SparseRows(5).anonymize(ratings)
     told = tell_owner(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings)
     assert SPARSE_KEEPS_MORE not in told

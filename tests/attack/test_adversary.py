@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.attack import PRESETS, Adversary
-from recveil.errors import RecveilError
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,16 @@ from recveil.errors import RecveilError
     ],
 )
 def test_what_makes_no_sense_is_named(setting, value):
-    with pytest.raises(RecveilError, match=f"{setting} is .*{value}.*; expected"):
+    with raises("option.value") as caught:
         Adversary(**{setting: value})
+    assert setting in str(caught.value)
 
 
 @pytest.mark.parametrize("setting", ["known", "rating_error", "date_error", "activity_error"])
 def test_what_no_number_of_a_machine_holds_is_refused_in_one_line(setting):
-    with pytest.raises(RecveilError, match=f"{setting} is 1") as caught:
+    with raises("option.value") as caught:
         Adversary(**{setting: 10**400})
+    assert setting in str(caught.value)
     assert len(str(caught.value)) < 300
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import (
     ATTACKS,
@@ -21,7 +22,6 @@ from recveil.attack import (
 )
 from recveil.attack.attacks import attacks_on_release, attacks_on_table
 from recveil.audit import measure_risk, run_attack
-from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 from recveil.report import audit_page
 
@@ -57,20 +57,24 @@ def test_attacks_are_called_what_their_entries_are_called(adversary):
 
 
 def test_unknown_names_are_refused_by_name():
-    with pytest.raises(RecveilError, match="'psychic': expected one of scoreboard-rh, nearest"):
+    with raises("option.value") as caught:
         find_attack("psychic")
-    with pytest.raises(RecveilError, match="'psychic': expected one of"):
+    assert "'psychic'" in str(caught.value)
+    with raises("option.value") as caught:
         audit_page({"release": {"attacks": [{"by_attack": {"psychic": {}}}]}})
+    assert "'psychic'" in str(caught.value)
 
 
 def test_a_name_is_taken_once(insider):
-    with pytest.raises(RecveilError, match="'insider' is registered already"):
+    with raises("argument.value") as caught:
         register_attack(insider)
+    assert "'insider'" in str(caught.value)
 
 
 def test_an_attack_is_tried_somewhere():
-    with pytest.raises(RecveilError, match="'idle' is tried nowhere"):
+    with raises("argument.value") as caught:
         AttackEntry("idle", "Does nothing.")
+    assert "'idle'" in str(caught.value)
 
 
 @pytest.mark.usefixtures("insider")

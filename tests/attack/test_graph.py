@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.attack import (
     Adversary,
     Candidates,
@@ -16,7 +17,6 @@ from recveil.attack import (
     structure_based,
 )
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records, item_keys
 
@@ -174,14 +174,15 @@ def test_digests_of_records_serve_as_classes(six_people):
     given_classes = homogeneity(found, knowledge, np.arange(6), class_of)
     own_classes = homogeneity(found, knowledge, np.arange(6))
     assert all(map(np.array_equal, given_classes, own_classes))
-    with pytest.raises(RecveilError, match=r"class_of has shape \(5,\); expected .* 6 records"):
+    with raises("argument.shape") as caught:
         homogeneity(found, knowledge, np.arange(6), class_of[:5])
+    assert "(5,)" in str(caught.value)
 
 
 def test_the_label_based_attack_needs_labels(six_people):
     knowledge = draw_knowledge(six_people, Adversary(2, rating_error=None), np.arange(6))
     found = Candidates.from_ratings(six_people)
-    with pytest.raises(RecveilError, match="use structure_based"):
+    with raises("argument.value"):
         label_based(found, knowledge, np.arange(6))
     assert structure_based(found, knowledge, np.arange(6)).people.max() == 6
 
@@ -213,8 +214,9 @@ def test_match_known_ratings_by_hand(six_people):
     # Of the last one, a5 b3, a5 c1 or b3 c1 may be known.
     assert matches.people[:5].tolist() == [4, 4, 2, 2, 4]
     assert matches.people[5] in (1, 4)
-    with pytest.raises(RecveilError, match="known is 0"):
+    with raises("option.value") as caught:
         match_known_ratings(six_people, known=0)
+    assert "known" in str(caught.value)
 
 
 def test_full_exact_knowledge_finds_everyone_who_is_unique():

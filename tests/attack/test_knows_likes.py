@@ -1,13 +1,12 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.attack import PRESETS, Adversary, draw_knowledge
 from recveil.attack.fitting import with_likes
 from recveil.attack.knowledge import liking
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 
 
@@ -46,5 +45,5 @@ def test_the_presets_suit_the_scale():
 
 
 def test_likes_are_about_ratings():
-    with pytest.raises(RecveilError, match="likes_only tells something of ratings"):
+    with raises("option.conflict"):
         Adversary(rating_error=None, likes_only=True)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.attack.likelihood_ratio import (
     area_over_clusters,
     by_lot,
@@ -13,7 +14,6 @@ from recveil.attack.likelihood_ratio import (
     tell_members,
 )
 from recveil.attack.statistics import area_under_curve
-from recveil.errors import RecveilError
 
 
 def halves(n_people, n_pairs, seed=0):
@@ -70,8 +70,9 @@ class TestRatios:
 
     @pytest.mark.parametrize("n", [0, 6, 9, -8])
     def test_too_few_are_refused(self, n):
-        with pytest.raises(RecveilError, match=r"shadows \(--shadows\) is .*; expected an even"):
+        with raises("option.value") as caught:
             check_shadows(n)
+        assert "shadows" in str(caught.value)
 
 
 class TestMembers:

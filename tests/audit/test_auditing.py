@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from error_assertions import raises
 from recveil.attack import PRESETS, Adversary, Candidates
 from recveil.audit import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
@@ -72,7 +73,7 @@ def test_without_times_nobody_knows_dates(tmp_path):
 
 @pytest.mark.parametrize("wrong", [{"targets": 0}, {"draws": 0}, {"draws": 10**400}])
 def test_numbers_that_make_no_sense(file, wrong):
-    with pytest.raises(RecveilError, match="expected from 1 to"):
+    with raises("option.value"):
         audit(file, **wrong)
 
 
@@ -135,8 +136,9 @@ class TestOutsideKnowledge:
     def test_items_of_another_world_are_refused(self, tmp_path):
         (tmp_path / "aux.csv").write_text("target,item,rating\na,heat,3\n")
         ratings = make_ratings(20, 10, 60, seed=1)
-        with pytest.raises(RecveilError, match="none of its 1 item stands in the table"):
+        with raises("id.unknown") as caught:
             look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
+        assert "1 item" in str(caught.value)
 
 
 def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, capsys):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.attack import PRESETS, Adversary, draw_knowledge
 from recveil.attack.fitting import (
     why_never_wrong,
@@ -16,7 +17,6 @@ from recveil.attack.fitting import (
 )
 from recveil.audit import audit
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.report import audit_page
 
@@ -130,7 +130,7 @@ class TestWhoIsTakenAtHisWord:
     @pytest.mark.parametrize("rating_error", [0, None])
     def test_what_was_impossible_as_given_is_refused(self, likes, rating_error):
         own = Adversary(known=4, right=3, rating_error=rating_error, name="given")
-        with pytest.raises(RecveilError, match=r"--wrong-kind item"):
+        with raises("option.conflict"):
             audit(likes, adversaries=[own], targets=9, curves=False)
 
 

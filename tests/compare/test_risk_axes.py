@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import pytest
 
+from error_assertions import raises
 from recveil.compare import AXES, Cell, axis_named, cheapest, compare, frontier, register_axis
 from recveil.compare.caveats import warnings_of
 from recveil.compare.cell import Setting
 from recveil.compare.rows import Row, to_row
-from recveil.errors import RecveilError
 from recveil.report import compare_page
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
@@ -199,8 +199,9 @@ def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
 
 
 def test_an_unknown_risk_is_refused_before_any_work(tmp_path, invented):
-    with pytest.raises(RecveilError, match=r"risk \(--risk\) is 'fun'; expected person, group"):
+    with raises("option.value") as caught:
         compare(invented, tmp_path / "out", risk="fun")
+    assert "'fun'" in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -215,9 +216,10 @@ def test_another_risk_is_one_entry(two_rows):
         assert cheapest(rows, 0.15, risk="published").row is None
     finally:
         del AXES["published"]
-    with pytest.raises(RecveilError, match="measure 'nothing' is unknown"):
+    with raises("argument.value") as caught:
         register_axis(copied._replace(value="nothing"))
-    with pytest.raises(RecveilError, match="expected"):
+    assert "'nothing'" in str(caught.value)
+    with raises("option.value"):
         axis_named("published")
 
 
@@ -259,7 +261,8 @@ class TestShadows:
         assert again.computed == 0
 
     def test_it_is_refused_without_a_number(self, tmp_path, invented):
-        with pytest.raises(RecveilError, match=r"risk \(--risk\) is shadows.*\(--shadows 32\)"):
+        with raises("option.required"):
             compare(invented, tmp_path / "out", risk="shadows")
-        with pytest.raises(RecveilError, match=r"shadows \(--shadows\) is 7; expected an even"):
+        with raises("option.value") as caught:
             compare(invented, tmp_path / "out", shadows=7)
+        assert "is 7" in str(caught.value)

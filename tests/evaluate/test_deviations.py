@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import Candidates, ReleasedTable
-from recveil.errors import RecveilError
 from recveil.evaluate import (
     HeldOut,
     SimilarUsers,
@@ -77,8 +77,9 @@ class TestTargetDeviation:
         assert found.null_share == 0.5
 
     def test_an_unknown_rule_is_refused(self):
-        with pytest.raises(RecveilError, match="null rule 'nought': expected one of zero, lowest"):
+        with raises("option.value") as caught:
             target_deviation(RELEASED, TEST, stars, "nought")
+        assert "'nought'" in str(caught.value)
 
     def test_nothing_left_is_not_a_number(self):
         only_null = HeldOut(np.array([0]), np.array([3]), np.array([4.0]))
@@ -180,8 +181,9 @@ class TestSimilarUsers:
             assert found.self_rank[user] == 1 + closer
 
     def test_what_missing_is_must_be_known(self, invented):
-        with pytest.raises(RecveilError, match="missing is 'zero'; expected one of opposite, skip"):
+        with raises("argument.value") as caught:
             find_similar_users(RELEASED, invented, missing="zero")
+        assert "'zero'" in str(caught.value)
 
     def test_the_deviation_takes_the_row_of_the_nearest(self):
         similar = SimilarUsers(np.array([0, 1, 2]), np.array([1, 1, 1]), np.ones(3, int), 5)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import Candidates, ReleasedTable
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.evaluate import (
     HeldOut,
     ItemMeans,
@@ -164,8 +164,9 @@ class TestServe:
     def test_nothing_held_out_is_refused(self, split):
         fitted = fit_all(TrainingTable.from_ratings(split.train), [Popularity()])
         nothing = split.test.of_users(np.zeros(300, bool))
-        with pytest.raises(RecveilError, match="0 test cells for 300 people"):
+        with raises("argument.value") as caught:
             serve(fitted, UserRows.from_ratings(split.train), nothing)
+        assert "0 test cells" in str(caught.value)
 
 
 class TestWhoMakesTheLists:

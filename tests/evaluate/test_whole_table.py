@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.attack import ReleasedTable
-from recveil.errors import RecveilError
 from recveil.evaluate import TrainingTable, UserRows, fidelity, item_correlations
 from recveil.ratings import RatingScale
 
@@ -86,8 +86,9 @@ class TestFidelity:
         assert fidelity(raw, raw, n_pairs=500, seed=3).n_pairs <= 500
 
     def test_other_catalogues_are_refused(self):
-        with pytest.raises(RecveilError, match="3 items in the raw data, 4 in the release"):
+        with raises("argument.shape") as caught:
             fidelity(RAW, table_of([{0: 1.0}], [4], n_items=4))
+        assert "3 items" in str(caught.value)
 
 
 def test_item_correlations_are_those_of_numpy(invented):

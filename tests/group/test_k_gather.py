@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.group import MDAV, KGather, sse
 from recveil.group.clusterer import number_by_lowest_member
 from recveil.group.exchange import Leaf, Noise, dissolve, exchange, mdav_of_leaf
@@ -314,10 +314,12 @@ def test_rows_far_out_do_not_matter():
 
 @pytest.mark.parametrize("anneal", [-0.1, float("nan"), float("inf")])
 def test_a_senseless_noise_is_refused(anneal):
-    with pytest.raises(RecveilError, match="anneal: expected a number, 0 or more, got"):
+    with raises("argument.value") as caught:
         KGather(2, anneal=anneal).fit(np.zeros((9, 1)))
+    assert "anneal" in str(caught.value)
 
 
 def test_a_senseless_number_of_rounds_is_refused():
-    with pytest.raises(RecveilError, match="n_rounds: expected a whole number, 0 or more"):
+    with raises("argument.value") as caught:
         KGather(2, n_rounds=1.5).fit(np.zeros((9, 1)))
+    assert "n_rounds" in str(caught.value)

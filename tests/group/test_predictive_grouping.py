@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.group import PredictiveGrouping
 from recveil.group.predictive_grouping import _bins
 
@@ -52,14 +52,10 @@ def test_any_number_of_bins_keeps_the_promise(settings):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sample_size": 301}, "sample_size: expected at most the 300 rows there are, got 301"),
-        ({"sample_size": 6}, "sample_size: expected a whole number, 7 or more, got 6"),
-        ({"n_bins": 0}, "n_bins: expected a whole number, 1 or more, got 0"),
-        ({"max_iter": 0}, "max_iter: expected a whole number, 1 or more, got 0"),
-    ],
+    "settings", [{"sample_size": 301}, {"sample_size": 6}, {"n_bins": 0}, {"max_iter": 0}]
 )
-def test_impossible_settings_are_named(settings, message):
-    with pytest.raises(RecveilError, match=message):
+def test_impossible_settings_are_named(settings):
+    (name,) = settings
+    with raises("argument.value") as caught:
         PredictiveGrouping(7, **settings).fit(X)
+    assert name in str(caught.value)

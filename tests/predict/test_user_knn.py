@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.predict import TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
 
@@ -410,37 +410,41 @@ class TestEdges:
 class TestRefused:
     @SHARED
     @pytest.mark.parametrize(
-        ("setting", "message"),
+        "setting",
         [
-            ({"n_neighbours": 0}, "n_neighbours: expected a whole number, 1 or more, got 0"),
-            ({"min_overlap": 1.5}, "min_overlap: expected a whole number, 1 or more, got 1.5"),
-            ({"threads": True}, "threads: expected a whole number, 1 or more, got True"),
-            ({"significance": 0.5}, "significance: expected a number, 1 or more, got 0.5"),
-            ({"significance": math.nan}, "significance: expected a number, 1 or more, got nan"),
-            ({"neighbours": "all"}, "neighbours: expected 'item' or 'global', got 'all'"),
-            ({"centre": "mean"}, "centre: expected 'user' or 'biases', got 'mean'"),
+            {"n_neighbours": 0},
+            {"min_overlap": 1.5},
+            {"threads": True},
+            {"significance": 0.5},
+            {"significance": math.nan},
+            {"neighbours": "all"},
+            {"centre": "mean"},
         ],
     )
-    def test_senseless_settings(self, predictor, setting, message):
-        with pytest.raises(RecveilError) as refused:
+    def test_senseless_settings(self, predictor, setting):
+        (name,) = setting
+        with raises("argument.value") as caught:
             predictor(**setting).fit(BY_HAND)
-        assert str(refused.value) == message
+        assert name in str(caught.value)
 
     @SHARED
     @pytest.mark.parametrize(("user", "item"), [(4, 0), (-1, 0), (0, 5), (0.5, 0)])
     def test_positions_that_are_not_there(self, predictor, user, item):
-        with pytest.raises(RecveilError, match="positions: expected whole numbers from 0 to"):
+        with raises("argument.value") as caught:
             predictor().fit(BY_HAND).predict([user], [item])
+        assert "positions" in str(caught.value)
 
     @SHARED
     def test_columns_of_different_lengths(self, predictor):
-        with pytest.raises(RecveilError, match="expected as many users as items, got 2 and 3"):
+        with raises("argument.shape") as caught:
             predictor().fit(BY_HAND).predict([0, 1], [0, 1, 2])
+        assert "got 2 and 3" in str(caught.value)
 
     def test_links_of_another_table(self):
-        with pytest.raises(RecveilError, match=r"each of 4 users, got shape \(3, 3\)"):
+        with raises("argument.shape") as caught:
             TrustKNN(links=sparse.eye_array(3)).fit(BY_HAND)
+        assert "(3, 3)" in str(caught.value)
 
     def test_links_that_are_not_numbers(self):
-        with pytest.raises(RecveilError, match="links: expected finite numbers"):
+        with raises("argument.value"):
             TrustKNN(links=sparse.csr_array(np.full((4, 4), np.nan))).fit(BY_HAND)

@@ -286,11 +286,14 @@ def refuse_within(source: Any, output: str | PathLike[str]) -> None:
     held = file_at(source)
     stood_for = [] if held is None else [held, *files_at(held)]
     if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
-        raise RecveilError(f"{held} stands in the output {output}; choose another output")
+        raise RecveilError(
+            f"{held} stands in the output {output}; choose another output", code="output.is-input"
+        )
     if held is not None and (would_be_read(Path(output), held) or is_log_of(Path(output), held)):
         raise RecveilError(
             f"{output} would stand among the files of {held}, which the next run reads; choose "
-            f"another output"
+            f"another output",
+            code="output.is-input",
         )
 
 
@@ -301,23 +304,27 @@ def _refuse_idle(
     method = maker.method
     if k is not None and not method.takes_k:
         raise RecveilError(
-            f"k (--k): the method {method.name} takes none, as no row is shared; leave it out"
+            f"k (--k): the method {method.name} takes none, as no row is shared; leave it out",
+            code="option.unsupported",
         )
     if seed is not None and maker.is_secret(given):
         raise RecveilError(
             f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
-            f"secret, as whoever guesses a seed takes the noise away; leave it out"
+            f"secret, as whoever guesses a seed takes the noise away; leave it out",
+            code="option.conflict",
         )
     if not hide_items or _can_hide(method):
         return
     if method.takes_unordered:
         raise RecveilError(
             f"hide_items (--hide-items): not with the method {method.name} yet, as no audit looks "
-            f"for hidden items by words; leave it out"
+            f"for hidden items by words; leave it out",
+            code="option.unsupported",
         )
     raise RecveilError(
         f"hide_items (--hide-items): not with the method {method.name}, as rows are synthetic "
-        f"and counts reveal the items; leave it out"
+        f"and counts reveal the items; leave it out",
+        code="option.unsupported",
     )
 
 
@@ -330,7 +337,8 @@ def check_layout(method: Method, layout: Layout) -> None:
     if layout == "groups" and method.asked_by:
         raise RecveilError(
             f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
-            f"who have no groups; take users or model"
+            f"who have no groups; take users or model",
+            code="option.unsupported",
         )
 
 
@@ -354,7 +362,8 @@ def _refuse_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
         raise RecveilError(
             f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
             f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
-            f"person, so name the scale, such as --scale {ratings.scale}"
+            f"person, so name the scale, such as --scale {ratings.scale}",
+            code="scale.inferred",
         )
 
 
@@ -364,7 +373,8 @@ def _refuse_unsaid_likes(maker: Maker, likes: Ratings) -> None:
         raise RecveilError(
             f"likes (--likes): all ratings are equal, and were taken for likes; one person could "
             f"change that, and with {maker.method.asked_by} nothing is told of one person, so say "
-            f"that they are likes (--likes), or name the scale (--scale)"
+            f"that they are likes (--likes), or name the scale (--scale)",
+            code="scale.inferred",
         )
 
 

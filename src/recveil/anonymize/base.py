@@ -30,13 +30,17 @@ Blocks = Callable[[], Iterator[Records]]
 def check_seed(seed: int | None) -> None:
     """Raise a RecveilError unless the seed is a whole number of at least 0, or not given."""
     if seed is not None and not (isinstance(seed, int) and seed >= 0):
-        raise RecveilError(f"seed is {seed!r}; expected a whole number of at least 0")
+        raise RecveilError(
+            f"seed is {seed!r}; expected a whole number of at least 0", code="option.value"
+        )
 
 
 def check_k(k: Any, least: int = 2) -> None:
     """Raise a RecveilError unless k is a whole number of at least `least`."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < least:
-        raise RecveilError(f"k is {k!r}; expected a whole number of at least {least}")
+        raise RecveilError(
+            f"k is {k!r}; expected a whole number of at least {least}", code="option.value"
+        )
 
 
 def check_people(
@@ -51,7 +55,8 @@ def check_people(
     if ratings.n_users < k:
         raise RecveilError(
             f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
-            f"or add users"
+            f"or add users",
+            code="table.too-few-users",
         )
     check_everybody_rated(ratings, takes_unordered=takes_unordered)
     if not (takes_likes and ratings.is_unary):
@@ -70,7 +75,8 @@ def check_everybody_rated(ratings: Ratings, *, takes_unordered: bool = False) ->
     if (ratings.activity == 0).any():
         raise RecveilError(
             f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
-            f"expected at least one of everybody; drop users without ratings"
+            f"expected at least one of everybody; drop users without ratings",
+            code="table.too-few-ratings",
         )
 
 
@@ -92,7 +98,8 @@ def check_scale(scale: RatingScale) -> None:
     if is_too_small or max(abs(scale.low), abs(scale.high)) > _LARGEST:
         raise RecveilError(
             f"scale {scale}: a release tells ratings up to {_LARGEST:g}, in steps of "
-            f"{10 * FINEST_STEP:g} or more; give ratings in another unit"
+            f"{10 * FINEST_STEP:g} or more; give ratings in another unit",
+            code="scale.invalid",
         )
 
 

@@ -59,7 +59,8 @@ def bundle(support: Any, size: int) -> NDArray[np.int64]:
     if not 1 <= size <= n_groups:
         raise RecveilError(
             f"a bundle of {size} groups cannot be made of {n_groups} groups; "
-            f"expected from 1 to {n_groups}; lower the size, or l"
+            f"expected from 1 to {n_groups}; lower the size, or l",
+            code="argument.value",
         )
     lengths = np.diff(support.indptr)
     bits = pack_rows(support.indptr, support.indices, n_items)

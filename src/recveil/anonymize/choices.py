@@ -71,7 +71,8 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
         flag = asked[0].asked_by
         raise RecveilError(
             f"k (--k) and {flag} (--{flag}): two promises that no release makes together; "
-            f"{_promises()}; give one"
+            f"{_promises()}; give one",
+            code="option.conflict",
         )
     if method is not None:
         named = next((each for each in all_methods() if each.name == method), None)
@@ -80,11 +81,14 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
             flag = "k" if named is None else named.asked_by or "k"
             raise RecveilError(
                 f"the method {method} is asked for by {flag} (--{flag}), which was not given; "
-                f"give it, or take another method (--method)"
+                f"give it, or take another method (--method)",
+                code="option.required",
             )
         return method
     if k is None and not asked:
-        raise RecveilError(f"no promise is asked for; give one of: {_promises()}")
+        raise RecveilError(
+            f"no promise is asked for; give one of: {_promises()}", code="option.required"
+        )
     return asked[0].name if asked else next(each.name for each in all_methods() if each.card)
 
 
@@ -118,7 +122,8 @@ def _refuse_strange(method: Method, chosen: Mapping[str, Any]) -> None:
             named = ", ".join(f"{option.name} ({_spelled(option)})" for option in strange)
             raise RecveilError(
                 f"{named}: only for the method {other.name}, but the method is {_named(method)}; "
-                f"leave that out, or take the method {other.name} (--method {other.name})"
+                f"leave that out, or take the method {other.name} (--method {other.name})",
+                code="option.unsupported",
             )
 
 
@@ -136,15 +141,19 @@ def _refuse_of_another(method: Method, name: str, value: Any) -> None:
             raise RecveilError(
                 f"{name} {value!r}: only for {needed.name} ({_spelled(needed)}), which the method "
                 f"{method.name} does not know; take another {name}, or the method {other.name} "
-                f"(--method {other.name}) with it"
+                f"(--method {other.name}) with it",
+                code="option.unsupported",
             )
         if needed is None:
             raise RecveilError(
                 f"{name} {value!r}: only for the method {other.name}, but the method is "
                 f"{_named(method)}; take another {name}, or the method {other.name} (--method "
-                f"{other.name})"
+                f"{other.name})",
+                code="option.unsupported",
             )
-    raise RecveilError(f"{name} {value!r}: expected one of {', '.join(own.choices)}")
+    raise RecveilError(
+        f"{name} {value!r}: expected one of {', '.join(own.choices)}", code="option.value"
+    )
 
 
 def _spelled(option: Option) -> str:

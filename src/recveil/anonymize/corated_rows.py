@@ -109,7 +109,8 @@ class CoRatedRows(NamedTuple):
         if fills.shape != users.shape or not np.isfinite(fills).all():
             raise RecveilError(
                 f"fill {type(self.fill).__name__}: expected a finite number for each of "
-                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill"
+                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill",
+                code="argument.result",
             )
         return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)
 

@@ -260,7 +260,8 @@ def add_edges(blocks: Iterable[Records], added: Any) -> Iterator[Records]:
     if first != added.shape[0]:
         raise RecveilError(
             f"edges were chosen for {added.shape[0]} groups, but the blocks hold {first}; "
-            f"gather the coverage from the same blocks"
+            f"gather the coverage from the same blocks",
+            code="argument.shape",
         )
 
 
@@ -280,7 +281,8 @@ def _merged(block: Records, first: int, added: Any) -> Records:
     if twice.size:
         raise RecveilError(
             f"group {first + rows[twice[0]]} already holds item {items[twice[0]]}, which is added; "
-            f"gather the coverage from the same blocks"
+            f"gather the coverage from the same blocks",
+            code="argument.value",
         )
     values = np.concatenate([block.values, added.data[new]])[order]
     return Records(block.sizes, block.indptr + (bounds - bounds[0]), items, values)
@@ -293,12 +295,14 @@ def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int
     if n_groups < l:
         raise RecveilError(
             f"an item cannot stand in l = {l} groups, as there are {n_groups}; "
-            f"lower l, or lower k to form more groups"
+            f"lower l, or lower k to form more groups",
+            code="table.too-few-users",
         )
     size = l if bundle_size is None else bundle_size
     if not l <= size <= n_groups:
         raise RecveilError(
-            f"bundle_size is {bundle_size}; expected from l = {l} to the {n_groups} groups"
+            f"bundle_size is {bundle_size}; expected from l = {l} to the {n_groups} groups",
+            code="argument.value",
         )
     return size
 
@@ -317,7 +321,8 @@ def _from_array(labels: NDArray[Any], coverage: Coverage) -> Labels:
     if labels.shape != coverage.support.shape:
         raise RecveilError(
             f"labels have shape {labels.shape}; expected one for each group and item, "
-            f"{coverage.support.shape}"
+            f"{coverage.support.shape}",
+            code="argument.shape",
         )
     return lambda rows, cols: labels[rows, cols]
 

@@ -48,7 +48,8 @@ def epsilon_given(given: Any) -> float | None:
     if isinstance(given, bool) or not 0 < epsilon < math.inf:
         raise RecveilError(
             f"epsilon (--epsilon) is {quoted(given)}; expected a number above 0, the less the "
-            f"safer, such as 3; or none, for exact sums that promise nothing"
+            f"safer, such as 3; or none, for exact sums that promise nothing",
+            code="option.value",
         )
     return epsilon
 
@@ -74,18 +75,21 @@ that delta could leave over; leave it out
     if delta is not None and is_exact:
         raise RecveilError(
             "delta (--delta): epsilon is none, so that nothing is promised that delta could leave "
-            "over; leave it out"
+            "over; leave it out",
+            code="option.conflict",
         )
     if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):
         raise RecveilError(
             f"delta (--delta) is {quoted(delta)}, but with that probability nothing at all is "
             f"promised; expected at most {MOST_DELTA:g}, and far below one over the number of "
-            f"people, such as 1e-6"
+            f"people, such as 1e-6",
+            code="option.value",
         )
     if people is not None and not (type(people) is int and 1 <= people <= MOST_PEOPLE):
         raise RecveilError(
             f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
-            f"{MOST_PEOPLE:,}"
+            f"{MOST_PEOPLE:,}",
+            code="option.value",
         )
 
 
@@ -110,7 +114,8 @@ people (--people), or say allow_large (--allow-large)
     if people is not None and people > _MANY_PEOPLE and layout != "model" and not allow_large:
         raise RecveilError(
             f"people (--people) is {people:,}, more than {_MANY_PEOPLE:,}; take fewer people "
-            f"(--people), or say allow_large (--allow-large)"
+            f"(--people), or say allow_large (--allow-large)",
+            code="release.too-large",
         )
 
 
@@ -152,18 +157,21 @@ def catalogue_given(given: Any) -> NDArray[Any] | str:
     if not names or "" in names:
         raise RecveilError(
             f"catalogue (--catalogue): {where} {'has an empty line' if names else 'is empty'}; "
-            f"expected the id of an item a line, without a header"
+            f"expected the id of an item a line, without a header",
+            code="input.line" if names else "input.empty",
         )
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
         raise RecveilError(
-            f"catalogue (--catalogue): {where} names {quoted(twice)} twice; name each item once"
+            f"catalogue (--catalogue): {where} names {quoted(twice)} twice; name each item once",
+            code="id.duplicate",
         )
     ids, others = as_ids(names), as_ids(names[1:])
     if ids.dtype == object and others.dtype != object and others.size:
         raise RecveilError(
             f"catalogue (--catalogue): {where} begins with {quoted(names[0])}, and all other ids "
-            f"are whole numbers; leave a header out, or put that id elsewhere"
+            f"are whole numbers; leave a header out, or put that id elsewhere",
+            code="input.header",
         )
     return ids
 
@@ -178,6 +186,7 @@ def _names(given: Any) -> tuple[list[str], str]:
     except (OSError, UnicodeDecodeError) as error:
         raise RecveilError(
             f"catalogue (--catalogue): {quoted(str(given))} cannot be read as text; expected a "
-            f"file with the id of an item a line"
+            f"file with the id of an item a line",
+            code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
         ) from error
     return [line.strip() for line in text.splitlines()], Path(given).name

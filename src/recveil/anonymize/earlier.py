@@ -285,7 +285,8 @@ def find_earlier(
         if twin == named and earlier.problem:
             raise RecveilError(
                 f"against (--against) is {quoted(str(against))}: its private twin {twin.name} "
-                f"cannot be read ({earlier.problem}); it tells whether the people are the same"
+                f"cannot be read ({earlier.problem}); it tells whether the people are the same",
+                code="private.damaged",
             )
         if earlier.history or earlier.problem:
             found.append(earlier)

@@ -117,24 +117,29 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
     """
     if trust is not None and choice != "trust":
         raise RecveilError(
-            f"trust was given, but fill is {choice!r}; expected the fill 'trust', or no trust"
+            f"trust was given, but fill is {choice!r}; expected the fill 'trust', or no trust",
+            code="option.conflict",
         )
     if not isinstance(choice, str):
         return copy.copy(choice)
     if choice not in FILLS:
-        raise RecveilError(f"fill {choice!r}: expected one of {', '.join(FILLS)}")
+        raise RecveilError(
+            f"fill {choice!r}: expected one of {', '.join(FILLS)}", code="option.value"
+        )
     if trust is None:
         return FILLS[choice](seed)
     if not isinstance(trust, StatedTrust):
         raise RecveilError(
-            f"trust: expected what recveil.io.read_trust returns, got {type(trust).__name__}"
+            f"trust: expected what recveil.io.read_trust returns, got {type(trust).__name__}",
+            code="argument.type",
         )
     if not count_statements(trust):
         raise RecveilError(
             f"trust: no user trusts another one "
             f"({describe_count(trust.n_ignored, 'line names', 'lines name')} "
             f"{describe_count(trust.n_unknown, 'user')} without ratings); expected user ids as in "
-            f"the ratings, and values above 0"
+            f"the ratings, and values above 0",
+            code="id.unknown",
         )
     return TrustKNN(links=trust.links)
 
@@ -186,7 +191,8 @@ def refuse_of_labels(
         if is_given:
             raise RecveilError(
                 f"{name} (--{name.replace('_', '-')}) is about labels, and likes have none: what "
-                f"is added to a row is a like as any other; leave it out"
+                f"is added to a row is a like as any other; leave it out",
+                code="option.unsupported",
             )
 
 
@@ -200,7 +206,8 @@ def refuse_between_words(*, round_fills: bool) -> None:
     if not round_fills:
         raise RecveilError(
             "round_fills is off, but ratings are words, and nothing lies "
-            "between two words; leave it out"
+            "between two words; leave it out",
+            code="option.unsupported",
         )
 
 

@@ -51,11 +51,12 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     (array([0, 1, 2, 3, 4, 5]), array([0, 2, 4, 6]))
     """
     if k < 1:
-        raise RecveilError(f"k is {k}; expected at least 1")
+        raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
     if ratings.n_users < k:
         raise RecveilError(
             f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
-            f"or add users"
+            f"or add users",
+            code="table.too-few-users",
         )
     order, same = _sorted_by_support(ratings)
     starts = np.flatnonzero(~same)

@@ -233,13 +233,20 @@ class KCoRater:
         check_k(self.k)
         if self.protect not in get_args(Protect):
             raise RecveilError(
-                f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}"
+                f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}",
+                code="option.value",
             )
         if not isinstance(self.threads, int | np.integer) or self.threads < 1:
-            raise RecveilError(f"threads is {self.threads!r}; expected a whole number, 1 or more")
+            raise RecveilError(
+                f"threads is {self.threads!r}; expected a whole number, 1 or more",
+                code="option.value",
+            )
         known = ("gecom", "supports", *GROUPINGS)
         if self.grouping not in known:
-            raise RecveilError(f"grouping {self.grouping!r}: expected one of {', '.join(known)}")
+            raise RecveilError(
+                f"grouping {self.grouping!r}: expected one of {', '.join(known)}",
+                code="option.value",
+            )
 
     def check_labels(self, scale: RatingScale) -> None:
         """Refuse settings that make no sense of words, or of likes."""

@@ -152,7 +152,8 @@ def _refuse_idle_b(options: Options) -> None:
     if b != 1 and options.get("l", 1) == 1:
         raise RecveilError(
             f"b (--b) is {b}, but without l (--l) it does nothing: every set of items stands in "
-            f"l = 1 row; give l, at least 2, or leave b out"
+            f"l = 1 row; give l, at least 2, or leave b out",
+            code="option.required",
         )
 
 
@@ -257,7 +258,8 @@ def register(maker: Maker) -> None:
         if option.name in _RESERVED:
             raise RecveilError(
                 f"option {option.name!r} of the method {maker.method.name!r}: `anonymize` has a "
-                f"parameter of that name; choose another"
+                f"parameter of that name; choose another",
+                code="argument.value",
             )
     register_method(maker.method)
     _MAKERS[maker.method.title] = maker
@@ -289,7 +291,9 @@ def maker_of(name: str) -> Maker:
         If there is no method of that name whose releases can be written.
     """
     if name not in method_names():
-        raise RecveilError(f"method {name!r}: expected one of {', '.join(method_names())}")
+        raise RecveilError(
+            f"method {name!r}: expected one of {', '.join(method_names())}", code="method.unknown"
+        )
     return _maker(next(method for method in all_methods() if method.name == name))
 
 
@@ -297,7 +301,8 @@ def _maker(method: Method) -> Maker:
     if method.title not in _MAKERS:
         raise RecveilError(
             f"method {method.name!r}: its words are registered, and no maker of it; register that "
-            f"with recveil.anonymize.methods.register"
+            f"with recveil.anonymize.methods.register",
+            code="method.unsupported",
         )
     return _MAKERS[method.title]
 
@@ -332,7 +337,8 @@ def sampler_of(
     if draw is None:
         raise RecveilError(
             f"method {manifest.method.name!r}: no people can be drawn from its releases; name one "
-            f"that was written with layout model"
+            f"that was written with layout model",
+            code="method.unsupported",
         )
     return draw
 

@@ -42,11 +42,14 @@ class LabelNoise:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(NoiseKind):
-            raise RecveilError(f"noise {self.kind!r}: expected 'gaussian' or 'uniform'")
+            raise RecveilError(
+                f"noise {self.kind!r}: expected 'gaussian' or 'uniform'", code="argument.value"
+            )
         if not (isinstance(self.scale, int | float) and 0 < self.scale < math.inf):
             raise RecveilError(
                 f"scale of the noise is {self.scale!r}; expected a standard deviation above 0, "
-                f"in rating points"
+                f"in rating points",
+                code="argument.value",
             )
 
     @property

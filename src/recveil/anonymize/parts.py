@@ -64,11 +64,14 @@ def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
         if isinstance(choice, type) or not all(able):
             raise RecveilError(
                 f"predictor (--predictor): got {_kind(choice)}; expected an object with fit and "
-                f"predict, such as UserKNN(), or one of {', '.join(PREDICTORS)}"
+                f"predict, such as UserKNN(), or one of {', '.join(PREDICTORS)}",
+                code="argument.type",
             )
         return copy.copy(choice)
     if choice not in PREDICTORS:
-        raise RecveilError(f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}")
+        raise RecveilError(
+            f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}", code="option.value"
+        )
     return PREDICTORS[choice](seed)
 
 
@@ -89,7 +92,8 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
         if isinstance(choice, type) or not callable(getattr(choice, "get_params", None)):
             raise RecveilError(
                 f"grouping (--grouping): got {_kind(choice)}; expected a scikit-learn clusterer, "
-                f"such as KGather(min_size={k}), or one of {', '.join(GROUPINGS)}"
+                f"such as KGather(min_size={k}), or one of {', '.join(GROUPINGS)}",
+                code="argument.type",
             )
         return clone(choice)
     known: dict[str, Any] = {**(GROUPINGS if levels is None else LEVEL_GROUPINGS)}
@@ -99,10 +103,11 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
         if name in LEVEL_GROUPINGS:
             raise RecveilError(
                 f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one "
-                f"of {names}"
+                f"of {names}",
+                code="option.required",
             )
         when = "" if levels is None else " with privacy_levels (--privacy-levels)"
-        raise RecveilError(f"grouping {name!r}: expected one of {names}{when}")
+        raise RecveilError(f"grouping {name!r}: expected one of {names}{when}", code="option.value")
     return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
 
 

@@ -77,7 +77,9 @@ class Baseline(ABC):
     def _check(self, ratings: Ratings) -> None:
         check_seed(self.seed)
         if not ratings.n_users:
-            raise RecveilError("there are no users; expected at least one")
+            raise RecveilError(
+                "there are no users; expected at least one", code="table.too-few-users"
+            )
         check_everybody_rated(ratings, takes_unordered=self.takes_unordered)
 
 

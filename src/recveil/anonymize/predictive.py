@@ -214,25 +214,33 @@ class PredictiveAnonymizer:
         check_k(self.k, least=2 if self.privacy_levels is None else 1)
         check_parameters(self.b, self.l)
         if self.homogenize not in get_args(Homogenize):
-            raise RecveilError(f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'")
+            raise RecveilError(
+                f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'",
+                code="option.value",
+            )
         self._check_labels()
         check_people(ratings, self.k)
 
     def _check_labels(self) -> None:
         if self.labels not in get_args(Labels):
-            raise RecveilError(f"labels (--labels) is {self.labels!r}; expected 'rated' or 'model'")
+            raise RecveilError(
+                f"labels (--labels) is {self.labels!r}; expected 'rated' or 'model'",
+                code="option.value",
+            )
         if self.labels == "rated":
             return
         if self.homogenize != "padded":
             raise RecveilError(
                 f"labels (--labels) is 'model', but homogenize (--homogenize) is "
                 f"{self.homogenize!r}, whose labels average ratings; take homogenize padded, or "
-                f"method sparse (--method sparse)"
+                f"method sparse (--method sparse)",
+                code="option.conflict",
             )
         if self.privacy_levels is not None:
             raise RecveilError(
                 "labels (--labels) is 'model': who has privacy level 1 asks for their ratings as "
-                "they are, which it does not publish; leave out privacy_levels (--privacy-levels)"
+                "they are, which it does not publish; leave out privacy_levels (--privacy-levels)",
+                code="option.conflict",
             )
 
     def _known(self, ratings: Ratings) -> Ratings:
@@ -256,7 +264,8 @@ class PredictiveAnonymizer:
             return None, None
         if groups.sizes.size < self.l:
             raise RecveilError(
-                f"{groups.sizes.size} groups cannot be {self.l} different ones (l); lower l or k"
+                f"{groups.sizes.size} groups cannot be {self.l} different ones (l); lower l or k",
+                code="table.too-few-users",
             )
         if self.homogenize == "padded":
             return None, None  # every row holds every item: nothing is missing
@@ -313,7 +322,8 @@ def _promises(
         if least < k:
             raise RecveilError(
                 f"{grouping} returned a group of {least} people; "
-                f"expected at least k = {k}; set its min_size to k"
+                f"expected at least k = {k}; set its min_size to k",
+                code="argument.result",
             )
         return None
     promised = np.maximum.reduceat(levels[groups.members], groups.starts[:-1])
@@ -321,7 +331,8 @@ def _promises(
     if broken.size:
         raise RecveilError(
             f"{grouping} returned a group of {groups.sizes[broken[0]]} people, one of whom has the "
-            f"level {promised[broken[0]]}; expected a grouping that takes levels"
+            f"level {promised[broken[0]]}; expected a grouping that takes levels",
+            code="argument.result",
         )
     return promised
 
@@ -345,7 +356,8 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
         if round_labels not in ("usual", "scale", scale.step):
             raise RecveilError(
                 f"round_labels (--round) is {quoted(round_labels, 20)}, but ratings are words, and "
-                f"nothing lies between two words; leave it out, as labels are the nearest word"
+                f"nothing lies between two words; leave it out, as labels are the nearest word",
+                code="option.unsupported",
             )
         return scale.step
     if round_labels == "none":
@@ -355,7 +367,10 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
         return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
     if round_labels == "scale":
         if scale.step is None:
-            raise RecveilError(f"scale {scale} has no step to round to; give a number or 'tenth'")
+            raise RecveilError(
+                f"scale {scale} has no step to round to; give a number or 'tenth'",
+                code="option.unsupported",
+            )
         return scale.step
     try:
         step = float(round_labels)
@@ -364,12 +379,14 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
     if not 0 < step <= (scale.range or math.inf):
         raise RecveilError(
             f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
-            f"not above the scale's range of {scale.range:g}"
+            f"not above the scale's range of {scale.range:g}",
+            code="option.value",
         )
     if step < FINEST_STEP:
         raise RecveilError(
             f"rounding {round_labels!r}: labels have ten digits after the point, and finer steps "
-            f"would move them elsewhere; expected a step of {FINEST_STEP:g} or more, or 'none'"
+            f"would move them elsewhere; expected a step of {FINEST_STEP:g} or more, or 'none'",
+            code="option.value",
         )
     return step
 
@@ -384,5 +401,6 @@ def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
             f"privacy_levels (--privacy-levels): user {ratings.users.tolist()[first]!r} has the "
             f"level {levels[first]}, somebody has {highest}, and k is {k}; grouping 'one-k-gather' "
             f"takes 1 and the highest level only; change the levels or k, or take grouping "
-            f"(--grouping) level-gather"
+            f"(--grouping) level-gather",
+            code="level.value",
         )

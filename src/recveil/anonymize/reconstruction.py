@@ -72,7 +72,8 @@ def reconstruct_distribution(
     if not values.size or not grid_values.size or grid_values.ndim != 1:
         raise RecveilError(
             f"{values.size} noisy values and a grid of shape {grid_values.shape}; expected at "
-            f"least one of each"
+            f"least one of each",
+            code="argument.shape",
         )
     values, counts = _gather(values)
     likely = noise.density(values[:, None] - grid_values)
@@ -81,7 +82,8 @@ def reconstruct_distribution(
         raise RecveilError(
             f"the noisy value {values[unexplained[0]]:g} cannot stem from any value of the grid "
             f"({grid_values.min():g} to {grid_values.max():g}) with noise of standard deviation "
-            f"{noise.scale:g}; give the noise that was added, and values that were not clipped"
+            f"{noise.scale:g}; give the noise that was added, and values that were not clipped",
+            code="argument.value",
         )
     shares = np.full(grid_values.size, 1 / grid_values.size)
     weights = counts / counts.sum()

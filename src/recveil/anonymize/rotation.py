@@ -122,12 +122,14 @@ class RotationPerturbation(Baseline):
             if not callable(getattr(self.predictor, "padding", None)):
                 raise RecveilError(
                     f"predictor {type(self.predictor).__name__} has no padding to rotate; expected "
-                    f"one that has, such as FunkSVD(), or one of {', '.join(PREDICTORS)}"
+                    f"one that has, such as FunkSVD(), or one of {', '.join(PREDICTORS)}",
+                    code="argument.type",
                 )
             return copy.copy(self.predictor)
         if self.predictor not in PREDICTORS:
             raise RecveilError(
-                f"predictor {self.predictor!r}: expected one of {', '.join(PREDICTORS)}"
+                f"predictor {self.predictor!r}: expected one of {', '.join(PREDICTORS)}",
+                code="argument.value",
             )
         return PREDICTORS[self.predictor](seed)
 
@@ -138,12 +140,15 @@ class RotationPerturbation(Baseline):
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
         if self.space not in get_args(Space):
-            raise RecveilError(f"space is {self.space!r}; expected 'padded' or 'latent'")
+            raise RecveilError(
+                f"space is {self.space!r}; expected 'padded' or 'latent'", code="argument.value"
+            )
         n_rated = int((ratings.support > 0).sum())
         if self.space == "padded" and n_rated > MOST_ITEMS_ROTATED:
             raise RecveilError(
                 f"{n_rated:,} items are too many to turn padded rows; expected "
-                f"{MOST_ITEMS_ROTATED:,} at most; take space='latent'"
+                f"{MOST_ITEMS_ROTATED:,} at most; take space='latent'",
+                code="table.too-large",
             )
 
 

@@ -76,7 +76,8 @@ def sample(
     if manifest.layout != "model":
         raise RecveilError(
             f"{folder.name}: it holds people already, in the layout {manifest.layout}; name a "
-            f"release that was written with layout model (--layout model)"
+            f"release that was written with layout model (--layout model)",
+            code="release.unsupported",
         )
     check_target(output, force=force)
     with parts("Drawing people", {_CHECKING: 1, THE_REST: 9}) as begin:
@@ -99,7 +100,8 @@ def _draw(
     if not found.holds:
         raise RecveilError(
             f"{folder.name}: it does not hold ({found.violations[0].problem}); ask recveil verify "
-            f"what is wrong with it, and draw from no model that was changed"
+            f"what is wrong with it, and draw from no model that was changed",
+            code="claim.false",
         )
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), drawn_seed(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
@@ -137,5 +139,6 @@ def _check_people(people: Any) -> None:
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
         raise RecveilError(
             f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
-            f"{MOST_PEOPLE:,}"
+            f"{MOST_PEOPLE:,}",
+            code="option.value",
         )

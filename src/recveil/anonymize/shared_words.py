@@ -110,7 +110,8 @@ class SharedWords:
         if groups.sizes.min() < self.k:
             raise RecveilError(
                 f"{type(grouping).__name__} returned a group of {groups.sizes.min()} people; "
-                f"expected at least k = {self.k}; take another grouping (--grouping)"
+                f"expected at least k = {self.k}; take another grouping (--grouping)",
+                code="argument.result",
             )
         drawing = int(rng.integers(2**62))
         widths = np.full(groups.sizes.size, (ratings.support > 0).sum())
@@ -138,17 +139,20 @@ class SharedWords:
         if self.homogenize not in get_args(ByWord):
             raise RecveilError(
                 f"homogenize (--homogenize) is {self.homogenize!r}; of words without an order, "
-                f"expected commonest or shares"
+                f"expected commonest or shares",
+                code="option.value",
             )
         if self.grouping is not None and self.grouping not in GROUPINGS:
             raise RecveilError(
                 f"grouping (--grouping) is {self.grouping!r}; expected one of "
-                f"{', '.join(GROUPINGS)}"
+                f"{', '.join(GROUPINGS)}",
+                code="option.value",
             )
         if ratings.scale.ordered:
             raise RecveilError(
                 "method (--method) is words, which is for words without an order (--words); of "
-                "others take predictive"
+                "others take predictive",
+                code="table.kind",
             )
         check_people(ratings, self.k, takes_unordered=True)
 

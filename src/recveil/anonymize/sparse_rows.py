@@ -154,7 +154,8 @@ class SparseRows:
         if not number or not LEAST_CROWD <= self.crowd <= MOST_CROWD:
             raise RecveilError(
                 f"crowd (--crowd) is {self.crowd!r}; expected {LEAST_CROWD} to {MOST_CROWD} "
-                f"people, from whose tastes rows are drawn"
+                f"people, from whose tastes rows are drawn",
+                code="option.value",
             )
 
     def check_table(self, n_users: int, support: NDArray[Any]) -> None:
@@ -164,12 +165,14 @@ class SparseRows:
             raise RecveilError(
                 f"{describe_count(n_users, 'user')} cannot form a crowd of {self.crowd}, from "
                 f"whose tastes rows are drawn; {lower * (self.crowd > LEAST_CROWD)}take method "
-                f"predictive (--method predictive)"
+                f"predictive (--method predictive)",
+                code="table.too-few-users",
             )
         if support.max() < self.k:
             raise RecveilError(
                 f"no item was rated by {self.k} people, and sparse rows leave out what fewer "
-                f"rated; lower k (--k), or take method predictive (--method predictive)"
+                f"rated; lower k (--k), or take method predictive (--method predictive)",
+                code="table.too-few-ratings",
             )
 
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:

@@ -93,16 +93,25 @@ class Adversary:
             # The comparison is written so that nan fails it, too.
             if not (is_number and least <= value <= most):
                 at_most = f", at most {most:,}" if is_number and whole and value > most else ""
-                raise RecveilError(f"{name} is {quoted(value)}; expected {expected}{at_most}")
+                raise RecveilError(
+                    f"{name} is {quoted(value)}; expected {expected}{at_most}", code="option.value"
+                )
         if self.n_right > self.known:
-            raise RecveilError(f"right is {self.right}; expected from 0 to known = {self.known}")
+            raise RecveilError(
+                f"right is {self.right}; expected from 0 to known = {self.known}",
+                code="option.value",
+            )
         if self.likes_only and self.rating_error is None:
             raise RecveilError(
                 "likes_only tells something of ratings, but rating_error is None; expected a "
-                "number of points, or an adversary who knows items alone"
+                "number of points, or an adversary who knows items alone",
+                code="option.conflict",
             )
         if self.wrong_kind not in get_args(WrongKind):
-            raise RecveilError(f"wrong_kind is {self.wrong_kind!r}; expected 'value' or 'item'")
+            raise RecveilError(
+                f"wrong_kind is {self.wrong_kind!r}; expected 'value' or 'item'",
+                code="option.value",
+            )
 
     @property
     def n_right(self) -> int:

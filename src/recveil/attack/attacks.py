@@ -44,7 +44,8 @@ class AttackEntry:
     def __post_init__(self) -> None:
         if self.on_table is None and self.on_release is None:
             raise RecveilError(
-                f"attack {self.name!r} is tried nowhere; give on_table, on_release, or both"
+                f"attack {self.name!r} is tried nowhere; give on_table, on_release, or both",
+                code="argument.value",
             )
 
 
@@ -76,7 +77,8 @@ def register_attack(entry: AttackEntry) -> None:
     if entry.name in (*ATTACKS, *_LEARNED):
         raise RecveilError(
             f"attack {entry.name!r} is registered already; expected a name other than "
-            f"{', '.join((*ATTACKS, *_LEARNED))}"
+            f"{', '.join((*ATTACKS, *_LEARNED))}",
+            code="argument.value",
         )
     ATTACKS[entry.name] = entry
 
@@ -96,7 +98,9 @@ def find_attack(name: str) -> AttackEntry:
     """
     known = ATTACKS | _LEARNED
     if name not in known:
-        raise RecveilError(f"attack {name!r}: expected one of {', '.join(known)}")
+        raise RecveilError(
+            f"attack {name!r}: expected one of {', '.join(known)}", code="option.value"
+        )
     return known[name]
 
 

@@ -68,7 +68,8 @@ def tell_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.boo
     if people.size < 2 or not 0 < n_real < known.sum():
         raise RecveilError(
             f"{people.size} known people have {n_real} real ones of {int(known.sum())} labels; "
-            f"expected at least 2 people, with real labels and others"
+            f"expected at least 2 people, with real labels and others",
+            code="table.too-few-users",
         )
     seen = cells.first_look
     likely = _learn(seen, cells.records, people, is_real)

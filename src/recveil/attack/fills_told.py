@@ -118,11 +118,14 @@ def measure_fills(
     if too_large(cells):
         raise RecveilError(
             f"{cells.candidates.n_records:,} records of {cells.n_items:,} items are too many to "
-            f"tell fills from ratings; expected a smaller table, or a part of the people"
+            f"tell fills from ratings; expected a smaller table, or a part of the people",
+            code="table.too-large",
         )
     released = np.flatnonzero(table.record_of >= 0)
     if not released.size:
-        raise RecveilError("nobody has a record in the release; expected people to judge by")
+        raise RecveilError(
+            "nobody has a record in the release; expected people to judge by", code="argument.value"
+        )
     n_known = min(released.size, max(2, round(known_share * released.size)))
     known = np.random.default_rng([seed, 5]).choice(released, n_known, replace=False)
     records = table.record_of[known]

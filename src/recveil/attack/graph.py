@@ -150,7 +150,8 @@ def label_based(
     if knowledge.values is None:
         raise RecveilError(
             "the label-based attack needs known ratings, and the adversary knows none; "
-            "give them a rating_error, or use structure_based"
+            "give them a rating_error, or use structure_based",
+            code="argument.value",
         )
     return _match(Scoreboard(0, None, threads), candidates, knowledge, record_of)
 
@@ -200,7 +201,8 @@ def homogeneity(
     if class_of.shape != (candidates.n_records,):
         raise RecveilError(
             f"class_of has shape {class_of.shape}; expected one number for each of "
-            f"{describe_count(candidates.n_records, 'record')}"
+            f"{describe_count(candidates.n_records, 'record')}",
+            code="argument.shape",
         )
     merged, class_of = candidates.merged(class_of)
     # The appended -1 is what users without a record find.

@@ -57,7 +57,8 @@ def hold_out(
     if not 0 < n_outside < ratings.n_users:
         raise RecveilError(
             f"holdout is {holdout} of {describe_count(ratings.n_users, 'user')}; expected a share "
-            f"between 0 and 1 that leaves at least one user inside and one outside"
+            f"between 0 and 1 that leaves at least one user inside and one outside",
+            code="argument.value",
         )
     order = np.random.default_rng(seed).permutation(ratings.n_users)
     outside, inside = order[:n_outside], order[n_outside:]
@@ -66,7 +67,8 @@ def hold_out(
     if getattr(anonymizer, "k", claimed) != claimed:
         raise RecveilError(
             f"the anonymizer's k is {getattr(anonymizer, 'k', None)}, "
-            f"but its release claims k = {claimed}; a release must claim the k that was asked for"
+            f"but its release claims k = {claimed}; a release must claim the k that was asked for",
+            code="argument.result",
         )
     table = ReleasedTable.from_release(release, ratings)
     return PartialRelease(table, np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED]))

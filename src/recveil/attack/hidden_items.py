@@ -261,7 +261,8 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
     if (names < 0).all():
         raise RecveilError(
             f"catalogue: none of its {describe_count(names.size, 'item')} is in the ratings; it "
-            f"must use their item ids, such as {str(ratings.items[0])[:40]!r}"
+            f"must use their item ids, such as {str(ratings.items[0])[:40]!r}",
+            code="id.unknown",
         )
     return names
 

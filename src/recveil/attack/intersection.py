@@ -129,7 +129,8 @@ def intersect(
         raise RecveilError(
             f"the first release is of ratings of "
             f"{describe_count(first.record_of.size, 'user')}, the second of "
-            f"{second.record_of.size}; read both with the same ratings"
+            f"{second.record_of.size}; read both with the same ratings",
+            code="release.mismatch",
         )
     groups = groups_of(first), groups_of(second)
     people = people_in_both(*groups)
@@ -137,7 +138,8 @@ def intersect(
     n_people = int(both.sum())
     if not n_people:
         raise RecveilError(
-            "nobody stands in both releases; expected two releases of the same people"
+            "nobody stands in both releases; expected two releases of the same people",
+            code="release.mismatch",
         )
     in_one = [np.bincount(of_release[of_release >= 0])[of_release[both]] for of_release in groups]
     return Intersection(

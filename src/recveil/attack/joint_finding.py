@@ -94,7 +94,8 @@ def find_in_both(
     if missing.size:
         raise RecveilError(
             f"{missing.size} of {targets.size} people looked for are missing in a release; "
-            f"expected people of both"
+            f"expected people of both",
+            code="argument.value",
         )
     known, one = best_guesses(ratings, first, adversary, targets, seed)
     _, two = best_guesses(ratings, second, adversary, targets, seed)

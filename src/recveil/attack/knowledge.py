@@ -100,7 +100,10 @@ def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np
     array([2, 3, 4])
     """
     if n_targets is not None and n_targets < 0:
-        raise RecveilError(f"n_targets is {n_targets}; expected at least 0, or None for everyone")
+        raise RecveilError(
+            f"n_targets is {n_targets}; expected at least 0, or None for everyone",
+            code="option.value",
+        )
     if n_targets is None or n_targets >= n_users:
         return np.arange(n_users)
     return np.sort(np.random.default_rng(seed).choice(n_users, n_targets, replace=False))
@@ -205,13 +208,15 @@ def _check(ratings: Ratings, adversary: Adversary) -> None:
         raise RecveilError(
             f"the adversary knows dates (within "
             f"{describe_count(adversary.date_error, 'day')}), but no times "
-            f"are known of the ratings; set date_error to None (--date-error none)"
+            f"are known of the ratings; set date_error to None (--date-error none)",
+            code="time.missing",
         )
     knows_values = adversary.rating_error is not None or adversary.date_error is not None
     if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:
         raise RecveilError(
             "the adversary knows neither ratings nor dates, so no known value can be wrong; "
-            "set wrong_kind to 'item' (--wrong-kind item)"
+            "set wrong_kind to 'item' (--wrong-kind item)",
+            code="option.conflict",
         )
 
 
@@ -319,7 +324,8 @@ def _know_ratings(
     if (n_beyond[wrong] == 0).any() and adversary.date_error is None:
         raise RecveilError(
             f"every rating of the scale {scale} is within {error:g} of some true one, so it "
-            f"cannot be wrong; lower rating_error, or set wrong_kind to 'item' (--wrong-kind item)"
+            f"cannot be wrong; lower rating_error, or set wrong_kind to 'item' (--wrong-kind item)",
+            code="option.conflict",
         )
     beyond = rng.integers(0, np.maximum(n_beyond, 1))
     beyond += np.where(beyond >= first, last - first + 1, 0)

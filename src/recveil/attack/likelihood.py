@@ -87,9 +87,11 @@ class Likelihood:
             value = getattr(self, name)
             # The comparison is written so that nan fails it, too.
             if value is not None and not value >= 0:
-                raise RecveilError(f"{name} is {value}; expected at least 0")
+                raise RecveilError(f"{name} is {value}; expected at least 0", code="argument.value")
         if not 0 <= self.right <= 1:
-            raise RecveilError(f"right is {self.right}; expected a share from 0 to 1")
+            raise RecveilError(
+                f"right is {self.right}; expected a share from 0 to 1", code="argument.value"
+            )
 
     @classmethod
     def of(cls, adversary: Adversary, label_spread: float = 0.0) -> Self:

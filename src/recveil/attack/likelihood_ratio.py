@@ -83,7 +83,8 @@ def check_shadows(n: int) -> None:
     if n < FEWEST or n % 2:
         raise RecveilError(
             f"shadows (--shadows) is {n}; expected an even number of at least {FEWEST}, such as "
-            f"32: releases of one half of the people, and of the other half, again and again"
+            f"32: releases of one half of the people, and of the other half, again and again",
+            code="option.value",
         )
 
 

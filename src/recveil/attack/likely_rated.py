@@ -62,7 +62,8 @@ class LikelyRated:
         if self.likely.shape != candidates.records.shape:
             raise RecveilError(
                 f"likely has shape {self.likely.shape}; expected one probability for each of "
-                f"{candidates.records.size} labels"
+                f"{candidates.records.size} labels",
+                code="argument.shape",
             )
         n_targets = knowledge.targets.size
         best, tied = np.full(n_targets, -1), np.zeros(n_targets, np.int64)

@@ -113,7 +113,8 @@ def tell_links(
     inside = targets[(first.record_of[targets] >= 0) & (second.record_of[targets] >= 0)]
     if inside.size < 2:
         raise RecveilError(
-            f"{inside.size} of the people looked for stand in both releases; expected at least 2"
+            f"{inside.size} of the people looked for stand in both releases; expected at least 2",
+            code="release.mismatch",
         )
     if inside.size > MOST_PEOPLE:
         inside = np.random.default_rng(seed).choice(inside, MOST_PEOPLE, replace=False)

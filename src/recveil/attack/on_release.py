@@ -331,7 +331,8 @@ def _check(ratings: Ratings, table: ReleasedTable) -> None:
         raise RecveilError(
             f"the released table is about {describe_count(n_users, 'user')} "
             f"and {describe_count(n_items, 'item')}, the ratings have "
-            f"{ratings.n_users} and {ratings.n_items}; give the ratings it was built with"
+            f"{ratings.n_users} and {ratings.n_items}; give the ratings it was built with",
+            code="release.mismatch",
         )
 
 

@@ -149,7 +149,8 @@ class ReleasedTable:
         if not np.array_equal(found, classes.sizes):
             raise RecveilError(
                 f"{private}: its people are not as many as stand behind the published records; "
-                f"write the release again"
+                f"write the release again",
+                code="private.mismatch",
             )
         return classes.released(ratings, record_of, manifest.claim)
 
@@ -278,7 +279,8 @@ def _assigned(
     if strangers:
         raise RecveilError(
             f"{private}: published id {strangers[0]!r} is not in the release; "
-            f"put the private twin that belongs to it beside it"
+            f"put the private twin that belongs to it beside it",
+            code="private.mismatch",
         )
     record_of = np.full(ratings.n_users, -1, np.int64)
     record_of[users] = [class_of_id[published_id] for published_id in twin.ids]

@@ -99,7 +99,9 @@ class Scoreboard:
             error = getattr(self, name)
             # The comparison is written so that nan fails it, too.
             if error is not None and not error >= 0:
-                raise RecveilError(f"{name} is {error}; expected at least 0, or None")
+                raise RecveilError(
+                    f"{name} is {error}; expected at least 0, or None", code="argument.value"
+                )
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
@@ -134,7 +136,10 @@ class Scoreboard:
         n_items = candidates.indptr.size - 1
         strange = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
         if strange.size:
-            raise RecveilError(f"known item {strange[0]}: expected positions below {n_items}")
+            raise RecveilError(
+                f"known item {strange[0]}: expected positions below {n_items}",
+                code="argument.value",
+            )
         sought = Sought(knowledge, record_of[knowledge.targets])
         tally = _Tally(*candidates.look(self._line_up, sought, self.threads))
         lineup = np.where(tally.own_matches, tally.people, max(candidates.n_people, 1))

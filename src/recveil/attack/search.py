@@ -158,7 +158,8 @@ def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -
     if positions.size and not least <= positions.min() <= positions.max() < end:
         raise RecveilError(
             f"{what} has the position {positions.min()} or {positions.max()}; expected {least} to "
-            f"{end - 1}; the knowledge must be about the same items and people as the candidates"
+            f"{end - 1}; the knowledge must be about the same items and people as the candidates",
+            code="argument.value",
         )
 
 

@@ -213,11 +213,14 @@ def information_by_rank(
 def _check(ratings: Ratings, rating_error: float | None, date_error: int | None) -> None:
     for name, error in (("rating_error", rating_error), ("date_error", date_error)):
         if error is not None and not error >= 0:
-            raise RecveilError(f"{name} is {error}; expected at least 0, or None")
+            raise RecveilError(
+                f"{name} is {error}; expected at least 0, or None", code="argument.value"
+            )
     if date_error is not None and ratings.days is None:
         raise RecveilError(
             f"date_error is {describe_count(date_error, 'day')}, but the ratings have no times; "
-            f"set date_error to None (--date-error none)"
+            f"set date_error to None (--date-error none)",
+            code="time.missing",
         )
 
 

@@ -62,7 +62,8 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
     """
     if not 0 <= successes <= trials * (1 + 1e-12):
         raise RecveilError(
-            f"{successes:g} successes of {trials} trials: expected from 0 to {trials}"
+            f"{successes:g} successes of {trials} trials: expected from 0 to {trials}",
+            code="argument.value",
         )
     if trials == 0:
         return Interval(math.nan, 0.0, 1.0, 0)

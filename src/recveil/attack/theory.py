@@ -61,7 +61,9 @@ def items_needed(n_records: int, epsilon: float, delta: float) -> int:
     9
     """
     if not n_records >= 1:
-        raise RecveilError(f"n_records is {n_records}; expected at least 1 record")
+        raise RecveilError(
+            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
+        )
     _check_share("epsilon", epsilon)
     return _round_up((math.log(n_records) - math.log(epsilon)) / _information(delta))
 
@@ -107,9 +109,14 @@ def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
     16
     """
     if not n_records >= 1:
-        raise RecveilError(f"n_records is {n_records}; expected at least 1 record")
+        raise RecveilError(
+            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
+        )
     if not k >= 2:
-        raise RecveilError(f"k is {k}; expected at least 2; for a lineup of 1 use items_needed")
+        raise RecveilError(
+            f"k is {k}; expected at least 2; for a lineup of 1 use items_needed",
+            code="argument.value",
+        )
     return max(0, _round_up(math.log(n_records / (k - 1)) / _information(delta)))
 
 
@@ -121,7 +128,10 @@ def _information(delta: float) -> float:
 
 def _check_share(name: str, share: float) -> None:
     if not 0 < share < 1:
-        raise RecveilError(f"{name} is {share}; expected a number between 0 and 1, ends excluded")
+        raise RecveilError(
+            f"{name} is {share}; expected a number between 0 and 1, ends excluded",
+            code="argument.value",
+        )
 
 
 def _round_up(number: float) -> int:

@@ -224,14 +224,16 @@ def read_other(ratings: Ratings, table: ReleasedTable, other: str | PathLike[str
     if not manifest.holds_people:
         raise RecveilError(
             f"against (--against) is {quoted(folder.name)}: no record of it is anybody's, so that "
-            f"there is nobody to be found in both; what the two tell adds up. Leave it out"
+            f"there is nobody to be found in both; what the two tell adds up. Leave it out",
+            code="option.unsupported",
         )
     second = ReleasedTable.from_folder(folder, ratings)
     common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
     if common.size < 2:
         raise RecveilError(
             f"against (--against) is {quoted(folder.name)}: {common.size} of its people stand in "
-            f"the audited release, too; expected another release of the same people"
+            f"the audited release, too; expected another release of the same people",
+            code="release.mismatch",
         )
     return OtherRelease(folder.name, second, manifest, common)
 

@@ -157,7 +157,8 @@ def attack_drawn(
     if manifest.holds_people if table is None else table.holds_people:
         raise RecveilError(
             "the records of this release are people's, who can be looked for; attack it with "
-            "attack_table"
+            "attack_table",
+            code="release.unsupported",
         )
     found: dict[str, Any] = {}
     unmeasured = ""

@@ -33,10 +33,15 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
         if figure["points"]:
             drawn[figure["number"]] = partial(draw_curves, figure)
     if name not in drawn:
-        raise RecveilError(f"chart {quoted(name)}: expected one of {', '.join(drawn)}")
+        raise RecveilError(
+            f"chart {quoted(name)}: expected one of {', '.join(drawn)}", code="argument.value"
+        )
     chart = drawn[name]()
     if chart is None:
-        raise RecveilError(f"chart {quoted(name)}: this audit has nothing of it; take another one")
+        raise RecveilError(
+            f"chart {quoted(name)}: this audit has nothing of it; take another one",
+            code="argument.value",
+        )
     return chart
 
 

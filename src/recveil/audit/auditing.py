@@ -271,7 +271,9 @@ def audit(
     """
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and not 1 <= number <= _MOST:
-            raise RecveilError(f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}")
+            raise RecveilError(
+                f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}", code="option.value"
+            )
     refuse_unknown_keywords("audit", reading, "k", "people_in")
     refuse_releases(release, against)
     refuse_shadows(shadows, release)

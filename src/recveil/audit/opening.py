@@ -95,7 +95,8 @@ def open_release(
     if has_catalogue and not hides_items(manifest.settings):
         raise RecveilError(
             f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
-            f"leave the catalogue out (--catalogue)"
+            f"leave the catalogue out (--catalogue)",
+            code="option.unsupported",
         )
     refuse_other_feedback(ratings, manifest, folder.name)
     if not manifest.holds_people:
@@ -125,19 +126,22 @@ def refuse_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
     """
     if manifest.scale.unary and not ratings.is_unary:
         raise RecveilError(
-            f"{name} is of likes, but these are ratings; read them as likes, as it did (--likes)"
+            f"{name} is of likes, but these are ratings; read them as likes, as it did (--likes)",
+            code="release.mismatch",
         )
     if ratings.is_unary and manifest.scale.range:  # older releases of likes called them ratings
         raise RecveilError(
             f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and whoever "
-            f"knows ratings finds more; give the ratings, with their scale (--scale)"
+            f"knows ratings finds more; give the ratings, with their scale (--scale)",
+            code="release.mismatch",
         )
     own, told = ratings.scale, manifest.scale
     if (own.words or told.words) and own != told:
         raise RecveilError(
             f"{name} holds ratings on the scale {told}, but these were read on {own}, so that none "
             f"would be told from another as it is; name the same words in the same order "
-            f"({option_of(told)})"
+            f"({option_of(told)})",
+            code="release.mismatch",
         )
 
 
@@ -148,7 +152,8 @@ def _of_nobody(
     if against is not None:
         raise RecveilError(
             f"against (--against): no record of {folder.name} is anybody's, so that there is "
-            f"nobody to be found in both; what the two tell adds up. Leave it out"
+            f"nobody to be found in both; what the two tell adds up. Leave it out",
+            code="option.unsupported",
         )
     if manifest.layout == "model":
         read_model(folder, manifest)

@@ -226,7 +226,10 @@ def _count(
     """Count who is found; everybody's own record has their own position."""
     paper = guesses[ScoreboardRH.name]
     if paper.eccentricity is None:
-        raise RecveilError(f"attack {ScoreboardRH.name!r} tells no eccentricity; expected it to")
+        raise RecveilError(
+            f"attack {ScoreboardRH.name!r} tells no eccentricity; expected it to",
+            code="argument.result",
+        )
     stands_out = (paper.eccentricity >= ECCENTRICITY) & (paper.best >= 0)
     right = paper.best == targets
     return _Tally(

@@ -136,7 +136,8 @@ def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
     if (item_of < 0).all():
         raise RecveilError(
             f"{told.name}: none of its {describe_count(items.size, 'item')} stands in the table; "
-            f"it must use the table's own item ids, such as {ratings.items[0]}"
+            f"it must use the table's own item ids, such as {ratings.items[0]}",
+            code="id.unknown",
         )
     return item_of
 
@@ -245,7 +246,8 @@ def _feedback(
     if left:
         raise RecveilError(
             f"{where}: {listed(left, 60)} may hold ratings, or not; call that column rating, or "
-            f"leave it out of the file if it tells items alone"
+            f"leave it out of the file if it tells items alone",
+            code="column.ambiguous",
         )
     return {}
 
@@ -273,7 +275,8 @@ def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
         if found.format in OF_SEVERAL_TABLES:
             raise RecveilError(
                 f"{path.name}: {found.said[0]}, of which only the table itself is read; write what "
-                f"is meant to a file, such as CSV, and name that"
+                f"is meant to a file, such as CSV, and name that",
+                code="input.unknown-format",
             )
         dialect = found.dialect or DIALECTS.get(found.format)
         if dialect is None:

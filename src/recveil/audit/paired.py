@@ -54,7 +54,8 @@ def who_know_words(
             raise RecveilError(
                 f"adversary {each.name or 'of your own'!r}: they know items alone, or what was "
                 f"liked, and words without an order tell neither; leave the column of words "
-                f"out to ask what they find"
+                f"out to ask what they find",
+                code="option.unsupported",
             )
     chosen = asked or [each for each in presets if _knows_words(each)]
     return [replace(each, rating_error=None).noted(_NOTE) for each in chosen]
@@ -70,7 +71,8 @@ def refuse_catalogue_of_words(catalogue: object) -> None:
     if catalogue is not None:
         raise RecveilError(
             "catalogue (--catalogue): it names items that a release hides, and no release of words "
-            "without an order hides any; leave it out"
+            "without an order hides any; leave it out",
+            code="option.unsupported",
         )
 
 

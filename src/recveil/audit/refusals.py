@@ -27,12 +27,14 @@ def refuse_releases(
     if release is None:
         raise RecveilError(
             f"against (--against) is {against}, but there is no release to hold against it; name "
-            f"one (--release)"
+            f"one (--release)",
+            code="option.required",
         )
     if Path(release).resolve() == Path(against).resolve():
         raise RecveilError(
             f"against (--against) is the release {release} itself; name another one of the same "
-            f"people"
+            f"people",
+            code="option.conflict",
         )
 
 
@@ -49,7 +51,8 @@ def refuse_shadows(shadows: int | None, release: str | PathLike[str] | None) -> 
     if release is None:
         raise RecveilError(
             f"shadows (--shadows) is {shadows}, but there is no release whose like could be made; "
-            f"name one (--release)"
+            f"name one (--release)",
+            code="option.required",
         )
 
 
@@ -67,5 +70,6 @@ def refuse_catalogue(catalogue: Any, release: Any) -> None:
     if release is None:
         raise RecveilError(
             "catalogue: given without a release, whose hidden items it could name; give the "
-            "release, too (--release), or leave it out"
+            "release, too (--release), or leave it out",
+            code="option.required",
         )

@@ -97,8 +97,9 @@ def read_risk(path: str | PathLike[str]) -> dict[str, float]:
         if header != _COLUMNS:
             raise ValueError("its columns are others")
         return {from_cell(user): float(found or "nan") for user, found, _ in rows}
-    except (OSError, ValueError, csv.Error):
+    except (OSError, ValueError, csv.Error) as error:
         raise RecveilError(
             f"{name}: expected everybody's risk, with the columns {', '.join(_COLUMNS)}, as "
-            f"recveil audit --risk writes it; write it again"
+            f"recveil audit --risk writes it; write it again",
+            code="input.unreadable" if isinstance(error, OSError) else "input.damaged",
         ) from None

@@ -178,7 +178,8 @@ def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer
             why = why or "privacy levels are people's own"
             raise RecveilError(
                 f"shadows (--shadows): no release like this one can be made, because {why}; leave "
-                f"them out"
+                f"them out",
+                code="release.unsupported",
             )
         return anonymizer
 
@@ -266,7 +267,8 @@ def attack_by_shadows(
     if ratings.n_users < 2 * _FEWEST_PEOPLE:
         raise RecveilError(
             f"shadows (--shadows): got {describe_count(ratings.n_users, 'user')}, expected at "
-            f"least {2 * _FEWEST_PEOPLE}; leave shadows out"
+            f"least {2 * _FEWEST_PEOPLE}; leave shadows out",
+            code="table.too-few-users",
         )
     known = _all_known(ratings, seed)
     rng = np.random.default_rng([seed, 4])
@@ -315,7 +317,8 @@ def _release(
         return ReleasedTable.from_release(make(seed).anonymize(only(ratings, half)), ratings)
     except RecveilError as error:
         raise RecveilError(
-            f"shadows (--shadows): no such release can be made of one half of the people: {error}"
+            f"shadows (--shadows): no such release can be made of one half of the people: {error}",
+            code=error.code,
         ) from error
 
 

@@ -83,12 +83,16 @@ def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
     chosen: dict[str, None] = {}
     for name in names:
         if name != "all" and name not in all_variants():
-            raise RecveilError(f"method {name!r}{meant(name, fitting)}: {expected}")
+            raise RecveilError(
+                f"method {name!r}{meant(name, fitting)}: {expected}", code="method.unknown"
+            )
         if name != "all" and name not in fitting:
-            raise RecveilError(f"method {name!r}: not of {_WORDS_OF[of]}; {expected}")
+            raise RecveilError(
+                f"method {name!r}: not of {_WORDS_OF[of]}; {expected}", code="method.unsupported"
+            )
         chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
     if not chosen:
-        raise RecveilError(f"no method given; {expected}")
+        raise RecveilError(f"no method given; {expected}", code="option.required")
     return list(chosen)
 
 

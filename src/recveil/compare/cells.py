@@ -24,7 +24,13 @@ from recveil.devices import (
     read_whole,
     refuse_traps,
 )
-from recveil.errors import MachineError, RecveilError, is_of_machine, refuse_interruption
+from recveil.errors import (
+    MachineError,
+    RecveilError,
+    is_of_machine,
+    lacks_files,
+    refuse_interruption,
+)
 from recveil.evaluate.evaluator import Evaluator
 from recveil.evaluate.words_evaluator import WordsEvaluator
 from recveil.folders import make_folder
@@ -92,13 +98,18 @@ def open_folder(out: Path) -> None:
     refuse_traps(out)
     refuse_in_release(out)
     if not out.parent.is_dir():
-        raise RecveilError(f"{out}: {out.parent} is not a folder; create it first")
+        raise RecveilError(
+            f"{out}: {out.parent} is not a folder; create it first", code="output.not-writable"
+        )
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise RecveilError(f"{out} exists and is no folder; choose another output")
+        raise RecveilError(
+            f"{out} exists and is no folder; choose another output", code="output.exists"
+        )
     if out.exists() and (others := _others(out)):
         raise RecveilError(
             f"{out} holds something else than a comparison ({', '.join(others[:3])}); "
-            f"choose another output"
+            f"choose another output",
+            code="output.exists",
         )
     if (out / CELLS).is_dir():
         _refuse_prepared(out)
@@ -108,7 +119,8 @@ def open_folder(out: Path) -> None:
         make_folder(out / CELLS, exist_ok=True)
     except OSError as error:
         raise RecveilError(
-            f"{out}: cannot be written ({error.strerror}); choose another output"
+            f"{out}: cannot be written ({error.strerror}); choose another output",
+            code="output.not-writable",
         ) from error
     # A killed run may have left a release with its private twin.
     sweep(out, _WORKS)
@@ -129,7 +141,8 @@ def _refuse_prepared(out: Path) -> None:
         told = path.relative_to(out.parent)
         raise RecveilError(
             f"{told} {why}, who may have put results there that nobody measured; choose another "
-            f"output, or remove this one"
+            f"output, or remove this one",
+            code="output.untrusted",
         )
 
 
@@ -218,7 +231,14 @@ def _refuse_to_keep(error: Exception, setting: Setting) -> None:
         reason = not_enough() if lacks_memory(error) else str(error)
         raise MachineError(
             f"{setting.title}: {reason} (it is not kept as a result; mend that, and run again: "
-            f"finished settings are kept)"
+            f"finished settings are kept)",
+            code="machine.memory"
+            if lacks_memory(error)
+            else "machine.files"
+            if lacks_files(error)
+            else error.code
+            if isinstance(error, RecveilError)
+            else "machine.disk",
         ) from error
 
 
@@ -243,7 +263,8 @@ def _judge_by_parts(
     if claimed != expected:
         raise RecveilError(
             f"method {setting.method!r}: its release claims {claimed!r}, but {expected!r} is "
-            f"registered for it; register what it claims"
+            f"registered for it; register what it claims",
+            code="argument.result",
         )
     watch.stop("anonymize")
     begin(_WRITING)

@@ -164,10 +164,11 @@ def frontier(rows: Iterable[Row], worth: Worth = "both", risk: str = PERSON.name
 def _check(max_risk: float | None, min_k: int | None) -> None:
     if max_risk is not None and not 0 < max_risk <= 1:
         raise RecveilError(
-            f"max_risk (--max-risk) is {max_risk}; expected a share above 0, up to 1"
+            f"max_risk (--max-risk) is {max_risk}; expected a share above 0, up to 1",
+            code="option.value",
         )
     if min_k is not None and min_k < 2:
-        raise RecveilError(f"min_k (--min-k) is {min_k}; expected at least 2")
+        raise RecveilError(f"min_k (--min-k) is {min_k}; expected at least 2", code="option.value")
 
 
 def _overlap(best: Row, other: Row, decided: Worth | None) -> bool:

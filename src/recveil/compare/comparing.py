@@ -146,9 +146,11 @@ def compare(
     cheapest([], max_risk, min_k, worth, risk or PERSON.name)
     _check_shadows(shadows, risk)
     if targets < 1:
-        raise RecveilError(f"targets is {targets}; expected at least 1")
+        raise RecveilError(f"targets is {targets}; expected at least 1", code="option.value")
     if seed < 0:
-        raise RecveilError(f"seed is {seed}; expected a whole number of at least 0")
+        raise RecveilError(
+            f"seed is {seed}; expected a whole number of at least 0", code="option.value"
+        )
     refuse_no_path("a comparison", is_output=True, out=out)
     out = Path(out).absolute()
     with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
@@ -209,7 +211,8 @@ def _worth_of(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) -> Worth:
         if worth == "lists":
             raise RecveilError(
                 "worth (--for) is lists, but these are words without an order, and nobody said "
-                "which of them count as liked; name them (--liked up,love)"
+                "which of them count as liked; name them (--liked up,love)",
+                code="option.required",
             )
         refuse_likes(ratings, PREDICTED)
         return "ratings"
@@ -219,7 +222,8 @@ def _worth_of(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) -> Worth:
     if worth == "ratings":
         raise RecveilError(
             "worth (--for) is ratings, but these are likes, of which there are none to be "
-            "predicted; choose by lists"
+            "predicted; choose by lists",
+            code="option.unsupported",
         )
     return "lists"
 
@@ -228,7 +232,9 @@ def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
     """Return every method with every k, and those without a k once."""
     for k in ks:
         if k < 2:
-            raise RecveilError(f"k is {k}; expected a whole number of at least 2")
+            raise RecveilError(
+                f"k is {k}; expected a whole number of at least 2", code="option.value"
+            )
     settings = []
     for method in methods:
         if has_k(method):
@@ -236,7 +242,7 @@ def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
         else:
             settings.append(Setting(method, None))
     if not settings:
-        raise RecveilError("no k given; expected some, such as 2, 5, 10")
+        raise RecveilError("no k given; expected some, such as 2, 5, 10", code="option.required")
     return settings
 
 
@@ -247,7 +253,8 @@ def _check_shadows(shadows: int | None, risk: str | None) -> None:
     elif risk == SHADOWS.name:
         raise RecveilError(
             f"risk (--risk) is {risk}, which shadow releases measure; say how many shadows of each "
-            f"setting to make (--shadows 32): those that were made before are kept"
+            f"setting to make (--shadows 32): those that were made before are kept",
+            code="option.required",
         )
 
 

@@ -219,13 +219,17 @@ class Comparison:
         plain = self.to_dict()
         utilities = {utility.name: utility for utility in utilities_of(plain["rows"])}
         if upward not in utilities:
-            raise RecveilError(f"chart {quoted(upward)}: expected one of {', '.join(utilities)}")
+            raise RecveilError(
+                f"chart {quoted(upward)}: expected one of {', '.join(utilities)}",
+                code="argument.value",
+            )
         chosen = plain["answer"] and plain["answer"]["row"]
         drawn = draw_frontier(plain["rows"], utilities[upward], chosen, axis_named(self.risk))
         if drawn is None:
             raise RecveilError(
                 f"chart {quoted(upward)}: no setting has a risk and a share of {upward} that can "
-                f"be told; compare other settings"
+                f"be told; compare other settings",
+                code="argument.value",
             )
         return drawn[0].with_key()
 

@@ -94,20 +94,24 @@ class Measure:
         if not self.name.isidentifier() or self.name.startswith("_"):
             raise RecveilError(
                 f"measure {self.name!r}: expected a name of letters, digits and underscores that "
-                f"begins with a letter"
+                f"begins with a letter",
+                code="argument.value",
             )
         if self.kind not in (str, int, float, bool):
             raise RecveilError(
-                f"measure {self.name!r}: kind is {self.kind!r}; expected str, int, float or bool"
+                f"measure {self.name!r}: kind is {self.kind!r}; expected str, int, float or bool",
+                code="argument.value",
             )
         if self.better not in ("up", "down", None):
             raise RecveilError(
-                f"measure {self.name!r}: better is {self.better!r}; expected 'up', 'down' or None"
+                f"measure {self.name!r}: better is {self.better!r}; expected 'up', 'down' or None",
+                code="argument.value",
             )
         if self.panel is not None and (self.kind not in (int, float) or self.better is None):
             raise RecveilError(
                 f"measure {self.name!r}: a panel needs numbers (kind int or float), and better "
-                f"('up' or 'down')"
+                f"('up' or 'down')",
+                code="argument.value",
             )
 
     def of(self, cell: Cell) -> Value | None:
@@ -129,7 +133,8 @@ class Measure:
         if value is not None and not (is_right and _is_told(value)):
             raise RecveilError(
                 f"measure {self.name!r}: its value is {str(value)[:40]} ({type(value).__name__}); "
-                f"expected {self.kind.__name__}, or None for what could not be measured"
+                f"expected {self.kind.__name__}, or None for what could not be measured",
+                code="argument.result",
             )
 
 

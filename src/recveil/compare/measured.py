@@ -42,7 +42,10 @@ def register_measure(measure: Measure) -> None:
     recveil.errors.RecveilError: measure 'risk': the name is taken; choose another one
     """
     if measure.name in (*SETTING_FIELDS, *_FURTHER, *MEASURES):
-        raise RecveilError(f"measure {measure.name!r}: the name is taken; choose another one")
+        raise RecveilError(
+            f"measure {measure.name!r}: the name is taken; choose another one",
+            code="argument.value",
+        )
     MEASURES[measure.name] = measure
 
 
@@ -62,6 +65,7 @@ def measure_named(name: str) -> Measure:
     if name not in MEASURES:
         raise RecveilError(
             f"measure {name!r} is unknown; expected a name from recveil.compare.MEASURES, or "
-            f"register it first (register_measure)"
+            f"register it first (register_measure)",
+            code="argument.value",
         )
     return MEASURES[name]

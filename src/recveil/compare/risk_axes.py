@@ -279,7 +279,9 @@ def register_axis(axis: Axis) -> None:
     recveil.errors.RecveilError: risk 'person': the name is taken; choose another one
     """
     if axis.name in AXES:
-        raise RecveilError(f"risk {axis.name!r}: the name is taken; choose another one")
+        raise RecveilError(
+            f"risk {axis.name!r}: the name is taken; choose another one", code="argument.value"
+        )
     names = (axis.value, axis.low, axis.high, axis.by, axis.baseline, axis.bound)
     for name in filter(None, (*names, axis.area, axis.area_low, axis.area_baseline)):
         measure_named(name)
@@ -300,5 +302,7 @@ def axis_named(name: str) -> Axis:
     'group_risk'
     """
     if name not in AXES:
-        raise RecveilError(f"risk (--risk) is {name!r}; expected {', '.join(AXES)}")
+        raise RecveilError(
+            f"risk (--risk) is {name!r}; expected {', '.join(AXES)}", code="option.value"
+        )
     return AXES[name]

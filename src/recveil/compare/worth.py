@@ -155,7 +155,9 @@ def order_of(row: Row, decided: Worth | None, high: float) -> tuple[float, ...]:
 def check_worth(worth: str) -> None:
     """Refuse what is none of `Worth`."""
     if worth not in get_args(Worth):
-        raise RecveilError(f"worth (--for) is {worth!r}; expected both, ratings or lists")
+        raise RecveilError(
+            f"worth (--for) is {worth!r}; expected both, ratings or lists", code="option.value"
+        )
 
 
 def say_lists(row: Row) -> str:

@@ -54,7 +54,8 @@ def carry_over(raw: Mapping[str, Utility], release: Mapping[str, Utility]) -> Ca
     if set(raw) != set(release):
         raise RecveilError(
             f"recommenders {sorted(raw)} on the raw data, but {sorted(release)} on the release; "
-            f"expected the same ones"
+            f"expected the same ones",
+            code="argument.value",
         )
     by_rmse = tuple(n for n in raw if not np.isnan([raw[n].rmse, release[n].rmse]).any())
     by_ndcg = tuple(n for n in raw if not np.isnan([raw[n].ndcg, release[n].ndcg]).any())

@@ -201,7 +201,8 @@ def check_null_rule(null_rule: str) -> None:
     """Refuse a rule that is none of `NullRule`."""
     if null_rule not in get_args(NullRule):
         raise RecveilError(
-            f"null rule {null_rule!r}: expected one of {', '.join(get_args(NullRule))}"
+            f"null rule {null_rule!r}: expected one of {', '.join(get_args(NullRule))}",
+            code="option.value",
         )
 
 

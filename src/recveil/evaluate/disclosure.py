@@ -72,7 +72,8 @@ class Opened:
                 raise RecveilError(
                     f"the table's catalogue has "
                     f"{describe_count(release.n_items, 'item')}, that of the training "
-                    f"ratings {train.n_items}; give a table over the same positions"
+                    f"ratings {train.n_items}; give a table over the same positions",
+                    code="argument.shape",
                 )
             why = "the table was given without who is where"
             return cls("table", release, None, _unknown(1, train), unknown=why)
@@ -114,7 +115,8 @@ class Opened:
                 f"the released table is about {describe_count(shape[0], 'user')} "
                 f"and {describe_count(shape[1], 'item')}, the training "
                 f"ratings have {train.n_users} and {train.n_items}; give the training ratings that "
-                f"it was built with"
+                f"it was built with",
+                code="release.mismatch",
             )
         table = TrainingTable.from_released(released, train.scale)
         if not released.holds_people:
@@ -261,7 +263,8 @@ def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> N
         raise RecveilError(
             f"the release has {strange:,} labels of items that nobody behind their rows rated in "
             f"the training ratings, so it was made from others, perhaps with the test ratings "
-            f"among them; make the release from the training ratings alone"
+            f"among them; make the release from the training ratings alone",
+            code="release.mismatch",
         )
 
 

@@ -166,7 +166,8 @@ def evaluate(
     if null_rule != "zero" and not manifest.scale.ordered:
         raise RecveilError(
             f"null_rule (--null-rule) is {null_rule}, but of words without an order no error is "
-            f"told: a cell without a word counts as wrong; leave it out"
+            f"told: a cell without a word counts as wrong; leave it out",
+            code="option.unsupported",
         )
     # A release that cannot be made again is refused before any work.
     anonymizer = None if split is None else _made_like(manifest, folder, seed)
@@ -207,7 +208,8 @@ def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) ->
     if given not in ((False, False, True, True), (True, True, False, False)):
         raise RecveilError(
             "expected either the file that the release was made from and one of test ratings "
-            "(train and test), or one file and the share to hold out of it (source and split)"
+            "(train and test), or one file and the share to hold out of it (source and split)",
+            code="option.conflict",
         )
 
 
@@ -222,13 +224,15 @@ def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading
     if scale.unary != found.ratings.is_unary and (scale.unary or scale.range):
         raise RecveilError(
             f"{found.name}: {'likes' if found.ratings.is_unary else 'ratings'}, where the release "
-            f"holds {'likes' if scale.unary else 'ratings'}; give what it was made from"
+            f"holds {'likes' if scale.unary else 'ratings'}; give what it was made from",
+            code="release.mismatch",
         )
     found_on = found.ratings.scale
     if (found_on.words or scale.words) and found_on != scale:
         raise RecveilError(
             f"{found.name}: read on the scale {found_on}, where the release has {scale}; name the "
-            f"same words in the same order ({option_of(scale)}), or nothing"
+            f"same words in the same order ({option_of(scale)}), or nothing",
+            code="release.mismatch",
         )
     return found
 
@@ -240,6 +244,7 @@ def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
         raise RecveilError(
             f"{folder.name}: its settings do not say how to make another such release, for "
             f"instance because people have privacy levels of their own; split the ratings "
-            f"yourself, make a release of one part, and give both parts as train and test"
+            f"yourself, make a release of one part, and give both parts as train and test",
+            code="release.unsupported",
         )
     return anonymizer

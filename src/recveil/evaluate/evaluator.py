@@ -89,7 +89,9 @@ class Evaluator:
     ) -> None:
         check_null_rule(null_rule)
         if n_targets < 1:
-            raise RecveilError(f"n_targets is {n_targets}; expected at least 1")
+            raise RecveilError(
+                f"n_targets is {n_targets}; expected at least 1", code="option.value"
+            )
         self.split = split
         self.null_rule: NullRule = null_rule
         self.n_targets = n_targets

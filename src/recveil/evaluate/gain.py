@@ -270,7 +270,8 @@ def _same_people(raw: Served, release: Served) -> tuple[PersonUtility, PersonUti
     if not np.array_equal(one.cells, other.cells):
         raise RecveilError(
             f"the raw data served {describe_count(one.cells.size, 'user')}, the release "
-            f"{other.cells.size} or others; expected the same users with the same held-out ratings"
+            f"{other.cells.size} or others; expected the same users with the same held-out ratings",
+            code="argument.value",
         )
     return one, other
 

@@ -45,19 +45,22 @@ def liked_words(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[
         raise RecveilError(
             f"liked (--liked) is of words without an order (--words), but the ratings are "
             f"{'likes' if scale.unary else f'on the scale {scale}'}, which says itself what is "
-            f"liked; leave it out"
+            f"liked; leave it out",
+            code="option.unsupported",
         )
     named = words_in(liked) if isinstance(liked, str) else tuple(liked)
     unknown = [word for word in named if word not in scale.words]
     if unknown or not named:
         raise RecveilError(
             f"liked (--liked) names {listed(unknown or ['nothing'], 60)}; expected some of the "
-            f"words {listed(scale.words, 120)}"
+            f"words {listed(scale.words, 120)}",
+            code="option.value",
         )
     if len(set(named)) == len(scale.words):
         raise RecveilError(
             "liked (--liked) names all words, so that lists would be of whatever was rated, and "
-            "all rows of shared words hold the same items; name some of the words, or leave it out"
+            "all rows of shared words hold the same items; name some of the words, or leave it out",
+            code="option.value",
         )
     return tuple(word for word in scale.words if word in named)
 

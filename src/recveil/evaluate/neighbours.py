@@ -161,7 +161,8 @@ def item_cosines(
     if n * n > _MOST_CELLS:
         raise RecveilError(
             f"{n:,} items are too many to compare each with each; expected 25,000 at most; "
-            f"leave out this recommender"
+            f"leave out this recommender",
+            code="table.too-large",
         )
     products, squares, people = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
     step = max(1, _TILE_CELLS // n)

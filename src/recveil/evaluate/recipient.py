@@ -290,7 +290,8 @@ def serve(
         raise RecveilError(
             f"{test.users.size} test cells for "
             f"{describe_count(people.n_users, 'user')}; expected at least one, "
-            f"and only of users whose training ratings are given"
+            f"and only of users whose training ratings are given",
+            code="argument.value",
         )
     users, row_of = np.unique(test.users, return_inverse=True)
     own = people.take(users)

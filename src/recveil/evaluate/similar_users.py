@@ -81,7 +81,8 @@ def find_similar_users(
     """
     if missing not in get_args(Missing):
         raise RecveilError(
-            f"missing is {missing!r}; expected one of {', '.join(get_args(Missing))}"
+            f"missing is {missing!r}; expected one of {', '.join(get_args(Missing))}",
+            code="argument.value",
         )
     users = np.flatnonzero((released.record_of >= 0) & (train.activity > 0))
     by_item = released.candidates

@@ -181,10 +181,11 @@ def similarity_distributions(
     if groups.shape != (ratings.n_users,) or ratings.n_users < 2:
         raise RecveilError(
             f"labels: expected the group of each of "
-            f"{describe_count(ratings.n_users, 'user')}, two at least; got shape {groups.shape}"
+            f"{describe_count(ratings.n_users, 'user')}, two at least; got shape {groups.shape}",
+            code="argument.shape",
         )
     if n_pairs < 1:
-        raise RecveilError(f"n_pairs is {n_pairs}; expected at least 1")
+        raise RecveilError(f"n_pairs is {n_pairs}; expected at least 1", code="argument.value")
     rng = np.random.default_rng(seed)
     edges = np.arange(_N_BINS + 1) / _N_BINS
     before = _measure(ratings, padding, _any_pairs(ratings.n_users, n_pairs, rng))
@@ -262,7 +263,8 @@ def rating_histogram(
         raise RecveilError(
             f"a histogram of {describe_count(wanted, 'user')} "
             f"and {describe_count(ratings.n_items, 'item')} has no cells; "
-            f"expected at least one of each"
+            f"expected at least one of each",
+            code="argument.shape",
         )
     users = np.arange(ratings.n_users)
     if wanted < users.size:

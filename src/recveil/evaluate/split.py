@@ -86,12 +86,15 @@ def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
     (array([2, 1]), array([0, 0]))
     """
     if not 0 < share < 1:
-        raise RecveilError(f"share is {share}; expected a number between 0 and 1, such as 0.2")
+        raise RecveilError(
+            f"share is {share}; expected a number between 0 and 1, such as 0.2", code="option.value"
+        )
     wanted = np.floor(share * ratings.activity + 0.5).astype(np.int64)
     wanted = np.minimum(wanted, np.maximum(ratings.activity - 1, 0))
     if not wanted.any():
         raise RecveilError(
-            f"a share of {share} holds out nothing: nobody has enough ratings; raise the share"
+            f"a share of {share} holds out nothing: nobody has enough ratings; raise the share",
+            code="table.too-few-ratings",
         )
     keys = np.random.default_rng(seed).random(ratings.n_ratings)
     held = lowest_in_rows(ratings.indptr, keys, wanted)
@@ -156,7 +159,8 @@ def match_held_out(train: Ratings, test: Ratings) -> Matched:
     if not kept.size:
         raise RecveilError(
             f"none of the {test.n_ratings} test ratings can judge anything: expected cells of "
-            f"known users and items that the training ratings do not have; give another file"
+            f"known users and items that the training ratings do not have; give another file",
+            code="evaluation.no-test-ratings",
         )
     kept = kept[np.lexsort([items[kept], users[kept]])]
     values = test.scale.round(test.values[kept])
@@ -209,7 +213,8 @@ def _positions(labels: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[
         ]
         raise RecveilError(
             f"{what} ids are {kinds[0]} in the test ratings, but {kinds[1]} in the training "
-            f"ratings; expected one kind; write both files alike"
+            f"ratings; expected one kind; write both files alike",
+            code="id.type",
         )
     found = pc.index_in(pa.array(labels), value_set=pa.array(known))
     return np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)

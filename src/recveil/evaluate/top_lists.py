@@ -44,13 +44,16 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
     array([[2, 3]])
     """
     if n < 1:
-        raise RecveilError(f"n is {n}; expected lists of at least 1 item")
+        raise RecveilError(f"n is {n}; expected lists of at least 1 item", code="argument.value")
     if len(scores) != seen.n_users:
         raise RecveilError(
-            f"scores of {describe_count(len(scores), 'user')}, but rows of {seen.n_users}"
+            f"scores of {describe_count(len(scores), 'user')}, but rows of {seen.n_users}",
+            code="argument.shape",
         )
     if not np.isfinite(scores).all():
-        raise RecveilError("a score is not finite; expected numbers that can be ordered")
+        raise RecveilError(
+            "a score is not finite; expected numbers that can be ordered", code="argument.value"
+        )
     return _top_items(np.ascontiguousarray(scores), seen.indptr, seen.indices, n)
 
 

@@ -145,7 +145,10 @@ class TrainingTable:
             If no row has a label.
         """
         if not rows.indices.size:
-            raise RecveilError("a table without labels teaches nothing; expected at least one")
+            raise RecveilError(
+                "a table without labels teaches nothing; expected at least one",
+                code="table.no-ratings",
+            )
         digests = np.frombuffer(b"".join(_digests(rows)), dtype="S16")
         filled = np.flatnonzero(np.diff(rows.indptr))
         _, first, row_of = np.unique(digests[filled], return_index=True, return_inverse=True)

@@ -99,7 +99,8 @@ def fidelity(
         raise RecveilError(
             f"{describe_count(raw.n_items, 'item')} "
             f"in the raw data, {release.n_items} in the release; "
-            f"expected positions in one catalogue"
+            f"expected positions in one catalogue",
+            code="argument.shape",
         )
     shares = [table.support / table.n_people for table in (raw, release)]
     both = (raw.support > 0) & (release.support > 0)

@@ -83,7 +83,9 @@ class WordsEvaluator:
         liked: tuple[str, ...] = (),
     ) -> None:
         if n_targets < 1:
-            raise RecveilError(f"n_targets is {n_targets}; expected at least 1")
+            raise RecveilError(
+                f"n_targets is {n_targets}; expected at least 1", code="option.value"
+            )
         self.split = split
         self.n_targets = n_targets
         self.seed = seed

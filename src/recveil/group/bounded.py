@@ -80,7 +80,8 @@ class BoundedTMeans(Grouping):
                 raise RecveilError(
                     f"n_clusters: {describe_count(len(X), 'row')} form at most {most} groups of "
                     f"{self.min_size}, "
-                    f"got {self.n_clusters}; lower n_clusters or min_size (k)"
+                    f"got {self.n_clusters}; lower n_clusters or min_size (k)",
+                    code="argument.value",
                 )
         t = most if self.n_clusters is None else self.n_clusters
         clusters = bounded_t_means(X, t, self.min_size, self.max_iter, rng)

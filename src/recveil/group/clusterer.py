@@ -63,7 +63,8 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
             raise RecveilError(
                 f"{describe_count(len(rows), 'row')} "
                 f"cannot form a group of at least {self.min_size} "
-                f"(n_samples={len(rows)}); lower min_size (k), or add users"
+                f"(n_samples={len(rows)}); lower min_size (k), or add users",
+                code="table.too-few-users",
             )
         return self._fit_rows(rows, self._group)
 
@@ -100,7 +101,10 @@ def at_least(name: str, value: object, lowest: int) -> None:
     recveil.errors.RecveilError: min_size: expected a whole number, 1 or more, got 0
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
-        raise RecveilError(f"{name}: expected a whole number, {lowest} or more, got {value!r}")
+        raise RecveilError(
+            f"{name}: expected a whole number, {lowest} or more, got {value!r}",
+            code="argument.value",
+        )
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

@@ -97,7 +97,9 @@ class KGather(Grouping):
     def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         at_least("n_rounds", self.n_rounds, 0)
         if not 0 <= self.anneal < np.inf:
-            raise RecveilError(f"anneal: expected a number, 0 or more, got {self.anneal!r}")
+            raise RecveilError(
+                f"anneal: expected a number, 0 or more, got {self.anneal!r}", code="argument.value"
+            )
         k = self.min_size
         if len(X) < 2 * k:
             return np.zeros(len(X), dtype=np.int64)

@@ -83,17 +83,24 @@ def checked_levels(levels: ArrayLike, n_rows: int) -> NDArray[np.int64]:
     if given.shape != (n_rows,):
         raise RecveilError(
             f"levels: expected one for each of "
-            f"{describe_count(n_rows, 'row')}, got shape {given.shape}"
+            f"{describe_count(n_rows, 'row')}, got shape {given.shape}",
+            code="argument.shape",
         )
     if given.dtype.kind not in "iu":
-        raise RecveilError(f"levels: expected whole numbers, got {given.dtype}; round or convert")
+        raise RecveilError(
+            f"levels: expected whole numbers, got {given.dtype}; round or convert",
+            code="argument.type",
+        )
     for bad, wish in ((given < 1, "1 or more"), (given > n_rows, "")):
         if bad.any():
             row = int(np.argmax(bad))
             if wish:
-                raise RecveilError(f"levels: row {row} has {given[row]}; expected {wish}")
+                raise RecveilError(
+                    f"levels: row {row} has {given[row]}; expected {wish}", code="level.value"
+                )
             raise RecveilError(
                 f"levels: row {row} asks for a group of {given[row]}, but there are {n_rows} "
-                f"rows; lower it, or add users"
+                f"rows; lower it, or add users",
+                code="level.value",
             )
     return given.astype(np.int64)

@@ -151,7 +151,8 @@ def group_sizes(labels: ArrayLike) -> GroupSizes:
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
         raise RecveilError(
-            f"labels: expected one for each row, at least one, got an array of shape {given.shape}"
+            f"labels: expected one for each row, at least one, got an array of shape {given.shape}",
+            code="argument.shape",
         )
     sizes = np.unique(given, return_counts=True)[1]
     size, count = np.unique(sizes, return_counts=True)
@@ -168,7 +169,8 @@ def _squared_errors(
     if given.shape != (len(rows),):
         raise RecveilError(
             f"labels: expected one for each of the "
-            f"{describe_count(len(rows), 'row')} of X, got an array of shape {given.shape}"
+            f"{describe_count(len(rows), 'row')} of X, got an array of shape {given.shape}",
+            code="argument.shape",
         )
     _, first, group, sizes = np.unique(
         given, return_index=True, return_inverse=True, return_counts=True

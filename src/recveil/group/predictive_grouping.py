@@ -94,7 +94,8 @@ class PredictiveGrouping(Grouping):
         if s > n:
             raise RecveilError(
                 f"sample_size: expected at most the "
-                f"{describe_count(n, 'row')} there are, got {s}; lower sample_size"
+                f"{describe_count(n, 'row')} there are, got {s}; lower sample_size",
+                code="argument.value",
             )
         t = round(n**0.5) if self.n_bins is None else self.n_bins
         at_least("n_bins", t, 1)

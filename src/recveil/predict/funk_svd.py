@@ -94,7 +94,10 @@ class FunkSVD(BriefParameters, BaseEstimator):
             If there are no ratings, or learning diverges.
         """
         if ratings.n_ratings == 0:
-            raise RecveilError("FunkSVD: there are no ratings to learn from; expected at least one")
+            raise RecveilError(
+                "FunkSVD: there are no ratings to learn from; expected at least one",
+                code="table.no-ratings",
+            )
         rng = np.random.default_rng(self.seed)
         # Small numbers of either sign: zeros would never move, large ones would drown the data.
         spread = 0.3 / np.sqrt(max(1, self.rank))
@@ -117,7 +120,8 @@ class FunkSVD(BriefParameters, BaseEstimator):
             self._fit_together(table, learned, rng, "Learning factors")
         if not all(np.isfinite(array).all() for array in learned):
             raise RecveilError(
-                f"FunkSVD: learning diverged at learning_rate={self.learning_rate:g}; lower it"
+                f"FunkSVD: learning diverged at learning_rate={self.learning_rate:g}; lower it",
+                code="argument.value",
             )
         # The user bias is one more factor, with weight 1 for every item.
         ones = np.ones((ratings.n_items, 1), np.float32)

@@ -72,7 +72,8 @@ class PredictedRows:
         if found.shape != users.shape or not np.isfinite(found).all():
             raise RecveilError(
                 f"predictor {type(self.predictor).__name__}: expected a finite number for each of "
-                f"{users.size:,} cells, got others, or {found.shape} of them; take another one"
+                f"{users.size:,} cells, got others, or {found.shape} of them; take another one",
+                code="argument.result",
             )
         return np.clip(found, self.scale.low, self.scale.high)
 

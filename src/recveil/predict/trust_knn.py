@@ -116,12 +116,15 @@ def _encode_links(given: Any, crowd: Crowd) -> Links:
         raise RecveilError(
             f"links: expected a row and a column for each of "
             f"{describe_count(n_users, 'user')}, got shape {shape}; "
-            f"read them with the users of the same ratings"
+            f"read them with the users of the same ratings",
+            code="argument.shape",
         )
     links = sparse.coo_array(given)
     links.sum_duplicates()
     if not np.isfinite(links.data).all():
-        raise RecveilError("links: expected finite numbers; drop those that are not")
+        raise RecveilError(
+            "links: expected finite numbers; drop those that are not", code="argument.value"
+        )
     counts = (links.row != links.col) & (links.data > 0)
     order = np.lexsort((links.col[counts], links.row[counts]))
     first, second = links.row[counts][order], links.col[counts][order]

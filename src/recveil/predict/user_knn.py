@@ -128,7 +128,9 @@ class UserKNN(BriefParameters, BaseEstimator):
         item_of = _positions("item", items, self.weighing_.starts.size - 1)
         if user_of.shape != item_of.shape:
             raise RecveilError(
-                f"positions: expected as many users as items, got {user_of.size} and {item_of.size}"
+                f"positions: expected as many users as items, got {user_of.size} and "
+                f"{item_of.size}",
+                code="argument.shape",
             )
         order = None
         if (np.diff(user_of) < 0).any():
@@ -175,14 +177,23 @@ class UserKNN(BriefParameters, BaseEstimator):
         for name in ("n_neighbours", "min_overlap", "threads"):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise RecveilError(f"{name}: expected a whole number, 1 or more, got {value!r}")
+                raise RecveilError(
+                    f"{name}: expected a whole number, 1 or more, got {value!r}",
+                    code="argument.value",
+                )
         damping = self.significance
         if not isinstance(damping, Real) or not 1 <= damping < np.inf:
-            raise RecveilError(f"significance: expected a number, 1 or more, got {damping!r}")
+            raise RecveilError(
+                f"significance: expected a number, 1 or more, got {damping!r}",
+                code="argument.value",
+            )
         for name, choices in (("neighbours", Neighbours), ("centre", Centre)):
             if getattr(self, name) not in get_args(choices):
                 expected = " or ".join(map(repr, get_args(choices)))
-                raise RecveilError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+                raise RecveilError(
+                    f"{name}: expected {expected}, got {getattr(self, name)!r}",
+                    code="argument.value",
+                )
 
 
 def _positions(what: str, positions: ArrayLike, n: int) -> NDArray[np.int32]:
@@ -190,6 +201,7 @@ def _positions(what: str, positions: ArrayLike, n: int) -> NDArray[np.int32]:
     if given.size and not (given.dtype.kind in "iu" and 0 <= given.min() <= given.max() < n):
         raise RecveilError(
             f"{what} positions: expected whole numbers from 0 to {n - 1}, got {given.dtype} from "
-            f"{given.min()} to {given.max()}; positions are those of the ratings fitted to"
+            f"{given.min()} to {given.max()}; positions are those of the ratings fitted to",
+            code="argument.value",
         )
     return np.ascontiguousarray(given.ravel(), np.int32)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.anonymize.synthetic.budget import Budget
 from recveil.errors import RecveilError
 from recveil.release.ledger import Ledger, Query
@@ -53,8 +54,9 @@ def test_the_threshold_leaves_less():
 
 @pytest.mark.parametrize("epsilon", [0, True, -1.0, 1e-5, 1_001, math.nan, math.inf, "1", None])
 def test_an_epsilon_that_promises_nothing_is_refused(epsilon):
-    with pytest.raises(RecveilError, match="epsilon is"):
+    with raises("option.value") as caught:
         Budget.of(epsilon, 1e-6)
+    assert "epsilon" in str(caught.value)
 
 
 def test_a_delta_that_the_threshold_takes_whole_is_refused():
@@ -64,12 +66,13 @@ def test_a_delta_that_the_threshold_takes_whole_is_refused():
 
 @pytest.mark.parametrize("share", [0, -1.0, math.nan, math.inf, "1", None])
 def test_a_share_that_is_none_is_refused(share):
-    with pytest.raises(RecveilError, match="query 'one': its share is"):
+    with raises("argument.value") as caught:
         Budget.of(1.0, 1e-6).sigmas({"one": share, "other": 1})
+    assert "'one'" in str(caught.value)
 
 
 def test_no_query_at_all_is_refused():
-    with pytest.raises(RecveilError, match="0 of them"):
+    with raises("argument.value"):
         Budget.of(1.0, 1e-6).sigmas({})
 
 

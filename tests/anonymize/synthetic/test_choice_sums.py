@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.anonymize.synthetic.bounded_vectors import (
     FINE,
     kind_sums,
@@ -25,7 +26,6 @@ from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.anonymize.synthetic.noisy_sums import SHARES, measure
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings
 from recveil.ratings.scale import LIKES
 from recveil.release.synthetic_form import activity_edges
@@ -167,7 +167,7 @@ class TestWhatIsAsked:
 
     def test_too_much_noise_is_refused_by_name(self):
         mechanism, sigmas = asked(0.001)
-        with pytest.raises(RecveilError, match="give a larger epsilon"):
+        with raises("budget.too-small"):
             measure_likes(LIKED, mechanism, CATALOGUE, sigmas)
 
 

@@ -62,7 +62,8 @@ class Budget:
         if type(epsilon) not in (float, int) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
             raise RecveilError(
                 f"epsilon is {quoted(epsilon)}, but a promise needs a number from "
-                f"{_LEAST_EPSILON:g} to {_MOST_EPSILON:,g}; 1 is strong, and 10 weak"
+                f"{_LEAST_EPSILON:g} to {_MOST_EPSILON:,g}; 1 is strong, and 10 weak",
+                code="option.value",
             )
         left = delta_left(delta, threshold_delta)
         most = epsilon * (1 - _KEPT_BACK) - _KEPT_BACK_AT_LEAST
@@ -103,13 +104,15 @@ class Budget:
             if type(share) not in (float, int) or not 0 < share < math.inf:
                 raise RecveilError(
                     f"query {quoted(name)}: its share is {quoted(share)}, expected a positive "
-                    f"number; leave the query out if it is not to be asked"
+                    f"number; leave the query out if it is not to be asked",
+                    code="argument.value",
                 )
         whole = math.fsum(shares.values())
         if not shares or not 0 < whole < math.inf:
             raise RecveilError(
                 f"shares: {len(shares)} of them sum to {whole:g}, but a budget is split between "
-                f"queries; give each a share such as 0.5"
+                f"queries; give each a share such as 0.5",
+                code="argument.value",
             )
         return {name: math.sqrt(whole / share) / self.mu for name, share in shares.items()}
 

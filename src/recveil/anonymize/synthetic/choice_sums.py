@@ -232,7 +232,8 @@ def pick_told(
         raise RecveilError(
             f"only {chosen.size} items of {n_people:,.0f} people can be told; expected at least "
             f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon), a public catalogue "
-            f"(--catalogue), more items or more people"
+            f"(--catalogue), more items or more people",
+            code="budget.too-small",
         )
     return Picked(told, chosen)
 
@@ -252,7 +253,8 @@ def ask_activity(
     if not counts.any():
         raise RecveilError(
             "the noise of so small an epsilon hides how many people there are; give a larger "
-            "epsilon (--epsilon), or more people"
+            "epsilon (--epsilon), or more people",
+            code="budget.too-small",
         )
     reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
     places = (np.arange(ACTIVITIES) + 0.5) / ACTIVITIES

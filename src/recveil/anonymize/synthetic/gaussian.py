@@ -89,7 +89,8 @@ class NoiseSource:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
             raise RecveilError(
                 f"seed is {quoted(seed)}, expected a whole number; give none for noise that is to "
-                f"be published"
+                f"be published",
+                code="option.value",
             )
         words = f"recveil: noise that everybody can repeat, by the seed {int(seed)}"
         return cls(hashlib.sha256(words.encode()).digest(), is_secret=False)

@@ -138,7 +138,8 @@ class Mechanism:
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
                 f"query {quoted(name)}: its answer is of shape {exact.shape}, expected a row for "
-                f"each item, the popularity first"
+                f"each item, the popularity first",
+                code="argument.shape",
             )
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         height = threshold(query.sigma, delta, most_items, weight=weight, grid=grid)
@@ -149,7 +150,8 @@ class Mechanism:
         if not items.size:
             raise RecveilError(
                 f"query {name!r}: no item is popular enough to be named (noisy sums of {height:.3g}"
-                f"); give a larger epsilon or delta, or name the catalogue"
+                f"); give a larger epsilon or delta, or name the catalogue",
+                code="budget.too-small",
             )
         return items, told[items]
 
@@ -191,7 +193,8 @@ class Mechanism:
         if exact.shape != (n, n) or not exact.flags.writeable:
             raise RecveilError(
                 f"query {quoted(name)}: its answer is of shape {exact.shape}, or cannot be "
-                f"written; give a square array, whose memory is taken for the noisy one"
+                f"written; give a square array, whose memory is taken for the noisy one",
+                code="argument.shape",
             )
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         self._asked[name] = replace(query, values=max(1, n * (n + 1) // 2))
@@ -231,27 +234,32 @@ class Mechanism:
         if name not in self._sigmas or name in self._asked:
             raise RecveilError(
                 f"query {quoted(name)}: it has no budget, or was asked before; expected one of "
-                f"{listed(self._sigmas)}, each once, as every answer costs"
+                f"{listed(self._sigmas)}, each once, as every answer costs",
+                code="budget.spent",
             )
         if exact.dtype != np.int64:
             raise RecveilError(
                 f"query {name!r}: its answer is of {exact.dtype}, expected int64; sum up whole "
-                f"numbers of steps, as sums of floating-point numbers tell more than they should"
+                f"numbers of steps, as sums of floating-point numbers tell more than they should",
+                code="argument.type",
             )
         if type(grid) is not float or not 0 < grid < math.inf or math.frexp(grid)[0] != 0.5:
             raise RecveilError(
                 f"query {name!r}: grid is {quoted(grid)}, expected a float that is a power of two; "
-                f"give one such as 2.0 ** -20"
+                f"give one such as 2.0 ** -20",
+                code="argument.value",
             )
         query = Query(name, what, sensitivity, self._sigmas[name] * sensitivity, 1)
         if not query.sigma / grid <= MOST_STEPS:
             raise RecveilError(
                 f"query {name!r}: noise of {query.sigma:g} is more than 2**30 steps of {grid:g}; "
-                f"give a coarser grid: steps of a millionth of the noise are fine enough"
+                f"give a coarser grid: steps of a millionth of the noise are fine enough",
+                code="argument.value",
             )
         if exact.size and max(-int(exact.min()), int(exact.max())) >= _LARGEST:
             raise RecveilError(
-                f"query {name!r}: its answer has 2**62 steps or more; give a coarser grid"
+                f"query {name!r}: its answer has 2**62 steps or more; give a coarser grid",
+                code="argument.value",
             )
         self._asked[name] = query
         return query, self._source.stream()

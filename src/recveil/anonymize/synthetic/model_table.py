@@ -122,7 +122,8 @@ def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
 def _other_directions(held: int, told: int) -> RecveilError:
     return RecveilError(
         f"model: it has {held} directions of tastes, but release.json tells of {told}; ask the "
-        f"publisher for the release again"
+        f"publisher for the release again",
+        code="release.damaged",
     )
 
 

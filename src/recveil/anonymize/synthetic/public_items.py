@@ -67,7 +67,8 @@ def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray
         raise RecveilError(
             f"catalogue (--catalogue): {describe_count(n, 'item')} of the ratings {is_or_are} not "
             f"in it, such as {quoted(str(items[np.argmin(at)]))}; name all items, or leave those "
-            f"ratings out"
+            f"ratings out",
+            code="id.unknown",
         )
     return at
 

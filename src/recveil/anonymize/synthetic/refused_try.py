@@ -68,4 +68,4 @@ epsilon 0.257, because its queries were answered; this run and the next one toge
         if not mechanism.has_asked:
             raise
         cost = cost_of_rerun(mechanism.ledger(), budget.delta, budget.mu, budget.threshold_delta)
-        raise RecveilError(f"{error}; {cost}") from None
+        raise RecveilError(f"{error}; {cost}", code=error.code) from None

@@ -182,47 +182,54 @@ class Synthesizer(BriefParameters, BaseEstimator):
         refuse_people(public, can_hide=False)
         held = [] if users is None else users.tolist()
         if problem := ids_in_items(held, public.tolist(), can_hide=False).problem:
-            raise RecveilError(f"item ids: {problem}")
+            raise RecveilError(f"item ids: {problem}", code="id.personal")
 
     def _check_likes(self, scale: RatingScale) -> None:
         if self.rating_grid is not None:
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}, but "
-                f"likes have no ratings, and each label is 1; leave it out"
+                f"likes have no ratings, and each label is 1; leave it out",
+                code="option.unsupported",
             )
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
                 "likes (--likes): nobody said that these are likes, but all ratings are equal, and "
-                "one person could change that; say so (--likes), or name the scale (--scale)"
+                "one person could change that; say so (--likes), or name the scale (--scale)",
+                code="scale.inferred",
             )
 
     def _check_ratings(self, scale: RatingScale) -> None:
         if self.rating_grid not in (None, "tenths", "whole"):
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
-                f"expected tenths or whole"
+                f"expected tenths or whole",
+                code="option.value",
             )
         if self.rating_grid == "tenths" and scale.words:
             raise RecveilError(
                 "rating_grid, of drawn ratings (--ratings), is tenths, but ratings are words, and "
-                "nothing lies between two words; leave it out"
+                "nothing lies between two words; leave it out",
+                code="option.unsupported",
             )
         if self.rating_grid == "whole" and scale.step is None:
             raise RecveilError(
                 f"rating_grid, of drawn ratings (--ratings): the scale {scale} has no "
                 f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take "
-                f"tenths"
+                f"tenths",
+                code="option.unsupported",
             )
         if not scale.range:
             raise RecveilError(
                 f"scale (--scale): {scale} has one value, so that no rating says whether "
                 f"an item was liked; name the whole scale, such as --scale 0:1:1, or read them as "
-                f"likes (--likes)"
+                f"likes (--likes)",
+                code="scale.invalid",
             )
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
                 f"scale (--scale): {scale} was read off the ratings, and its ends may be "
-                f"one person's; name it, such as --scale {scale}"
+                f"one person's; name it, such as --scale {scale}",
+                code="scale.inferred",
             )
 
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
@@ -406,7 +413,8 @@ def refuse_few(n_people: int) -> None:
         raise RecveilError(
             f"epsilon (--epsilon) is none, but sums without noise of so few people (here "
             f"{n_people}) nearly show each of them; expected at least {FEWEST_SUMMED} people: add "
-            f"some, or give an epsilon such as 3"
+            f"some, or give an epsilon such as 3",
+            code="table.too-few-users",
         )
 
 

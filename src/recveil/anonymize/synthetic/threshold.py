@@ -76,16 +76,21 @@ def threshold(
     """
     _check_above_zero(sigma=sigma, weight=weight)
     if type(grid) is not float or not 0 <= grid < math.inf:
-        raise RecveilError(f"grid is {quoted(grid)}, expected the step of the sums; 0.0 for none")
+        raise RecveilError(
+            f"grid is {quoted(grid)}, expected the step of the sums; 0.0 for none",
+            code="argument.value",
+        )
     if type(delta) is not float or not 0 < delta < 0.5:
         raise RecveilError(
             f"delta of the threshold is {quoted(delta)}, but it is the probability of an accident; "
-            f"give a part of delta, such as 1e-7"
+            f"give a part of delta, such as 1e-7",
+            code="argument.value",
         )
     if type(most_items) is not int or not 1 <= most_items <= _MOST_ITEMS:
         raise RecveilError(
             f"most_items is {quoted(most_items)}, expected to how many items one person gives at "
-            f"most; give a whole number from 1 to {_MOST_ITEMS:,}"
+            f"most; give a whole number from 1 to {_MOST_ITEMS:,}",
+            code="argument.value",
         )
     items = np.arange(1, most_items + 1)
     # The probability that one of them passes, where n together may with probability delta.
@@ -97,4 +102,7 @@ def threshold(
 def _check_above_zero(**numbers: float) -> None:
     for name, number in numbers.items():
         if type(number) is not float or not 0 < number < math.inf:
-            raise RecveilError(f"{name} is {quoted(number)}, expected a float above 0 and finite")
+            raise RecveilError(
+                f"{name} is {quoted(number)}, expected a float above 0 and finite",
+                code="argument.value",
+            )
