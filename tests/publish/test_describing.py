@@ -555,7 +555,7 @@ class TestADescriptionThatVerifyChecks:
         assert verified(lambda told: told.update(description="Ours.", license="none")) == (0, [])
 
     def test_texts_that_nothing_checks_are_named(self, padded, capsys):
-        file = padded.parent / "c.json"
+        file = padded.parent / "texts.json"
         describe(padded, file)
         told = json.loads(file.read_text())
 
