@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from error_assertions import raises
 from recveil.beside import write_beside
 from recveil.cli.show import write_json
 from recveil.compare.cells import open_folder
 from recveil.devices import MOST_BYTES, is_device, read_whole, refuse_traps
-from recveil.errors import RecveilError
 from recveil.io.write import write_ratings
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
@@ -86,8 +86,9 @@ class TestTraps:
         for name, target, inner in (("page", "../precious", ""), ("to", "../home", "page")):
             (shared / name).symlink_to(target)
             somebody_else(shared / name)
-            with pytest.raises(RecveilError, match=f"{name} is a link that belongs to") as caught:
+            with raises("output.not-writable") as caught:
                 write(shared / name / inner)
+            assert name in str(caught.value)
             assert len(str(caught.value)) < 300
         assert (shared.parent / "precious").read_text() == "mine"
         assert not list((shared.parent / "home").iterdir())
@@ -96,14 +97,16 @@ class TestTraps:
         (shared / "page").symlink_to("../precious")
         (shared.parent / "own").symlink_to("home/../shared/page")
         somebody_else(shared / "page")
-        with pytest.raises(RecveilError, match="page is a link that belongs to another user"):
+        with raises("output.not-writable") as error:
             refuse_traps(shared.parent / "own")
+        assert "link" in str(error.value)
 
     def test_a_pipe_of_somebody_else_is_not_written_to(self, shared, somebody_else):
         os.mkfifo(shared / "found.json")
         somebody_else(shared / "found.json")
-        with pytest.raises(RecveilError, match=r"found\.json is a pipe that belongs to another"):
+        with raises("output.not-writable") as error:
             write_json({}, shared / "found.json")
+        assert "pipe" in str(error.value)
 
     def test_what_is_ones_own_is_followed(self, shared):
         (shared / "page").symlink_to("../precious")

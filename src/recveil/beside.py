@@ -6,6 +6,7 @@ file is put into a release, which is to be published as it is.
 What nobody holds the lock of any more was left by a killed run, and the next run removes it.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -63,14 +64,18 @@ def write_beside(path: str | PathLike[str], write: Callable[[Path], object]) -> 
     target = Path(path).resolve()
     refuse_in_release(target)
     if target.exists() and not target.is_file():
-        raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
+        raise RecveilError(
+            f"{target}: expected a plain file to replace; choose another place",
+            code="output.not-writable",
+        )
     try:
         with file_beside(target) as beside:
             write(beside)
     except OSError as error:
         raise RecveilError(
             f"{target.name}: cannot be written in {target.parent} "
-            f"({error.strerror or error}); choose another place"
+            f"({error.strerror or error}); choose another place",
+            code="machine.disk" if error.errno == errno.ENOSPC else "output.not-writable",
         ) from None
 
 
@@ -96,18 +101,21 @@ def refuse_in_release(path: str | PathLike[str]) -> None:
     except UnicodeEncodeError:
         raise RecveilError(
             f"output {target.name!a:.80}: it, or a folder above it, has a name that is no "
-            f"UTF-8, which not all libraries can write to; choose another one"
+            f"UTF-8, which not all libraries can write to; choose another one",
+            code="output.place",
         ) from None
     if _OUR_NAMES.fullmatch(target.name):
         raise RecveilError(
             f"{shortened(target.name, 80)}: so recveil calls what it works on, which other runs "
-            f"wait for or remove; choose another output"
+            f"wait for or remove; choose another output",
+            code="output.place",
         )
     for folder in target.parents:
         # Far above, somebody else may have a file of that name.
         if (folder / _SIGN).is_file() and (folder == target.parent or _is_release(folder)):
             raise RecveilError(
-                f"{path}: {folder} is a release, to be published; choose an output outside"
+                f"{path}: {folder} is a release, to be published; choose an output outside",
+                code="output.place",
             )
 
 

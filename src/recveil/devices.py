@@ -90,7 +90,8 @@ def _trap(path: str | PathLike[str], at: Path, kind: str) -> RecveilError:
     return RecveilError(
         f"{shortened(str(path), 80)}: {shortened(at.name, 60)} is a {kind} that belongs to another "
         f"user, who may lead what is written elsewhere; name another file, or one in a folder that "
-        f"only you can write to"
+        f"only you can write to",
+        code="output.not-writable",
     )
 
 
@@ -166,7 +167,8 @@ def write_to_device(path: Path, text: str) -> None:
     except OSError as error:
         raise RecveilError(
             f"{path}: cannot be written ({error.strerror or error}); name a plain file, or another "
-            f"device"
+            f"device",
+            code="output.not-writable",
         ) from None
 
 

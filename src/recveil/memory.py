@@ -57,7 +57,8 @@ def parse_memory(size: str | int) -> int:
     if n_bytes < _LEAST:
         raise RecveilError(
             f"max_memory (--max-memory) is {shortened(str(size), 30)}; expected at least 10MB, "
-            f"such as 4GB"
+            f"such as 4GB",
+            code="option.value",
         )
     return n_bytes
 
@@ -161,7 +162,8 @@ def refuse_for_memory(what: str, needed: int, *, at_least: bool = False) -> NoRe
     enough = max(1, -(-needed * 4 // (3 * 10**9)))
     raise MemoryLimitError(
         f"{what} take {more}{in_words(needed)} of memory, but {in_words(memory_limit())} may be "
-        f"taken; allow more with max_memory (--max-memory {enough}GB), or read a part of them"
+        f"taken; allow more with max_memory (--max-memory {enough}GB), or read a part of them",
+        code="machine.memory",
     )
 
 

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
 from recveil.anonymize.shared_words import SharedWords
 from recveil.audit import audit
@@ -184,38 +185,40 @@ class TestCard:
         assert told["distribution"][0]["contentUrl"].startswith("https://example.org/data/out/rat")
 
     @pytest.mark.parametrize(
-        ("card", "problem"),
+        ("card", "name", "code"),
         [
-            ('license = "MIT"', "'license' is no word of a card .did you mean licence"),
-            ('colour = "red"', "'colour' is no word of a card; expected"),
-            ("title = 7", "'title': expected text between quotes, got 7"),
-            ('title = "' + "x" * 201 + '"', "'title': 201 letters; expected 200 at most"),
-            ('title = "a\\u202Eb"', r"'title': holds U\+202E, which nobody sees"),
-            ('title = "a\\u0000b"', r"'title': holds U\+0000"),
-            ('date = "yesterday"', "expected a day, as 2026-01-31"),
-            ("date = 2026-01-31T10:00:00Z", "expected a day, as 2026-01-31"),
-            ('url = "file:///etc/passwd"', "expected an address such as https"),
-            ('url = "https://me:secret@example.org/"', "without user, password"),
-            ('url = "https://example.org/?token=1"', "without user, password"),
-            ('keywords = "a"', "expected a list of at most 20 texts"),
-            ("keywords = [1]", "expected text between quotes"),
-            ("title", "no TOML"),
-            ("x = [" * 20_000, "expected a card of|no TOML"),
-            ('[title]\na = "b"', "expected text between quotes"),
+            ('license = "MIT"', "'license'", "settings.value"),
+            ('colour = "red"', "'colour'", "settings.value"),
+            ("title = 7", "'title'", "settings.value"),
+            ('title = "' + "x" * 201 + '"', "'title'", "settings.value"),
+            ('title = "a\\u202Eb"', "'title'", "settings.value"),
+            ('title = "a\\u0000b"', "'title'", "settings.value"),
+            ('date = "yesterday"', "'date'", "settings.value"),
+            ("date = 2026-01-31T10:00:00Z", "'date'", "settings.value"),
+            ('url = "file:///etc/passwd"', "'url'", "settings.value"),
+            ('url = "https://me:secret@example.org/"', "'url'", "settings.value"),
+            ('url = "https://example.org/?token=1"', "'url'", "settings.value"),
+            ('keywords = "a"', "'keywords'", "settings.value"),
+            ("keywords = [1]", "'keywords'", "settings.value"),
+            ("title", "bad.toml", "settings.file"),
+            ("x = [" * 20_000, "bad.toml", "settings.file"),
+            ('[title]\na = "b"', "'title'", "settings.value"),
         ],
     )
-    def test_what_makes_no_sense_is_refused_in_one_line(self, padded, card, problem):
+    def test_what_makes_no_sense_is_refused_in_one_line(self, padded, card, name, code):
         target = padded.parent / "refused.json"
         (padded.parent / "bad.toml").write_text(card)
-        with pytest.raises(RecveilError, match=problem) as refused:
+        with raises(code) as refused:
             describe(padded, target, card=padded.parent / "bad.toml")
+        assert name in str(refused.value)
         assert len(str(refused.value)) < 300
         assert "\n" not in str(refused.value)
         assert not target.exists()
 
     def test_a_card_that_is_not_there(self, padded):
-        with pytest.raises(RecveilError, match=r"gone\.toml: cannot be read"):
+        with raises("settings.file") as error:
             describe(padded, padded.parent / "x.json", card=padded.parent / "gone.toml")
+        assert "gone.toml" in str(error.value)
 
 
 @pytest.fixture(scope="module")
@@ -239,8 +242,9 @@ class TestAudit:
 
     def test_of_another_release_is_refused(self, found, tmp_path):
         PredictiveAnonymizer(5, seed=918_273).anonymize(RATINGS).write(tmp_path / "other")
-        with pytest.raises(RecveilError, match="the audit is of another release than other"):
+        with raises("release.mismatch") as error:
             describe(tmp_path / "other", tmp_path / "x.json", audit=found[0])
+        assert "other" in str(error.value)
 
     def test_a_second_release_is_not_told_of(self, padded, found, tmp_path):
         """Its name alone says that there is one."""
@@ -248,15 +252,13 @@ class TestAudit:
         told["release"]["against"] = {"name": "out_old_ann"}
         both = tmp_path / "both.json"
         both.write_text(json.dumps(told))
-        with pytest.raises(
-            RecveilError, match=r"would tell the world its name.*this release alone"
-        ):
+        with raises("release.refused"):
             describe(padded, padded.parent / "x.json", audit=both)
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release": null}', '{"release": {}}'])
     def test_what_is_none_is_refused(self, padded, tmp_path, content):
         (tmp_path / "audit.json").write_text(content)
-        with pytest.raises(RecveilError, match="no result of an audit of a release"):
+        with raises("input.not-a-result"):
             describe(padded, padded.parent / "x.json", audit=tmp_path / "audit.json")
 
 
@@ -364,7 +366,7 @@ class TestEvaluation:
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release_sha256": "x"}', "7"])
     def test_what_is_none_is_refused(self, padded, tmp_path, content):
         (tmp_path / "e.json").write_text(content)
-        with pytest.raises(RecveilError, match="no result of an evaluation of a release") as no:
+        with raises("input.not-a-result") as no:
             describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
         assert len(str(no.value)) < 300
         assert not (padded.parent / "x.json").exists()
@@ -375,21 +377,24 @@ class TestEvaluation:
     )
     def test_what_makes_no_sense_is_refused(self, padded, judged, tmp_path, wrong):
         (tmp_path / "e.json").write_text(json.dumps(judged[1] | wrong))
-        with pytest.raises(RecveilError, match=r"^e\.json: ") as no:
+        with raises("input.not-a-result") as no:
             describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
+        assert "e.json" in str(no.value)
         assert len(str(no.value)) < 300
         assert not (padded.parent / "x.json").exists()
 
     def test_an_audit_is_no_evaluation_and_the_other_way_round(self, padded, found, judged):
         for name, file in {"evaluation": found[0], "audit": judged[0]}.items():
-            with pytest.raises(RecveilError, match=f"no result of an {name} of a release"):
+            with raises("input.not-a-result") as error:
                 describe(padded, padded.parent / "x.json", **{name: file})
+            assert name in str(error.value)
 
     def test_a_text_that_hides_something_is_refused(self, padded, judged, tmp_path):
         told = judged[1] | {"headline": "It keeps\u202e all."}
         (tmp_path / "e.json").write_text(json.dumps(told))
-        with pytest.raises(RecveilError, match=r"U\+202E, which nobody sees"):
+        with raises("input.not-a-result") as error:
             describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
+        assert "U+202E" in str(error.value)
 
 
 @pytest.mark.parametrize("what", ["audit", "evaluation"])
@@ -397,8 +402,9 @@ def test_figures_of_a_release_with_the_same_settings_are_refused(what, found, ju
     other = make_ratings(n_users=60, n_items=20, n_ratings=500, seed=3, scale=RATINGS.scale)
     PredictiveAnonymizer(4, seed=918_273).anonymize(other).write(tmp_path / "other")
     file = found[0] if what == "audit" else judged[0]
-    with pytest.raises(RecveilError, match=f"the {what} is of another release than other, by the"):
+    with raises("release.mismatch") as error:
         describe(tmp_path / "other", tmp_path / "x.json", **{what: file})
+    assert what in str(error.value)
     assert not (tmp_path / "x.json").exists()
 
 
@@ -450,7 +456,7 @@ class TestOrigin:
         assert "salaries" not in text
 
     def test_names_are_told_by_an_audit_alone(self, padded):
-        with pytest.raises(RecveilError, match=r"column_names \(--column-names\): only an audit"):
+        with raises("option.required"):
             describe(padded, padded.parent / "x.json", column_names=True)
 
 
@@ -493,20 +499,20 @@ class TestWhatIsRefused:
         shutil.copytree(padded, tmp_path / "out")
         with (tmp_path / "out" / "README.md").open("a") as file:
             file.write("Nobody can be found.\n")
-        with pytest.raises(RecveilError, match="does not keep its promise"):
+        with raises("claim.false"):
             describe(tmp_path / "out", tmp_path / "croissant.json")
         assert not (tmp_path / "croissant.json").exists()
 
     def test_a_place_in_the_release(self, padded):
-        with pytest.raises(RecveilError, match="release"):
+        with raises("output.place"):
             describe(padded, padded / "croissant.json")
 
     def test_another_folder_than_beside_it(self, padded, tmp_path):
-        with pytest.raises(RecveilError, match="write it beside out, or say with url"):
+        with raises("output.place"):
             describe(padded, tmp_path / "croissant.json")
 
     def test_standard_output(self, padded):
-        with pytest.raises(RecveilError, match="a description stands beside its release; name a"):
+        with raises("output.place"):
             describe(padded, "-")
 
     def test_an_older_file_unasked(self, padded):
@@ -549,8 +555,8 @@ class TestADescriptionThatVerifyChecks:
         assert verified(lambda told: told.update(description="Ours.", license="none")) == (0, [])
 
     def test_texts_that_nothing_checks_are_named(self, padded, capsys):
-        file = padded.parent / "c.json"
-        describe(padded, file, force=True)
+        file = padded.parent / "texts.json"
+        describe(padded, file)
         told = json.loads(file.read_text())
 
         def not_covered():
@@ -610,5 +616,5 @@ class TestADescriptionThatVerifyChecks:
 
     def test_without_a_release_there_is_nothing_to_compare_it_with(self, tmp_path):
         (tmp_path / "r.csv").write_text("user,item,rating\n1,1,1\n2,1,1\n")
-        with pytest.raises(RecveilError, match=r"croissant \(--croissant\)"):
+        with raises("release.not-found"):
             check_croissant(tmp_path, tmp_path / "r.csv")

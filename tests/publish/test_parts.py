@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from release_in_parts import InParts
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer, Synthesizer
 from recveil.anonymize.earlier import find_earlier
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.publish import Release, describe
 from recveil.publish.folder import write_release
 from recveil.publish.settling import foreign_to_a_release
@@ -57,7 +57,7 @@ def test_the_private_twin_is_read_from_all_of_its_parts(release, out):
     if release.published.claim.about.holds_people:
         assert len(read_twin(out).ids) == 90
     (out.with_name("out.private") / "assignment-00001.parquet").unlink()
-    with pytest.raises(RecveilError, match="cannot be read as the private folder"):
+    with raises("private.not-found"):
         verify(out, private=out.with_name("out.private"))
 
 
@@ -110,7 +110,7 @@ class TestWhatVerifyFinds:
 
     def test_a_part_that_is_missing(self, out):
         (out / part_name(1)).unlink()
-        with pytest.raises(RecveilError, match="write the release again"):
+        with raises("release.damaged"):
             verify(out)
 
     def test_parts_that_are_not_numbered_from_0_on(self, out):

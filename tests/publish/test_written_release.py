@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, Release, Synthesizer
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
@@ -147,8 +148,9 @@ class TestPrivate:
 
 class TestWhatIsRefused:
     def test_no_release(self, tmp_path):
-        with pytest.raises(RecveilError, match=r"release\.json"):
+        with raises("release.not-found") as error:
             Release.read(tmp_path)
+        assert "release.json" in str(error.value)
         with pytest.raises(RecveilError, match="a release folder"):
             Release.read(RATINGS)
 
@@ -157,7 +159,7 @@ class TestWhatIsRefused:
         with (tmp_path / "out" / "ratings.csv").open("a") as file:
             file.write('"p0000-1",1,5,1\n')
         release = Release.read(tmp_path / "out")
-        with pytest.raises(RecveilError, match="not the file that was written"):
+        with raises("release.damaged"):
             release.to_arrow()
 
     def test_a_model(self, tmp_path):
@@ -166,9 +168,9 @@ class TestWhatIsRefused:
         )
         release = Release.read(tmp_path / "model")
         for use in (release.to_arrow, release.to_csr, release.ids):
-            with pytest.raises(RecveilError, match="recveil sample model --people N"):
+            with raises("release.kind"):
                 use()
-        with pytest.raises(RecveilError, match="recveil sample model --people N"):
+        with raises("release.kind"):
             convert(tmp_path / "model", tmp_path / "x.csv")
 
     @pytest.mark.parametrize("users", [1, 39, 41, 10**15])
@@ -177,28 +179,29 @@ class TestWhatIsRefused:
         manifest = json.loads((tmp_path / "out" / "release.json").read_text())
         manifest["counts"]["users"] = users
         (tmp_path / "out" / "release.json").write_text(json.dumps(manifest))
-        with pytest.raises(RecveilError, match="not of as many people as it counts"):
+        with raises("release.damaged"):
             Release.read(tmp_path / "out").to_arrow(people=True)
 
     def test_too_much_memory(self, written, monkeypatch):
         monkeypatch.setattr("recveil.publish.written_release._HELD", 10**6)
         release = Release.read(written["padded", "groups", "csv"])
-        with memory_limited("10MB"), pytest.raises(RecveilError, match="memory"):
+        with memory_limited("10MB"), raises("machine.memory"):
             release.to_arrow(people=True)
-        with memory_limited("10MB"), pytest.raises(RecveilError, match="memory"):
+        with memory_limited("10MB"), raises("machine.memory"):
             release.to_arrow()
 
     @pytest.mark.parametrize("package", ["pandas", "polars"])
     def test_a_package_that_is_not_there(self, written, package, monkeypatch):
         monkeypatch.setitem(__import__("sys").modules, package, None)
         release = Release.read(written["padded", "groups", "parquet"])
-        with pytest.raises(RecveilError, match=rf"{package} is not installed; .*pip install"):
+        with raises("dependency.missing") as error:
             getattr(release, f"to_{package}")()
+        assert package in str(error.value)
 
     def test_rows_of_groups_are_no_ratings(self, written):
         """Each stands for several people, which plain ratings cannot say."""
         release = Release.read(written["padded", "groups", "parquet"])
-        with pytest.raises(RecveilError, match="a column group_size says that one row stands for"):
+        with raises("table.kind"):
             Ratings.from_frame(release)
 
 
@@ -230,15 +233,16 @@ class TestConvert:
     )
     def test_how_its_files_are_is_not_said(self, written, tmp_path, option):
         (name,) = option
-        with pytest.raises(RecveilError, match=f"{name}: given for a release"):
+        with raises("option.unsupported") as error:
             convert(written["padded", "groups", "csv"], tmp_path / "x.csv", **option)
+        assert name in str(error.value)
 
     def test_nothing_is_written_into_it(self, written):
         folder = written["padded", "groups", "csv"]
         before = sorted(file.name for file in folder.iterdir())
         for target in ("x.csv", "x"):
             options = {"target_format": "recbole"} if target == "x" else {}
-            with pytest.raises(RecveilError, match="release"):
+            with raises("output.place"):
                 convert(folder, folder / target, **options)
         assert sorted(file.name for file in folder.iterdir()) == before
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from error_assertions import raises
 from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.ratings import Ratings
@@ -241,10 +242,12 @@ def test_times_of_which_some_are_missing_are_left_out_loudly():
         "Column 'created_at' was left out, and no times were kept: row 1: the time is missing, as "
         "in 2 of 3 rows"
     )
-    with pytest.raises(RecveilError, match="row 1: the time is missing; fill it in"):
+    with raises("time.missing") as error:
         Ratings.from_frame(pa.table(frame), time="created_at")
-    with pytest.raises(RecveilError, match="row 1: the time is missing; fill it in"):
+    assert "row 1" in str(error.value)
+    with raises("time.missing") as error:
         Ratings.from_frame(pa.table(frame), time_format="%Y-%m-%d")
+    assert "row 1" in str(error.value)
 
 
 def test_unknown_times_that_are_written_as_numbers_are_counted():
@@ -255,8 +258,9 @@ def test_unknown_times_that_are_written_as_numbers_are_counted():
         days, (said,) = warned(table)
         assert days is None
         assert "row 9: time 0 would be before March 1973, as would 1 of the 10 times" in said
-        with pytest.raises(RecveilError, match=r"row 9: time 0 would be before .* mend or drop"):
+        with raises("time.implausible") as error:
             Ratings.from_frame(table, time="time")
+        assert "row 9" in str(error.value)
 
 
 @pytest.mark.parametrize("names", [("year", "month", "day"), ("r_year", "r_month", "r_day")])

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recveil
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import understand
-from recveil.memory import MemoryLimitError, memory_limited
+from recveil.memory import memory_limited
 from recveil.publish import convert
 from recveil.ratings import Ratings
 from recveil.ratings.dictionaries import cast_each, in_turn, missing_rows, tidied, written_out
@@ -113,15 +113,17 @@ def test_what_would_be_written_out_is_refused_first(tmp_path, little):
         {"user": codes // n, "item": coded(texts, codes % n), "rating": np.full(codes.size, 4.0)}
     )
     path = arrow_file(tmp_path, table)
-    with pytest.raises(MemoryLimitError, match=r"^item_id: its 6,000 rows, written out, take 600"):
+    with raises("machine.memory") as error:
         convert(path, tmp_path / "out.csv")
+    assert "6,000 rows" in str(error.value)
     assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_column_of_bytes_is_refused_first(little):
     column = pa.chunked_array([coded([b"\xff" * LONG, b"b"])])
-    with pytest.raises(MemoryLimitError, match=r"^a column: its 21,000 rows, written out, take"):
+    with raises("machine.memory") as error:
         plain_column(column)
+    assert "21,000 rows" in str(error.value)
 
 
 VALUES = st.lists(st.one_of(st.none(), st.sampled_from(["1", "2.5", "", "ann", "-0"])), max_size=6)
@@ -175,5 +177,5 @@ def test_what_is_missing_is_told_wherever_the_gap_stands(column):
     column = pa.chunked_array([column])
     assert missing_rows(column).to_pylist() == [value is None for value in column.to_pylist()]
     table = pa.table({"user": column, "item": [7, 8], "rating": [3, 4]})
-    with pytest.raises(RecveilError, match=r"^row [01]: the user is missing; drop the row"):
+    with raises("id.missing"):
         Ratings.from_frame(table)

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.ratings import Ratings
 
 DAY = datetime.datetime(2020, 1, 1)
@@ -38,8 +38,9 @@ def test_a_column_of_two_kinds_is_named_with_both(columns, problem):
     ((name, values),) = columns.items()
     rows = len(values)
     others = {"user": range(rows), "item": range(rows), "rating": range(rows)}
-    with pytest.raises(RecveilError, match=f"^column '{name}' mixes {problem}.*as text:"):
+    with raises("column.type") as error:
         Ratings.from_frame(pd.DataFrame(others | columns))
+    error.match(f"'{name}' mixes {problem}")
 
 
 def test_the_remedy_works():
@@ -54,8 +55,9 @@ def test_a_mixed_column_that_nobody_needs_does_no_harm():
 
 def test_two_columns_of_one_name():
     twice = pd.DataFrame([[1, 2, 3, 4]], columns=["user", "user", "item", "rating"])
-    with pytest.raises(RecveilError, match="two columns are called 'user'; rename one"):
+    with raises("column.duplicate") as error:
         Ratings.from_frame(twice)
+    assert "'user'" in str(error.value)
 
 
 @pytest.mark.parametrize("role", ["user", "item"])
@@ -76,9 +78,9 @@ def test_two_columns_of_one_name():
 )
 def test_ids_of_a_strange_type_are_refused(role, ids):
     table = pa.table({"user": [1, 2], "item": [7, 8], "rating": [3, 4]} | {role: ids})
-    problem = f"^{role} column: expected text or whole numbers, got .*; convert it"
-    with pytest.raises(RecveilError, match=problem):
+    with raises("id.type") as error:
         Ratings.from_frame(table)
+    assert role in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +106,15 @@ def test_ids_that_are_stored_unusually_are_read(ids, labels):
 
 def test_a_fraction_is_no_id():
     ids = pa.array([Decimal("5.25"), Decimal(7)], pa.decimal128(12, 2))
-    with pytest.raises(RecveilError, match=r"^row 0: the user is no whole number"):
+    with raises("id.type") as error:
         Ratings.from_frame(pa.table({"user": ids, "item": [7, 8], "rating": [3, 4]}))
+    assert "row 0" in str(error.value)
 
 
 def test_missing_ids_of_no_type():
-    with pytest.raises(RecveilError, match=r"^row 0: the user is missing"):
+    with raises("id.missing") as error:
         Ratings.from_frame(pa.table({"user": pa.nulls(2), "item": [7, 8], "rating": [3, 4]}))
+    assert "row 0" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -147,26 +151,28 @@ def test_times_of_many_types_are_days_in_utc(times):
 @pytest.mark.parametrize("as_array", [list, lambda v: np.array(v, dtype=object)])
 def test_arrays_of_two_kinds_are_named(name, as_array):
     columns = {"users": [1, 2], "items": [7, 8], "ratings": [3, 4]} | {name: as_array([1, "x"])}
-    with pytest.raises(RecveilError, match=rf"^{name}: mixes whole numbers \(row 0: 1\) and text"):
+    with raises("column.type") as error:
         Ratings.from_columns(**columns)
+    assert name in str(error.value)
+    assert "row 0: 1" in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("columns", "problem"),
+    ("columns", "code"),
     [
-        ({"users": 3}, "^users: cannot be read"),
-        ({"users": [2**70, 1]}, "^users: cannot be read"),
-        ({"users": np.ones((2, 2))}, "^users: cannot be read"),
-        ({"items": [7, 8, 9]}, "one length, .* got 2 of user, 3 of item, 2 of rating"),
-        ({"days": [1]}, "one length, .* 1 of time"),
-        ({"days": ["a", "b"]}, "^days: expected one dimension of whole numbers"),
-        ({"days": [0.5, 1]}, "^days: expected one dimension of whole numbers"),
-        ({"days": [[1], [2]]}, "^days: expected one dimension of whole numbers"),
-        ({"days": [2**40, 1]}, "^days: expected one dimension of whole numbers"),
+        ({"users": 3}, "column.type"),
+        ({"users": [2**70, 1]}, "column.type"),
+        ({"users": np.ones((2, 2))}, "column.type"),
+        ({"items": [7, 8, 9]}, "argument.shape"),
+        ({"days": [1]}, "argument.shape"),
+        ({"days": ["a", "b"]}, "argument.value"),
+        ({"days": [0.5, 1]}, "argument.value"),
+        ({"days": [[1], [2]]}, "argument.value"),
+        ({"days": [2**40, 1]}, "argument.value"),
     ],
 )
-def test_arrays_that_are_no_columns(columns, problem):
-    with pytest.raises(RecveilError, match=problem):
+def test_arrays_that_are_no_columns(columns, code):
+    with raises(code):
         Ratings.from_columns(**{"users": [1, 2], "items": [7, 8], "ratings": [3, 4]} | columns)
 
 
@@ -174,10 +180,11 @@ def test_polars_objects():
     table = pl.DataFrame(
         {"user": pl.Series([1, "a"], dtype=pl.Object), "item": [7, 8], "rating": [3, 4]}
     )
-    with pytest.raises(RecveilError, match=r"^user column: expected text or whole numbers"):
+    with raises("id.type") as error:
         Ratings.from_frame(table)
+    assert "user" in str(error.value)
 
 
 def test_one_column_is_no_table():
-    with pytest.raises(RecveilError, match=r"^a Series is one column; expected a table"):
+    with raises("argument.type"):
         Ratings.from_frame(pd.Series([1, 2]))

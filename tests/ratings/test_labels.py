@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.ratings.labels import encode_labels
 
 KINDS = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
@@ -15,7 +15,7 @@ def test_an_id_with_a_line_break_is_refused_by_its_row(kind, sign):
     """A text file cannot hold a NUL, and a line break is a sign of a swallowed row."""
     texts = ["ann", f"b{sign}b"]
     column = pa.chunked_array([pa.array(texts).cast(kind), pa.array(["ann"]).cast(kind)])
-    with pytest.raises(RecveilError, match=r"the item contains a (line break|NUL)") as refused:
+    with raises("id.line-break") as refused:
         encode_labels(column, "item", lambda row: f"row {row}")
     assert "row 1" in str(refused.value)
     assert f"(U+{ord(sign):04X})" in str(refused.value)
@@ -29,8 +29,9 @@ def test_an_id_that_may_be_another_one_s_is_refused(kind, bits):
     """The number behind the last exact one arrives as that one: two people would be one."""
     for low in (2**bits, -(2**bits)):
         column = pa.chunked_array([pa.array([1.0, float(low)]).cast(kind)])
-        with pytest.raises(RecveilError, match=r"row 1.* the user is a number beyond") as refused:
+        with raises("id.type") as refused:
             encode_labels(column, "user", lambda row: f"row {row}")
+        assert "row 1" in str(refused.value)
         assert len(str(refused.value)) < 300
     column = pa.chunked_array([pa.array([float(2**bits - 1)]).cast(kind)])
     assert encode_labels(column, "user", str)[0].tolist() == [2**bits - 1]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.ratings import Ratings, levels_by_rule
 
 # Users 0 to 4 have 1 to 5 ratings.
@@ -45,26 +45,27 @@ def test_the_first_condition_that_holds_counts(bounds):
 
 
 @pytest.mark.parametrize(
-    ("rule", "message"),
+    ("rule", "value"),
     [
-        ("", "'' has no level; expected CONDITION:LEVEL, such as 'activity<50:10,else:5'"),
-        ("1,2", "'1' has no level"),
-        ("activity<3", "'activity<3' has no level"),
-        ("activity<3:2,", "'' has no level"),
-        ("0", "level '0'; expected a whole number, 1 or more"),
-        ("2.5", "'2.5' has no level"),
-        ("else:0", "level '0'; expected a whole number, 1 or more"),
-        ("else:-2", "level '-2'; expected a whole number, 1 or more"),
-        ("else:x", "level 'x'; expected a whole number, 1 or more"),
-        ("else:2:3", "level '2:3'; expected a whole number, 1 or more"),
-        ("activity>3:2,else:1", "condition 'activity>3'; expected activity<N, activity>=N or else"),
-        ("activity<-1:2,else:1", "condition 'activity<-1'"),
-        ("country<3:2,else:1", "condition 'country<3'"),
-        ("else:1,activity<3:2", "nothing counts after else; put it last"),
-        ("6", r"level 6 is more than there are users \(5\); lower it"),
-        ("activity<3:2", "no condition holds for 3 of 5 users, first 2 with activity 3; end it"),
+        ("", "''"),
+        ("1,2", "'1'"),
+        ("activity<3", "'activity<3'"),
+        ("activity<3:2,", "''"),
+        ("0", "level '0'"),
+        ("2.5", "'2.5'"),
+        ("else:0", "level '0'"),
+        ("else:-2", "level '-2'"),
+        ("else:x", "level 'x'"),
+        ("else:2:3", "level '2:3'"),
+        ("activity>3:2,else:1", "'activity>3'"),
+        ("activity<-1:2,else:1", "'activity<-1'"),
+        ("country<3:2,else:1", "'country<3'"),
+        ("else:1,activity<3:2", "else"),
+        ("6", "level 6"),
+        ("activity<3:2", "3 of 5 users"),
     ],
 )
-def test_what_is_refused(rule, message):
-    with pytest.raises(RecveilError, match=f"^rule '.*': .*({message})"):
+def test_what_is_refused(rule, value):
+    with raises("option.value") as error:
         levels_by_rule(RATINGS, rule)
+    assert value in str(error.value)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import SparseRows, anonymize
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.inspect import inspect
 from recveil.io import write_ratings
 from recveil.ratings import Ratings, RatingScale
@@ -33,10 +33,9 @@ def test_what_looks_like_people(items, found):
     if found is None:
         refuse_people(items)
     else:
-        with pytest.raises(
-            RecveilError, match=rf"^{found[1]} ids? of items looks? like "
-        ) as caught:
+        with raises("id.personal") as caught:
             refuse_people(items)
+        assert f"{found[1]} id" in str(caught.value)
         assert len(str(caught.value)) < 300
         assert "example.org" not in str(caught.value)
 
@@ -54,15 +53,17 @@ def swapped() -> Ratings:
     "options", [{"k": 3}, {"k": 3, "method": "sparse"}, {"epsilon": 5.0, "catalogue": "as-rated"}]
 )
 def test_people_are_not_published_as_items(tmp_path, options):
-    with pytest.raises(RecveilError, match=r"^60 ids of items look like e-mail addresses"):
+    with raises("id.personal") as error:
         anonymize(swapped(), tmp_path / "out", **options)
+    assert "60 ids" in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_library_writes_none_either(tmp_path):
     release = SparseRows(k=3, seed=1).anonymize(swapped())
-    with pytest.raises(RecveilError, match=r"^60 ids of items look like e-mail addresses"):
+    with raises("id.personal") as error:
         release.write(tmp_path / "out")
+    assert "60 ids" in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 

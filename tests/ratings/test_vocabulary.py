@@ -2,7 +2,7 @@
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.ratings import RatingScale
 from recveil.ratings.vocabulary import LONGEST_WORD, MOST_WORDS, alike, problem_of_word, words_in
 
@@ -37,21 +37,21 @@ def test_words_that_can_be_published(word):
 )
 def test_words_that_cannot(word, problem):
     assert problem in problem_of_word(word)
-    with pytest.raises(RecveilError, match="word"):
+    with raises("scale.invalid"):
         RatingScale.of_words(["good", word])
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    "words",
     [
-        ([], "expected two or more, got 0"),
-        (["love"], "expected two or more, got 1"),
-        (["love", "hate", "love"], "'love' stands twice"),
-        ([f"w{at}" for at in range(MOST_WORDS + 1)], "is this a column of comments"),
+        [],
+        ["love"],
+        ["love", "hate", "love"],
+        [f"w{at}" for at in range(MOST_WORDS + 1)],
     ],
 )
-def test_how_many_words_there_are(words, problem):
-    with pytest.raises(RecveilError, match=problem):
+def test_how_many_words_there_are(words):
+    with raises("scale.invalid"):
         RatingScale.of_words(words)
 
 
@@ -75,7 +75,7 @@ def test_how_they_are_typed(text, words):
 
 @pytest.mark.parametrize("text", ['"a,b', "a\nb"])
 def test_what_cannot_be_typed(text):
-    with pytest.raises(RecveilError, match="with commas between"):
+    with raises("scale.invalid"):
         words_in(text)
 
 
@@ -107,5 +107,5 @@ class TestScale:
         assert RatingScale.from_json(plain).to_json() == plain
 
     def test_words_are_numbered_from_1(self):
-        with pytest.raises(RecveilError, match="numbered from 1 to 2"):
+        with raises("scale.invalid"):
             RatingScale(0, 1, 1, words=("no", "yes"))

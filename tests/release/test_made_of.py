@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.anonymize.shared_words import SharedWords
 from recveil.audit import audit
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.publish import describe
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.made_of import digest_of, is_made_of
@@ -76,5 +76,5 @@ def test_an_audit_of_other_ratings_says_so_and_is_not_described(way, tmp_path):
         warned = any("was not made from these" in each for each in told["release"]["warnings"])
         assert warned is not same
         (tmp_path / "audit.json").write_text(json.dumps(told, default=str))
-    with pytest.raises(RecveilError, match="was not made from the ratings of this audit"):
+    with raises("release.mismatch"):
         describe(tmp_path / "out", tmp_path / "c.json", audit=tmp_path / "audit.json")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.publish.tables import write_model
@@ -265,7 +266,7 @@ def test_a_label_beyond_the_scale_is_refused(copy_of):
     "asked", [{"k": 5}, {"b": 2, "l": 2}, {"links": True}, {"claim": "identical-rows"}]
 )
 def test_what_is_asked_of_peoples_rows_is_refused(made, asked):
-    with pytest.raises(RecveilError, match="no record of this release is anybody's"):
+    with raises("option.unsupported"):
         verify(made / "noisy-users", **asked)
     assert verify(made / "noisy-users", claim="differentially-private").holds
 
@@ -275,31 +276,30 @@ def test_rows_of_people_are_not_checked_for_a_claim_about_drawing(tmp_path):
 
     ratings = make_ratings(n_users=30, n_items=15, n_ratings=200, seed=4)
     PredictiveAnonymizer(5, seed=1).anonymize(ratings).write(tmp_path / "rows")
-    with pytest.raises(RecveilError, match="does not follow from rows"):
+    with raises("option.unsupported"):
         verify(tmp_path / "rows", claim="differentially-private")
     (tmp_path / "plain.csv").write_text("user_id,item_id,rating\n1,7,4\n2,7,4\n")
-    with pytest.raises(RecveilError, match="checked of releases only"):
+    with raises("option.unsupported"):
         verify(tmp_path / "plain.csv", k=2, claim="aggregates")
 
 
 def test_noise_that_follows_from_a_seed_is_not_published(synthetic, invented, tmp_path):
-    with pytest.raises(RecveilError, match="takes the noise away"):
+    with raises("release.refused"):
         synthetic(20.0, seed=1).anonymize(invented).write(tmp_path / "seeded")
     assert not (tmp_path / "seeded").exists()
     synthetic(None, seed=1).anonymize(invented).write(tmp_path / "exact")  # promises nothing of it
 
 
-@pytest.mark.parametrize(
-    ("layout", "told"), [("groups", "there are no groups of people"), ("model", "has no model")]
-)
-def test_a_layout_that_makes_no_sense_is_refused(synthetic, invented, tmp_path, layout, told):
+@pytest.mark.parametrize("layout", ["groups", "model"])
+def test_a_layout_that_makes_no_sense_is_refused(synthetic, invented, tmp_path, layout):
     from recveil.anonymize import PredictiveAnonymizer
 
     release = synthetic(20.0).anonymize(invented)
     if layout == "model":
         release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
-    with pytest.raises(RecveilError, match=told):
+    with raises("option.unsupported") as error:
         release.write(tmp_path / "out", layout=layout)
+    assert f"'{layout}'" in str(error.value)
 
 
 def test_epsilon_delta_and_ledger_come_together():
@@ -309,7 +309,7 @@ def test_epsilon_delta_and_ledger_come_together():
         ("differentially-private", {}),
         ("identical-rows", {"epsilon": 5.0, "delta": 1e-6, "ledger": ledger}),
     ):
-        with pytest.raises(RecveilError, match="all three"):
+        with raises("argument.value"):
             Claim(kind, 1, **given)
 
 
@@ -345,5 +345,6 @@ def test_a_model_with_a_gap_among_its_ids_is_refused(tmp_path):
     told = json.loads((folder / "release.json").read_text()) | {"item_type": "text"}
     forging.write(folder, told)
     forging.sign(folder)
-    with pytest.raises(RecveilError, match=r"model\.parquet: .*gaps.*; fetch or write the"):
+    with raises("release.damaged") as error:
         verify(folder)
+    assert "model.parquet" in str(error.value)

@@ -70,7 +70,8 @@ def _taken(file: Path, target: Path) -> BinaryIO:
         if time.monotonic() > end:
             raise RecveilError(
                 f"{target}: another run is writing there; wait until it has ended, or choose "
-                f"another output"
+                f"another output",
+                code="output.locked",
             )
         time.sleep(_OFTEN)
 
@@ -85,7 +86,8 @@ def _opened(file: Path, target: Path) -> BinaryIO:
             raise
         raise RecveilError(
             f"{target}: another user's run writes there, or left {file.name}; once it has ended, "
-            f"let them remove that file, or choose another output"
+            f"let them remove that file, or choose another output",
+            code="output.locked",
         ) from error
     except OSError:
         if _is_plain(file):
@@ -100,7 +102,8 @@ def _opened(file: Path, target: Path) -> BinaryIO:
 def _taken_by_others(file: Path, target: Path) -> RecveilError:
     return RecveilError(
         f"{target}: {file.name} is to stand beside it while a run writes there, and something "
-        f"else has that name; move it away"
+        f"else has that name; move it away",
+        code="output.exists",
     )
 
 

@@ -81,7 +81,9 @@ def convert(
     taken = not is_standard(target) and Path(target).exists()
     if taken and held and any(map(Path(target).samefile, filter(Path.exists, files_at(held)))):
         what = "are one file" if held.is_file() else "share that file"
-        raise RecveilError(f"{target}: source and target {what}; name another target")
+        raise RecveilError(
+            f"{target}: source and target {what}; name another target", code="output.is-input"
+        )
     if held and not is_standard(target):
         _refuse_among(Path(target), held)
     if held is not None and (held / MANIFEST).is_file():
@@ -100,7 +102,8 @@ def _refuse_among(target: Path, held: Path) -> None:
     if would_be_read(target, held) or is_log_of(target, held):
         raise RecveilError(
             f"{target} would stand among the files of {held}, which the next run reads; name "
-            f"another target"
+            f"another target",
+            code="output.is-input",
         )
 
 
@@ -109,7 +112,8 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
     for name, value in reading.items():
         if was_given(value) and name not in _OF_RELEASES:
             raise RecveilError(
-                f"{name}: given for a release, whose files have one form; leave that out"
+                f"{name}: given for a release, whose files have one form; leave that out",
+                code="option.unsupported",
             )
     own = {name: value for name, value in reading.items() if name in _OF_RELEASES}
     scale = release.manifest.scale

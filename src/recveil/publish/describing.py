@@ -84,7 +84,9 @@ def describe(
     refuse_no_path("a release folder", release=release)
     refuse_no_path("a file", output=output)
     if is_standard(output):
-        raise RecveilError("output -: a description stands beside its release; name a file")
+        raise RecveilError(
+            "output -: a description stands beside its release; name a file", code="output.place"
+        )
     if card is not None:
         refuse_no_path("a card", card=card)
     if audit is not None:
@@ -92,7 +94,8 @@ def describe(
     elif column_names:
         raise RecveilError(
             "column_names (--column-names): only an audit tells them; give its result with audit "
-            "(--audit)"
+            "(--audit)",
+            code="option.required",
         )
     if evaluation is not None:
         refuse_no_path("the result of an evaluation", evaluation=evaluation)
@@ -102,7 +105,8 @@ def describe(
     if not words.url and target.parent.resolve() != folder.parent:
         raise RecveilError(
             f"{target.name}: it names the files of the release by their place beside it; write it "
-            f"beside {folder.name}, or say with url in the card where that is published"
+            f"beside {folder.name}, or say with url in the card where that is published",
+            code="output.place",
         )
     manifest = known_manifest(folder)
     files_of = (None if file is None else Path(file) for file in (audit, evaluation))
@@ -111,7 +115,8 @@ def describe(
     if not result.holds:
         raise RecveilError(
             f"{folder.name}: does not keep its promise ({result.violations[0].problem}), and is "
-            f"not described; ask recveil verify"
+            f"not described; ask recveil verify",
+            code="claim.false",
         )
     files = _files(manifest, folder)
     if target.suffix.lower() == ".md":
@@ -194,7 +199,8 @@ def _read(
     if not (folder / MANIFEST).is_file():
         raise RecveilError(
             f"croissant (--croissant): {folder} is no release, and a description is compared with "
-            f"one; expected a folder with {MANIFEST}"
+            f"one; expected a folder with {MANIFEST}",
+            code="release.not-found",
         )
     manifest = known_manifest(folder)
     twice: list[str] = []
@@ -208,7 +214,8 @@ def _read(
     except (OSError, ValueError, RecursionError) as error:
         raise RecveilError(
             f"{path.name}: cannot be read as JSON ({reason_of(error)}); expected a description in "
-            f"Croissant, as recveil describe writes it"
+            f"Croissant, as recveil describe writes it",
+            code="input.unreadable" if isinstance(error, OSError) else "input.json",
         ) from error
     problems = [f"the key {quoted(name)} occurs twice" for name in twice]
     return told, problems, manifest, _files(manifest, folder)

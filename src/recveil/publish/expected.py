@@ -296,7 +296,8 @@ def refuse_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     if is_large and not allow_large:
         raise RecveilError(
             f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} labels for each "
-            f"{expected.what}; take {remedy}, or say allow_large (--allow-large)"
+            f"{expected.what}; take {remedy}, or say allow_large (--allow-large)",
+            code="release.too-large",
         )
     refuse_beyond_disk(expected, parent, remedy)
 
@@ -316,7 +317,8 @@ def refuse_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
     if expected.most_bytes > free:
         raise MachineError(
             f"{parent.name or parent}: up to {say_bytes(expected.most_bytes)} would be written, "
-            f"but {say_bytes(free)} are free; make room, choose another output, or take {remedy}"
+            f"but {say_bytes(free)} are free; make room, choose another output, or take {remedy}",
+            code="machine.disk",
         )
 
 

@@ -95,13 +95,15 @@ def read_findings(
         if release.get("same_ratings") is False:
             raise RecveilError(
                 f"{audit.name}: {name} was not made from the ratings of this audit, so that its "
-                f"figures say nothing of it; make an audit of the ratings that it was made from"
+                f"figures say nothing of it; make an audit of the ratings that it was made from",
+                code="release.mismatch",
             )
         if release.get("against") is not None:
             raise RecveilError(
                 f"{audit.name}: the audit holds {name} against another release (--against), and "
                 f"would tell the world its name and that there is one; make an audit of this "
-                f"release alone"
+                f"release alone",
+                code="release.refused",
             )
     if evaluation is not None:
         told = _read(evaluation, "an evaluation", name)
@@ -113,7 +115,9 @@ def read_findings(
         _refuse_another(evaluation, "evaluation", sha256, manifest, name)
     for file, sentences in ((audit, (*risk, *origin)), (evaluation, utility)):
         for sentence in sentences:
-            refuse_unseen(file.name if file else "", sentence, most=_LONGEST)
+            refuse_unseen(
+                file.name if file else "", sentence, most=_LONGEST, code="input.not-a-result"
+            )
     return Findings(tuple(risk), tuple(utility), tuple(origin))
 
 
@@ -125,7 +129,8 @@ def _meaning(file: Path, what: str, name: str) -> Iterator[None]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RecveilError(
             f"{file.name}: no result of {what} of a release ({reason_of(error)}); write one: "
-            f"{_COMMANDS[what].format(name=name)}"
+            f"{_COMMANDS[what].format(name=name)}",
+            code="input.unreadable" if isinstance(error, OSError) else "input.not-a-result",
         ) from error
 
 
@@ -141,7 +146,8 @@ def _refuse_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
     if sha256 is None or sha256 != manifest.sha256:
         raise RecveilError(
             f"{file.name}: the {what} is of another release than {name}, by the SHA-256 of its "
-            f"release.json; make one of this"
+            f"release.json; make one of this",
+            code="release.mismatch",
         )
 
 

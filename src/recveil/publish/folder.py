@@ -168,12 +168,14 @@ def _stage(
         if not result.holds and not 0 < len(result.violations) <= n_private:
             raise RecveilError(
                 f"the release does not keep its own claim and was not written: "
-                f"{result.violations[0].problem}; {_remedy(published)}"
+                f"{result.violations[0].problem}; {_remedy(published)}",
+                code="claim.false",
             )
         if result.private_found:
             raise RecveilError(
                 f"something private would stand in the release, which was not written: "
-                f"{result.private_found[0]}"
+                f"{result.private_found[0]}",
+                code="release.refused",
             )
     return result
 
@@ -190,7 +192,9 @@ def write_drawn(
     """
     check_form("users", file_format)
     if published.claim.about.holds_people:
-        raise RecveilError("these records are people's; write them with their private twin")
+        raise RecveilError(
+            "these records are people's; write them with their private twin", code="release.kind"
+        )
     with (
         staged_drawn(folder, force=force) as new,
         parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
@@ -201,17 +205,22 @@ def write_drawn(
         result = verify(new)
         if not result.holds:
             problem = result.violations[0].problem
-            raise RecveilError(f"what was drawn does not hold: {problem}; {_remedy(published)}")
+            raise RecveilError(
+                f"what was drawn does not hold: {problem}; {_remedy(published)}", code="claim.false"
+            )
     return result
 
 
 def check_form(layout: str, file_format: str) -> None:
     """Raise a RecveilError unless there are such a layout and such a file format."""
     if layout not in get_args(Layout):
-        raise RecveilError(f"layout {layout!r}: expected one of {', '.join(get_args(Layout))}")
+        raise RecveilError(
+            f"layout {layout!r}: expected one of {', '.join(get_args(Layout))}", code="option.value"
+        )
     if file_format not in get_args(FileFormat):
         raise RecveilError(
-            f"file format {file_format!r}: expected one of {', '.join(get_args(FileFormat))}"
+            f"file format {file_format!r}: expected one of {', '.join(get_args(FileFormat))}",
+            code="option.value",
         )
 
 
@@ -220,7 +229,8 @@ def _check_promise(published: Published) -> None:
     if not published.claim.about.is_published:
         raise RecveilError(
             f"{published.settings['method']!r} promises nothing and is not written as a release; "
-            f"evaluate or attack it in memory, or take an anonymizer that makes a promise"
+            f"evaluate or attack it in memory, or take an anonymizer that makes a promise",
+            code="method.unsupported",
         )
 
 
@@ -229,12 +239,14 @@ def _check_layout(published: Published, layout: str) -> None:
     if layout == "groups" and not published.claim.about.holds_people:
         raise RecveilError(
             "layout 'groups' (--layout): these records are nobody's, so that there are no groups "
-            "of people; take users"
+            "of people; take users",
+            code="option.unsupported",
         )
     if layout == "model" and published.model is None:
         raise RecveilError(
             f"layout 'model' (--layout): {published.settings['method']!r} has no model that people "
-            f"are drawn from; take users"
+            f"are drawn from; take users",
+            code="option.unsupported",
         )
 
 

@@ -80,17 +80,20 @@ class PublisherCard:
             if len(content) > _MOST_BYTES:
                 raise RecveilError(
                     f"{file.name}: {len(content):,} bytes; expected a card of {_MOST_BYTES:,} at "
-                    f"most"
+                    f"most",
+                    code="settings.file",
                 )
             told = tomllib.loads(content.decode())
         except (OSError, UnicodeDecodeError) as error:
             raise RecveilError(
-                f"{file}: cannot be read ({reason_of(error)}); name a card, a file of TOML"
+                f"{file}: cannot be read ({reason_of(error)}); name a card, a file of TOML",
+                code="settings.file",
             ) from error
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise RecveilError(
                 f"{file.name}: no TOML ({first_line_of(error)}); expected lines such as "
-                f'publisher = "Public Library"'
+                f'publisher = "Public Library"',
+                code="settings.file",
             ) from error
         return cls(**{name: _checked(file.name, name, value) for name, value in told.items()})
 
@@ -103,10 +106,15 @@ def _checked(file: str, name: str, value: Any) -> Any:
     where = f"{file}: {quoted(name)}"
     if name not in _NAMES:
         asked = meant(name, _NAMES)
-        raise RecveilError(f"{where} is no word of a card{asked}; expected {listed(_NAMES, 150)}")
+        raise RecveilError(
+            f"{where} is no word of a card{asked}; expected {listed(_NAMES, 150)}",
+            code="settings.value",
+        )
     if name == "keywords":
         if not isinstance(value, list) or len(value) > _MOST_KEYWORDS:
-            raise RecveilError(f"{where}: expected a list of at most {_MOST_KEYWORDS} texts")
+            raise RecveilError(
+                f"{where}: expected a list of at most {_MOST_KEYWORDS} texts", code="settings.value"
+            )
         return tuple(refuse_unseen(where, each, 100) for each in value)
     if name == "date":
         return _date(where, value)
@@ -114,12 +122,13 @@ def _checked(file: str, name: str, value: Any) -> Any:
     if name == "url" and not _ADDRESS.fullmatch(text):
         raise RecveilError(
             f"{where} is {quoted(text)}; expected an address such as https://example.org/data, "
-            f"without user, password or query"
+            f"without user, password or query",
+            code="settings.value",
         )
     return text
 
 
-def refuse_unseen(where: str, value: Any, most: int) -> str:
+def refuse_unseen(where: str, value: Any, most: int, *, code: str = "settings.value") -> str:
     """Return a text without the spaces around it; refuse it if it is none, or hides something.
 
     Parameters
@@ -136,12 +145,14 @@ def refuse_unseen(where: str, value: Any, most: int) -> str:
     'Public Library'
     """
     if not isinstance(value, str):
-        raise RecveilError(f"{where}: expected text between quotes, got {quoted(value, 40)}")
+        raise RecveilError(
+            f"{where}: expected text between quotes, got {quoted(value, 40)}", code=code
+        )
     if len(value) > most:
-        raise RecveilError(f"{where}: {len(value):,} letters; expected {most:,} at most")
+        raise RecveilError(f"{where}: {len(value):,} letters; expected {most:,} at most", code=code)
     if found := _UNSEEN.search(value):
         raise RecveilError(
-            f"{where}: holds U+{ord(found.group()):04X}, which nobody sees; leave it out"
+            f"{where}: holds U+{ord(found.group()):04X}, which nobody sees; leave it out", code=code
         )
     return value.strip()
 
@@ -151,6 +162,6 @@ def _date(where: str, value: Any) -> str:
         day = value if type(value) is date else date.fromisoformat(value)
     except (TypeError, ValueError):
         raise RecveilError(
-            f"{where} is {quoted(value, 40)}; expected a day, as 2026-01-31"
+            f"{where} is {quoted(value, 40)}; expected a day, as 2026-01-31", code="settings.value"
         ) from None
     return day.isoformat()

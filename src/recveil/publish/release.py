@@ -92,5 +92,6 @@ def _refuse_seeded(release: Sides) -> None:
     if release.published.claim.about.is_differential and release.private.seed is not None:
         raise RecveilError(
             "seed (--seed): the noise of this release follows from one, and whoever guesses it "
-            "takes the noise away; leave the seed out to publish, and keep seeds for experiments"
+            "takes the noise away; leave the seed out to publish, and keep seeds for experiments",
+            code="release.refused",
         )

@@ -74,13 +74,15 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
             raise RecveilError(
                 f"{folder}: {staging.name} holds what a run was replacing that was cut short, and "
                 f"what stands there now is something else; move {folder.name} and {private.name} "
-                f"away to get it back, or remove {staging.name}"
+                f"away to get it back, or remove {staging.name}",
+                code="output.leftovers",
             )
         if others := others_in(staging):
             raise RecveilError(
                 f"{staging.name} is what a run left that was cut short, but for "
                 f"{listed(others, 60)}, which would be removed with it; move that away, or rename "
-                f"{staging.name}"
+                f"{staging.name}",
+                code="output.leftovers",
             )
         return True
 
@@ -216,7 +218,8 @@ def _refuse_two(folder: Path) -> None:
     if len(holding) > 1 and not folder.exists():
         raise RecveilError(
             f"{folder}: {holding[0]} and {holding[1]} each hold what a run was replacing that was "
-            f"cut short, and only you know which is the newer; remove the other one"
+            f"cut short, and only you know which is the newer; remove the other one",
+            code="output.leftovers",
         )
 
 

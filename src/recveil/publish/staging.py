@@ -4,6 +4,7 @@ What a killed run had begun, the next one to the same place finishes or undoes (
 at a time looks at a place and renames to it (`alone`).
 """
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -126,17 +127,22 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
         why = error.strerror or error
         if staging is None:
             raise RecveilError(
-                f"{folder.parent}: cannot write here ({why}); choose another output"
+                f"{folder.parent}: cannot write here ({why}); choose another output",
+                code="output.not-writable",
             ) from error
         if staging.exists():
             left = f"what is left is in {staging.name}, and the next run puts it in order"
         else:
             left = "nothing was left behind, choose another output"
-        raise RecveilError(f"{folder}: writing failed ({why}); {left}") from error
+        raise RecveilError(
+            f"{folder}: writing failed ({why}); {left}",
+            code="machine.disk" if error.errno == errno.ENOSPC else "output.not-writable",
+        ) from error
     if staging.exists() and (others := others_in(staging)):
         raise RecveilError(
             f"{folder} was written, but somebody put {listed(others, 60)} into what it replaces; "
-            f"it is in {staging.name}, move it away before the next run"
+            f"it is in {staging.name}, move it away before the next run",
+            code="output.changed",
         )
 
 
@@ -161,7 +167,8 @@ def _gone(folder: Path) -> RecveilError:
     return RecveilError(
         f"{folder}: the folder above it was moved or removed meanwhile; where it stands now, look "
         f"for {folder.name} and {prefix(folder)}*, which hold private things, and run again to "
-        f"that place, which puts them in order"
+        f"that place, which puts them in order",
+        code="output.changed",
     )
 
 
@@ -178,7 +185,8 @@ def _is_there(private: Path, made: os.stat_result) -> bool:
 def _refuse_twin(private: Path) -> None:
     if os.path.lexists(private):
         raise RecveilError(
-            f"{private} exists, and would seem to belong to what is drawn; choose another output"
+            f"{private} exists, and would seem to belong to what is drawn; choose another output",
+            code="output.exists",
         )
 
 
@@ -207,7 +215,8 @@ def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None
         if others := _foreign(target):
             raise RecveilError(
                 f"{source}: {listed(others, 60)} was put there by somebody meanwhile, so that "
-                f"nothing was replaced; move that away, or choose another output"
+                f"nothing was replaced; move that away, or choose another output",
+                code="output.changed",
             )
     for source, target in into_place:
         if source.exists():
@@ -233,11 +242,17 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
     refuse_traps(folder)
     published, private = _targets(folder)
     if not published.parent.is_dir():
-        raise RecveilError(f"{folder}: {published.parent} is not a folder; create it first")
+        raise RecveilError(
+            f"{folder}: {published.parent} is not a folder; create it first",
+            code="output.not-writable",
+        )
     refuse_in_release(published)
     if is_dry:
         if not os.access(published.parent, os.W_OK | os.X_OK):
-            raise RecveilError(f"{published.parent}: cannot write here; choose another output")
+            raise RecveilError(
+                f"{published.parent}: cannot write here; choose another output",
+                code="output.not-writable",
+            )
         try:
             _refuse_standing(published, private, force=force)
         except RecveilError:
@@ -251,7 +266,8 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
     except OSError as error:
         raise RecveilError(
             f"{published.parent}: cannot write here ({error.strerror or error}); choose another "
-            f"output"
+            f"output",
+            code="output.not-writable",
         ) from error
 
 
@@ -261,7 +277,8 @@ def _refuse_leftovers(published: Path) -> None:
         raise RecveilError(
             f"{published}: a run that was cut short left {listed(left, 80)} beside it, so that "
             f"what stands there may be half of a release; a dry run touches nothing: run it "
-            f"without dry_run (--dry-run), which finishes or undoes that first"
+            f"without dry_run (--dry-run), which finishes or undoes that first",
+            code="output.leftovers",
         )
 
 
@@ -272,7 +289,8 @@ def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> 
     if came and not force:
         raise RecveilError(
             f"{came[0]} was put there by somebody meanwhile, so that writing failed; choose "
-            f"another output, or replace the release with force (--force)"
+            f"another output, or replace the release with force (--force)",
+            code="output.exists",
         )
     _refuse_standing(folder, private, force=force)
 
@@ -284,22 +302,26 @@ def _refuse_standing(published: Path, private: Path, *, force: bool) -> None:
         if not force:
             raise RecveilError(
                 f"{target} exists; choose another output, or replace the release with force "
-                f"(--force)"
+                f"(--force)",
+                code="output.exists",
             )
         if target.is_symlink():
             raise RecveilError(
                 f"{target} is a link, and force (--force) replaces folders only; name the folder "
-                f"that it leads to, or choose another output"
+                f"that it leads to, or choose another output",
+                code="output.exists",
             )
         if not (target / sign).is_file():
             raise RecveilError(
                 f"{target} exists and is not a release of recveil's (no {sign}); "
-                f"force (--force) replaces releases only; choose another output"
+                f"force (--force) replaces releases only; choose another output",
+                code="output.exists",
             )
         if others := foreign_to_a_release(target):
             raise RecveilError(
                 f"{target} holds more than a release ({', '.join(others[:3])}); "
-                f"move that away, or choose another output"
+                f"move that away, or choose another output",
+                code="output.exists",
             )
 
 
@@ -307,6 +329,7 @@ def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
     published = Path(folder).absolute()
     if not 0 < len(os.fsencode(published.name)) <= _LONGEST_NAME:
         raise RecveilError(
-            f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another"
+            f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another",
+            code="output.place",
         )
     return published, published.with_name(twin_name(published.name))

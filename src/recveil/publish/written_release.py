@@ -174,7 +174,8 @@ class WrittenRelease:
     def _refuse_count(self) -> None:
         raise RecveilError(
             f"{self.name}: its groups are not of as many people as it counts; ask recveil verify "
-            f"what is wrong with it"
+            f"what is wrong with it",
+            code="release.damaged",
         )
 
     def _repeated(
@@ -189,7 +190,8 @@ class WrittenRelease:
         prefix = PREFIX.match(table["user_id"][0].as_py())
         if prefix is None:
             raise RecveilError(
-                f"{self.name}: its ids are no pseudonyms; ask recveil verify what is wrong with it"
+                f"{self.name}: its ids are no pseudonyms; ask recveil verify what is wrong with it",
+                code="release.damaged",
             )
         names = pseudonyms(prefix[0], self.manifest.counts["users"], first, first + record_of.size)
         own = np.repeat(np.arange(record_of.size, dtype=np.int32), lengths)
@@ -219,7 +221,8 @@ def _needed(package: str) -> Any:
     except ImportError:
         raise RecveilError(
             f"{package} is not installed; install it (pip install {package}), or take to_arrow(), "
-            f"which needs nothing more"
+            f"which needs nothing more",
+            code="dependency.missing",
         ) from None
 
 

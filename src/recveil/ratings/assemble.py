@@ -95,14 +95,19 @@ def settle_duplicates(
         For "error", if any pair stands more than once: their number and three of them.
     """
     if how not in get_args(Duplicates):
-        raise RecveilError(f"duplicates {how!r}: expected one of {', '.join(get_args(Duplicates))}")
+        raise RecveilError(
+            f"duplicates {how!r}: expected one of {', '.join(get_args(Duplicates))}",
+            code="option.value",
+        )
     if not _has_repeats(rows.indptr, rows.indices):
         return rows
     users = np.repeat(np.arange(rows.indptr.size - 1, dtype=np.int32), np.diff(rows.indptr))
     repeats = np.flatnonzero((users[1:] == users[:-1]) & (rows.indices[1:] == rows.indices[:-1]))
     starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
     if how == "error":
-        raise RecveilError(_describe(rows, users, starts, places, labels, locate, words))
+        raise RecveilError(
+            _describe(rows, users, starts, places, labels, locate, words), code="rating.duplicate"
+        )
     ends = np.append(starts[1:], users.size)
     indptr = np.searchsorted(starts, rows.indptr).astype(np.int64)
     if how == "mean":

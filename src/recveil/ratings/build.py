@@ -127,7 +127,9 @@ def build(
     (array([4., 1.], dtype=float32), 1, False)
     """
     if len(columns["user"]) == 0:
-        raise RecveilError("the table has no rows; expected at least one rating")
+        raise RecveilError(
+            "the table has no rows; expected at least one rating", code="table.no-ratings"
+        )
     try:
         strict = time_is_named and not time_is_doubtful
         how = _Times(times, duplicates == "last", time_format, time_is_doubtful, strict)
@@ -137,7 +139,8 @@ def build(
     except pa.ArrowException as error:
         # What no check foresaw, such as ids beyond 64 bits.
         raise RecveilError(
-            f"the columns cannot be read as ratings ({first_line_of(error)}); convert them"
+            f"the columns cannot be read as ratings ({first_line_of(error)}); convert them",
+            code="column.type",
         ) from error
 
 
@@ -194,7 +197,10 @@ def _build(
         duplicates = "mean"  # of ones, and of their days the last
     elif scale is not None and scale.words and duplicates == "mean":
         # Between two words lies none, or one that nobody gave.
-        raise RecveilError("duplicates (--duplicates) is mean, but words have none; take last")
+        raise RecveilError(
+            "duplicates (--duplicates) is mean, but words have none; take last",
+            code="option.unsupported",
+        )
     raw_times = columns.pop("time", None)
     days, decide, problem, times_are_lost, time_note = _days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None

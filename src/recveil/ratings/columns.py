@@ -128,7 +128,8 @@ def refuse_groups(where: str) -> NoReturn:
     """Raise the RecveilError for a table whose rows stand for several people each."""
     raise RecveilError(
         f"{where}: a column {GROUP_SIZE} says that one row stands for several people, and plain "
-        f"ratings cannot keep that; write the release with layout (--layout) users"
+        f"ratings cannot keep that; write the release with layout (--layout) users",
+        code="table.kind",
     )
 
 
@@ -167,7 +168,8 @@ def find_columns(
     if twice := named_twice(taken):
         raise RecveilError(
             f"{where}: one column cannot be two of user, item, rating and time; {quoted(twice[0])} "
-            f"was given twice; name another one"
+            f"was given twice; name another one",
+            code="option.conflict",
         )
     # What the caller named is not looked at for anything else.
     others = [name for name in names if name not in taken]
@@ -189,14 +191,16 @@ def find_columns(
         raise RecveilError(
             f"{where}: no user column among {listed(names)}, and no item column; expected names "
             f"such as {USUAL_NAMES['user'][0]!r} and {USUAL_NAMES['item'][0]!r}; rename them, or "
-            f"name them with user and item (--user, --item)"
+            f"name them with user and item (--user, --item)",
+            code="column.missing",
         )
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
                 f"{where}: no {role} column among {listed(names)}{_width(found, names)}; expected "
                 f"a name such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
-                f"rename it, or name it with {role} (--{role})"
+                f"rename it, or name it with {role} (--{role})",
+                code="column.missing",
             )
     return Columns(**found)  # type: ignore[arg-type]  # the loop above leaves only time None
 
@@ -212,7 +216,8 @@ def _of_feedback(
             return counted[0]
         raise RecveilError(
             f"{where}: counts (--counts) is given, but {'several columns' if counted else 'none'} "
-            f"among {listed(left) or 'the others'} may count; name it with rating (--rating)"
+            f"among {listed(left) or 'the others'} may count; name it with rating (--rating)",
+            code="column.ambiguous" if counted else "column.missing",
         )
     if feedback.likes or not left:
         return None
@@ -220,11 +225,13 @@ def _of_feedback(
         raise RecveilError(
             f"{where}: {quoted(counted[0], 40)} seems to count how often, or how long; say what to "
             f"make of that: counts as log or as likes (--counts log, --counts likes), or name it "
-            f"as rating (--rating), as it stands"
+            f"as rating (--rating), as it stands",
+            code="column.ambiguous",
         )
     raise RecveilError(
         f"{where}: no rating column among {listed(names, 80)}; name it with rating (--rating), or "
-        f"with time (--time) if it says when; if each row is a like, say so with likes (--likes)"
+        f"with time (--time) if it says when; if each row is a like, say so with likes (--likes)",
+        code="column.missing",
     )
 
 
@@ -240,7 +247,8 @@ def _given(role: str, names: Sequence[str], where: str, given: str | None) -> st
     if given is None or given not in names:
         raise RecveilError(
             f"{where}: no column {quoted(given)} for the {role}; it has {listed(names)}; "
-            f"name one of them with {role} (--{role})"
+            f"name one of them with {role} (--{role})",
+            code="column.missing",
         )
     return given
 
@@ -256,12 +264,14 @@ def _find(
             place = [*names].index(fitting[0]) + 1
             raise RecveilError(
                 f"{where}: two columns are called {quoted(fitting[0])}; rename one, or, in a text "
-                f"file, say which is the {role} by its place with {role} (--{role} {place})"
+                f"file, say which is the {role} by its place with {role} (--{role} {place})",
+                code="column.duplicate",
             )
         if len(fitting) > 1:
             raise RecveilError(
                 f"{where}: {quoted(fitting[0])} and {quoted(fitting[1])} could both be the {role} "
-                f"column; name one with {role} (--{role})"
+                f"column; name one with {role} (--{role})",
+                code="column.ambiguous",
             )
         if fitting:
             return fitting[0]
@@ -337,8 +347,10 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
         For what is no finite number, and if different ratings all become one.
     """
     if pa.types.is_boolean(column.type):
-        raise RecveilError("rating column: expected numbers, got bool; convert it to 0 and 1")
-    refuse_missing(column, MISSING_RATING, locate)
+        raise RecveilError(
+            "rating column: expected numbers, got bool; convert it to 0 and 1", code="column.type"
+        )
+    refuse_missing(column, MISSING_RATING, locate, code="rating.missing")
     if pa.types.is_dictionary(column.type):
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
@@ -353,7 +365,8 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
             row = int(np.argmax(too_large))
             raise RecveilError(
                 f"{locate(first + row)}: rating {numbers[row]:g} is not a finite number; "
-                f"drop the row"
+                f"drop the row",
+                code="rating.not-a-number",
             )
         ratings[first : first + numbers.size] = numbers + 0.0  # -0.0 is 0
         low, high = min(low, numbers.min()), max(high, numbers.max())
@@ -412,7 +425,8 @@ def require_different(low: float, high: float) -> None:
         remedy = f"{subtract}, then multiply them by 1e{power}"
     raise RecveilError(
         f"ratings differ, from {low:.15g} to {high:.15g}, but not in the 7 digits that are "
-        f"kept; {remedy}"
+        f"kept; {remedy}",
+        code="rating.merged",
     )
 
 
@@ -455,11 +469,18 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
         for row, text in enumerate(in_turn(column)):
             if not casts(text, pa.float64()):
                 why = _OF_WORDS if role == "rating" and _are_words(column) else _why(text)
-                raise RecveilError(f"{locate(row)}: {role} {quoted(text)} {why}") from None
+                raise RecveilError(
+                    f"{locate(row)}: {role} {quoted(text)} {why}",
+                    code="time.unreadable"
+                    if role == "time"
+                    else "rating.words"
+                    if why is _OF_WORDS
+                    else "rating.not-a-number",
+                ) from None
         raise
     except pa.ArrowNotImplementedError:
         raise RecveilError(
-            f"{role} column: expected numbers, got {column.type}; convert it"
+            f"{role} column: expected numbers, got {column.type}; convert it", code="column.type"
         ) from None
 
 
@@ -500,17 +521,19 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
-def refuse_missing(column: pa.ChunkedArray, problem: str, locate: Locate) -> None:
+def refuse_missing(column: pa.ChunkedArray, problem: str, locate: Locate, *, code: str) -> None:
     """Raise for the first row that is null, or stands for a null in the dictionary."""
     parts = [*column.chunks]
     if pa.types.is_dictionary(column.type):
         parts += [chunk.dictionary for chunk in column.chunks]
     if any(part.null_count for part in parts):  # else there is nothing to look for, row by row
-        refuse_first(missing_rows(column), problem, locate)
+        refuse_first(missing_rows(column), problem, locate, code=code)
 
 
-def refuse_first(refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate) -> None:
+def refuse_first(
+    refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate, *, code: str
+) -> None:
     """Raise for the first row of a boolean array that is true."""
     row = pc.index(refused, True).as_py()
     if row >= 0:
-        raise RecveilError(f"{locate(row)}: {problem}")
+        raise RecveilError(f"{locate(row)}: {problem}", code=code)

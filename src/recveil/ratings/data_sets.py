@@ -95,10 +95,13 @@ def _of_matrix(matrix: Any) -> DataSet:
     if matrix.ndim != 2:
         raise RecveilError(
             f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each person, "
-            f"and a column for each item"
+            f"and a column for each item",
+            code="argument.shape",
         )
     if matrix.dtype.kind not in "biuf":
-        raise RecveilError(f"a sparse matrix of {matrix.dtype}; expected numbers; convert it")
+        raise RecveilError(
+            f"a sparse matrix of {matrix.dtype}; expected numbers; convert it", code="argument.type"
+        )
     entries = matrix.tocoo()
     rows, columns = entries.coords if hasattr(entries, "coords") else (entries.row, entries.col)
     zeros = int(entries.nnz - np.count_nonzero(entries.data))
@@ -106,7 +109,8 @@ def _of_matrix(matrix: Any) -> DataSet:
         raise RecveilError(
             f"a sparse matrix that stores {zeros:,} zeros: are they ratings, or nothing? If "
             f"nothing, call eliminate_zeros() on it; if ratings, give its rows, columns and values "
-            f"to Ratings.from_columns"
+            f"to Ratings.from_columns",
+            code="rating.zero",
         )
     is_plain = matrix.dtype.kind != "f"
     values = entries.data if is_plain else entries.data.astype(np.float64, copy=False)
@@ -127,7 +131,8 @@ def _of_cornac(data: Any) -> DataSet:
     if hasattr(data, "num_baskets") or hasattr(data, "num_sessions"):
         raise RecveilError(
             f"{type(data).__name__}: a data set of baskets or sessions, which are no ratings; "
-            f"expected cornac.data.Dataset"
+            f"expected cornac.data.Dataset",
+            code="argument.type",
         )
     users, items, ratings = data.uir_tuple
     columns: dict[str, ArrayLike] = {

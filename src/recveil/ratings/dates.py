@@ -255,7 +255,8 @@ def refuse_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
         raise RecveilError(
             f"{where}: column {quoted(name)} looks like times, not ratings; if it says when each "
             f"item was liked, name it with time (--time); if these are ratings, name their scale "
-            f"(--scale)"
+            f"(--scale)",
+            code="column.ambiguous",
         )
 
 

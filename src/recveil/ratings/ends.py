@@ -155,13 +155,15 @@ def refuse_doubts(ratings: Ratings, k: int) -> None:
         raise RecveilError(
             f"nobody named the words, so that they come from the ratings: "
             f"{doubtful[0].describe(k)}; name those that may be told with words (--words), and "
-            f"leave others out with drop_off_scale (--drop-off-scale)"
+            f"leave others out with drop_off_scale (--drop-off-scale)",
+            code="scale.inferred",
         )
     wish = _suggest(ratings, k)
     raise RecveilError(
         f"nobody named the scale, so that {ratings.scale} comes from the ratings: "
         f"{doubtful[0].describe(k)}; name it with scale (--scale {wish}), and leave out what is "
-        f"not on it, if that is no rating, with drop_off_scale (--drop-off-scale)"
+        f"not on it, if that is no rating, with drop_off_scale (--drop-off-scale)",
+        code="scale.inferred",
     )
 
 

@@ -72,19 +72,22 @@ def feedback_of(
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
             f"counts (--counts) is {quoted(counts)}; expected log (levels by how often) or likes "
-            f"(whether at all)"
+            f"(whether at all)",
+            code="option.value",
         )
     all_said = {"likes": likes, "counts": counts is not None, "words": words}
     said = [name for name, given in all_said.items() if given]
     if len(said) > 1:
         raise RecveilError(
             f"{said[0]} (--{said[0]}) and {said[1]} (--{said[1]}) are both given, and each says "
-            f"what the ratings are; leave one out"
+            f"what the ratings are; leave one out",
+            code="option.conflict",
         )
     if said and scale is not None:
         raise RecveilError(
             f"{option_of(scale)} is {scale}, but {said[0]} (--{said[0]}) have none of their own to "
-            f"be given; leave one of the two out"
+            f"be given; leave one of the two out",
+            code="option.conflict",
         )
     return Feedback(likes, counts, one_value and scale is None and not words, words)
 
@@ -120,7 +123,8 @@ def scale_said(
     if len(both) > 1:
         raise RecveilError(
             f"{both[0]} (--{both[0]}) and {both[1]} (--{both[1]}) are both given, and each says "
-            f"what the ratings are; leave one out"
+            f"what the ratings are; leave one out",
+            code="option.conflict",
         )
     if isinstance(words, str) and words == ALL_WORDS:
         return None, True
@@ -207,7 +211,9 @@ def take_feedback(
     if column is None:
         if scale is not None or feedback.words:
             said = "words (--words) are told" if scale is None else f"{option_of(scale)} is {scale}"
-            raise RecveilError(f"{said}, but there are no ratings; leave it out")
+            raise RecveilError(
+                f"{said}, but there are no ratings; leave it out", code="option.unsupported"
+            )
         return Taken(np.ones(n_rows, np.float32), LIKES, "" if feedback.likes else "No ratings")
     if feedback.likes and column.null_count == n_rows:
         return Taken(np.ones(n_rows, np.float32), LIKES)  # somebody said so of an empty column
@@ -268,7 +274,8 @@ def refuse_doubtful(
         raise RecveilError(
             f"{where}: no rating column, and {quoted(name)} holds no times ({problem}); if it "
             f"rates or counts, name it with rating (--rating); if each row is a like, say so with "
-            f"likes (--likes)"
+            f"likes (--likes)",
+            code="column.missing",
         )
 
 
@@ -291,7 +298,8 @@ def _refuse_below(values: NDArray[np.float32], locate: Locate) -> None:
         row = int(np.argmax(values < 0))
         raise RecveilError(
             f"{locate(row)}: {values[row]:g} is no count; drop the row, or leave counts (--counts) "
-            f"out"
+            f"out",
+            code="rating.not-a-count",
         )
 
 
@@ -304,7 +312,8 @@ def _refuse_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
         raise RecveilError(
             f"{locate(row)}: {values[row]:g} may say that it was not liked, or nothing; leave such "
             f"rows out with drop_off_scale (--drop-off-scale), or name a scale in place of "
-            f"{'likes (--likes)' if feedback.likes else 'counts (--counts)'}"
+            f"{'likes (--likes)' if feedback.likes else 'counts (--counts)'}",
+            code="rating.zero",
         )
 
 
@@ -323,7 +332,9 @@ def _refuse_all_zero(values: NDArray[np.float32]) -> None:
     if values[0] <= 0:
         raise RecveilError(
             f"{all_ratings(values.size)} {values[0]:g}, and nobody said what that means; if "
-            f"each row is a like, leave the column out; if it is a rating, name the scale (--scale)"
+            f"each row is a like, leave the column out; if it is a rating, name the scale "
+            f"(--scale)",
+            code="rating.zero",
         )
 
 
@@ -374,7 +385,7 @@ def tell_feedback(
             "or nothing at all (likes with drop_off_scale, --likes --drop-off-scale)"
         )
         if publishing:
-            raise RecveilError(doubt)
+            raise RecveilError(doubt, code="rating.zero")
         return [f"R{doubt[1:]}."]
     counted = isinstance(column, str) and is_counted(column)
     whole = scale.low >= 0 and scale.step is not None and scale.step % 1 == 0

@@ -119,11 +119,14 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
     if is_pandas and not hasattr(source, "columns"):
         raise RecveilError(
             f"a {type(source).__name__} is one column; expected a table with users, items and "
-            f"ratings, such as a DataFrame; put the columns into one"
+            f"ratings, such as a DataFrame; put the columns into one",
+            code="argument.type",
         )
     names = [str(name) for name in source.columns] if is_pandas else []
     if twice := named_twice(names):
-        raise RecveilError(f"two columns are called {quoted(twice[0])}; rename one")
+        raise RecveilError(
+            f"two columns are called {quoted(twice[0])}; rename one", code="column.duplicate"
+        )
     try:
         return Frame(plain_table(_arrow_table(source)))
     except MemoryError:
@@ -132,7 +135,8 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
         if not is_pandas:  # which alone holds what Arrow cannot
             raise RecveilError(
                 f"the data frame cannot be read ({first_line_of(error)}); convert its columns, or "
-                f"see whether it can be read by itself"
+                f"see whether it can be read by itself",
+                code="input.unreadable",
             ) from None
         if not isinstance(error, _FAILURES):
             raise
@@ -153,7 +157,7 @@ def _frame_of_pandas(
             if name in needed:
                 remedy = f"frame[{quoted(name, 30)}].astype('string')"
                 problem = _problem(source.iloc[:, at], error, remedy)
-                raise RecveilError(f"column {quoted(name)} {problem}") from None
+                raise RecveilError(f"column {quoted(name)} {problem}", code="column.type") from None
     return Frame(plain_table(pa.table(columns)), is_whole=len(columns) == len(names))
 
 
@@ -182,7 +186,8 @@ def _collected(lazy: Any) -> Any:
     except Exception as error:  # a plan can fail in as many ways as there are files and functions
         raise RecveilError(
             f"the lazy frame cannot be collected ({first_line_of(error)}); see whether its "
-            f"collect() works by itself"
+            f"collect() works by itself",
+            code="input.unreadable",
         ) from None
 
 
@@ -194,7 +199,8 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
         raise RecveilError(
             f"expected a path, Ratings, a data frame with the Arrow capsule (pandas, polars, "
             f"pyarrow, duckdb), a sparse matrix of scipy, or a data set of surprise or cornac, got "
-            f"{what}; use Ratings.from_columns for plain arrays"
+            f"{what}; use Ratings.from_columns for plain arrays",
+            code="argument.type",
         )
     table = pa.table({name: _arrow(name, column) for name, column in found.columns.items()})
     note = "" if any(given.values()) else found.note
@@ -228,7 +234,9 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
     lengths = {len(array) for array in arrays.values()}
     if len(lengths) > 1:
         told = ", ".join(f"{len(array)} of {name}" for name, array in arrays.items())
-        raise RecveilError(f"expected columns of one length, one value a rating; got {told}")
+        raise RecveilError(
+            f"expected columns of one length, one value a rating; got {told}", code="argument.shape"
+        )
     return pa.table(arrays)
 
 
@@ -241,7 +249,7 @@ def _arrow(name: str, column: ArrayLike) -> pa.Array:
     except _FAILURES as error:
         values = column if isinstance(column, Iterable) else [column]
         problem = _problem(values, error, f"[str(value) for value in {name}]")
-        raise RecveilError(f"{name}: {problem}") from None
+        raise RecveilError(f"{name}: {problem}", code="column.type") from None
 
 
 def _dates(days: ArrayLike) -> pa.Array:
@@ -253,7 +261,8 @@ def _dates(days: ArrayLike) -> pa.Array:
     except _FAILURES:
         pass
     raise RecveilError(
-        "days: expected one dimension of whole numbers, days since 1970-01-01; convert them"
+        "days: expected one dimension of whole numbers, days since 1970-01-01; convert them",
+        code="argument.value",
     )
 
 

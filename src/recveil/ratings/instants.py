@@ -46,7 +46,12 @@ def sort_keys(
     def where(row: int) -> str:
         return locate(int(places[row]))
 
-    refuse_missing(chosen, "the time is missing, so that nobody can tell the last rating", where)
+    refuse_missing(
+        chosen,
+        "the time is missing, so that nobody can tell the last rating",
+        where,
+        code="time.missing",
+    )
     if format is not None:
         chosen = times_from_format(chosen, format, where)
     elif is_text(chosen.type) or pa.types.is_dictionary(chosen.type):

@@ -64,14 +64,19 @@ def encode_labels(
     column = column.unify_dictionaries()
     if column.num_chunks and _holds_twice(column.chunk(0).dictionary):
         column = tidied(column)
-    refuse_missing(column, f"the {role} is missing; drop the row", locate)
+    refuse_missing(column, f"the {role} is missing; drop the row", locate, code="id.missing")
     if not column.num_chunks:
         return np.array([], np.int64), np.array([], np.int32)
     labels = _label_array(column.chunk(0).dictionary)
     used = _used(column, 0, labels.size)
     for empty in np.flatnonzero(used & (labels == "")):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
-        refuse_first(pc.equal(codes, int(empty)), f"the {role} is empty; drop the row", locate)
+        refuse_first(
+            pc.equal(codes, int(empty)),
+            f"the {role} is empty; drop the row",
+            locate,
+            code="id.missing",
+        )
     _require_plain_text(column, used, role, locate)
     in_order = np.flatnonzero(used)
     in_order = in_order[np.argsort(labels[in_order])]
@@ -95,7 +100,7 @@ def _require_plain_text(
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
         held = describe_break(labels[int(label)].as_py())
         problem = f"the {role} contains {held}; correct it, or drop the row"
-        refuse_first(pc.equal(codes, int(label)), problem, locate)
+        refuse_first(pc.equal(codes, int(label)), problem, locate, code="id.line-break")
 
 
 def describe_break(text: str) -> str:
@@ -126,7 +131,8 @@ def require_no_rows_within(
         row = int(np.flatnonzero(np.isin(codes, found))[0])
         raise RecveilError(
             f"{locate(row)}: the {role} contains ids of a user and an item, as rows that a stray "
-            f"quote swallowed; correct it, or drop the row"
+            f"quote swallowed; correct it, or drop the row",
+            code="id.row-within",
         )
 
 
@@ -178,20 +184,21 @@ def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArra
         _refuse_fractions(column, role, locate)
         return column.cast(pa.decimal256(76, 0)).cast(pa.string())
     if pa.types.is_null(kind):
-        refuse_missing(column, f"the {role} is missing; drop the row", locate)
+        refuse_missing(column, f"the {role} is missing; drop the row", locate, code="id.missing")
     label = kind.value_type if pa.types.is_dictionary(kind) else kind
     floating = pa.types.is_floating(label) and not pa.types.is_dictionary(kind)
     if not (pa.types.is_integer(label) or is_text(label) or floating or pa.types.is_null(label)):
         raise RecveilError(
             f"{role} column: expected text or whole numbers, got {shortened(str(kind))}; "
-            f"convert it to text"
+            f"convert it to text",
+            code="id.type",
         )
     return column
 
 
 def _refuse_fractions(column: pa.ChunkedArray, role: str, locate: Locate) -> None:
     broken = pc.not_equal(column, pc.round(column))
-    refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
+    refuse_first(broken, f"the {role} is no whole number; expected an id", locate, code="id.type")
 
 
 def _encode_numbers(
@@ -263,15 +270,17 @@ def _label_array(labels: pa.Array) -> NDArray[Any]:
 
 def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
     """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
-    refuse_first(pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate)
+    refuse_first(
+        pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate, code="id.missing"
+    )
     digits = _EXACT_BITS[column.type.bit_width]
     column = column.cast(pa.float64())
     broken = pc.not_equal(column, pc.round(column))
-    refuse_first(broken, f"the {role} is no whole number; expected an id", locate)
+    refuse_first(broken, f"the {role} is no whole number; expected an id", locate, code="id.type")
     # The first one that has two meanings is the power itself: the number behind it became it.
     problem = (
         f"the {role} is a number beyond what its column holds exactly, so that two may be one; "
         f"write ids as text, or as whole numbers, where they come from"
     )
-    refuse_first(pc.greater_equal(pc.abs(column), 2.0**digits), problem, locate)
+    refuse_first(pc.greater_equal(pc.abs(column), 2.0**digits), problem, locate, code="id.type")
     return column.cast(pa.int64())

@@ -96,7 +96,9 @@ def leave_out(
     if "rating" not in columns:
         if scale is None:
             raise RecveilError(
-                "drop_off_scale (--drop-off-scale) is given, but there are no ratings; leave it out"
+                "drop_off_scale (--drop-off-scale) is given, but there are no ratings; leave "
+                "it out",
+                code="option.unsupported",
             )
         return NOTHING, NOTHING  # whoever reads ratings says what is wrong with the scale
     unrated = _leave_out_unrated(columns, feedback)
@@ -104,7 +106,8 @@ def leave_out(
         if not unrated.rows.size:
             raise RecveilError(
                 "drop_off_scale (--drop-off-scale) needs the scale that ratings are to be on; give "
-                "it with scale (--scale), such as 1:5:1, or the words with order (--order)"
+                "it with scale (--scale), such as 1:5:1, or the words with order (--order)",
+                code="option.required",
             )
         return unrated, NOTHING
     return unrated, _leave_out_off_scale(columns, scale, feedback, unrated.skipped(locate))
@@ -124,7 +127,8 @@ def _leave_out_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) 
         also = "" if feedback.likes else likes
         raise RecveilError(
             f"{all_ratings(gone.size)} missing, so that drop_off_scale (--drop-off-scale) "
-            f"would leave nothing; leave that out{also}"
+            f"would leave nothing; leave that out{also}",
+            code="table.no-ratings",
         )
     _keep(columns, ~gone)
     return LeftOut(np.flatnonzero(gone))
@@ -148,7 +152,8 @@ def _leave_out_off_scale(
         raise RecveilError(
             f"none of the {describe_count(on_scale.size, 'rating')} is {what}, so that "
             f"drop_off_scale (--drop-off-scale) would leave nothing; check "
-            f"{'scale (--scale)' if scale is None else option_of(scale)}"
+            f"{'scale (--scale)' if scale is None else option_of(scale)}",
+            code="table.no-ratings",
         )
     _keep(columns, on_scale)
     rows = np.flatnonzero(~on_scale)

@@ -70,7 +70,8 @@ def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
         if part.level > ratings.n_users:
             raise RecveilError(
                 f"rule {rule!r}: level {part.level} is more than there are users "
-                f"({ratings.n_users}); lower it"
+                f"({ratings.n_users}); lower it",
+                code="option.value",
             )
         levels[(activity >= part.low) & (activity < part.high)] = part.level
     without = np.flatnonzero(levels == 0)
@@ -80,7 +81,8 @@ def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
             f"rule {rule!r}: no condition holds for {without.size} of "
             f"{describe_count(ratings.n_users, 'user')}, "
             f"first {ratings.users.tolist()[first]!r} with activity {activity[first]}; "
-            f"end it with else:LEVEL"
+            f"end it with else:LEVEL",
+            code="option.value",
         )
     return levels
 
@@ -95,10 +97,13 @@ def _parse(rule: str) -> list[_Part]:
         if not colon:
             raise RecveilError(
                 f"rule {rule!r}: {piece.strip()!r} has no level; expected CONDITION:LEVEL, "
-                f"{_EXAMPLE}"
+                f"{_EXAMPLE}",
+                code="option.value",
             )
         if condition == "else" and number < len(pieces):
-            raise RecveilError(f"rule {rule!r}: nothing counts after else; put it last")
+            raise RecveilError(
+                f"rule {rule!r}: nothing counts after else; put it last", code="option.value"
+            )
         parts.append(_Part(*_range(condition, rule), _level(level, rule)))
     return parts
 
@@ -110,7 +115,8 @@ def _range(condition: str, rule: str) -> tuple[float, float]:
     if found is None:
         raise RecveilError(
             f"rule {rule!r}: condition {condition!r}; expected activity<N, activity>=N or else, "
-            f"{_EXAMPLE}"
+            f"{_EXAMPLE}",
+            code="option.value",
         )
     bound = int(found[2])
     return (0, bound) if found[1] == "<" else (bound, np.inf)
@@ -119,6 +125,7 @@ def _range(condition: str, rule: str) -> tuple[float, float]:
 def _level(text: str, rule: str) -> int:
     if not _LEVEL.fullmatch(text) or int(text) < 1:
         raise RecveilError(
-            f"rule {rule!r}: level {text!r}; expected a whole number, 1 or more, {_EXAMPLE}"
+            f"rule {rule!r}: level {text!r}; expected a whole number, 1 or more, {_EXAMPLE}",
+            code="option.value",
         )
     return int(text)

@@ -75,7 +75,8 @@ def refuse_unordered(ratings: Ratings, what: str) -> None:
         raise RecveilError(
             f"words (--words) without an order are not supported by {what}; publish them by method "
             f"words (--method words); if they have an order, name it with order (--order); if it "
-            f"matters only who chose what, leave the column of words out"
+            f"matters only who chose what, leave the column of words out",
+            code="table.kind",
         )
 
 
@@ -107,7 +108,8 @@ def refuse_likes(ratings: Ratings, why: str) -> None:
         raise RecveilError(
             "these are likes, and this method publishes ratings, which likes have none of; take "
             "method k-corating or sparse (--method k-corating, --method sparse), or draw people "
-            "with epsilon (--epsilon 3)"
+            "with epsilon (--epsilon 3)",
+            code="table.kind",
         )
     values = ratings.values
     if values.size and values.min() == values.max():
@@ -120,5 +122,6 @@ def refuse_likes(ratings: Ratings, why: str) -> None:
         )
         raise RecveilError(
             f"{all_ratings(values.size)} {given}: likes, not supported yet as "
-            f"ratings; {why}; {remedy}"
+            f"ratings; {why}; {remedy}",
+            code="table.kind",
         )

@@ -64,7 +64,9 @@ def refuse_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
     """
     held = (describe_break(item) for item in items if isinstance(item, str))
     if first := next(filter(None, held), ""):
-        raise RecveilError(f"an item id contains {first}; correct it, or drop its rows")
+        raise RecveilError(
+            f"an item id contains {first}; correct it, or drop its rows", code="id.line-break"
+        )
     if (found := people_among(items)) is not None:
         kind, times = found
         look = "id of items looks" if times == 1 else "ids of items look"
@@ -72,7 +74,8 @@ def refuse_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
         raise RecveilError(
             f"{times:,} {look} like {kind}, and such ids are published as they stand; if they are "
             f"people's, say which column is which with user and item (--user, --item); if not, "
-            f"rename them{hide}"
+            f"rename them{hide}",
+            code="id.personal",
         )
 
 

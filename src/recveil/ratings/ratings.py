@@ -362,27 +362,37 @@ class Ratings:
         for name in ("users", "items"):
             labels = getattr(self, name)
             if labels.ndim != 1 or np.unique(labels).size != labels.size:
-                raise RecveilError(f"{name}: expected one dimension of distinct labels")
+                raise RecveilError(
+                    f"{name}: expected one dimension of distinct labels", code="argument.value"
+                )
         n = self.indices.size
         lengths = {"values": self.values.size, "days": n if self.days is None else self.days.size}
         for name, length in lengths.items():
             if length != n:
-                raise RecveilError(f"{name}: expected {n} numbers, one a rating, got {length}")
+                raise RecveilError(
+                    f"{name}: expected {n} numbers, one a rating, got {length}",
+                    code="argument.shape",
+                )
         n_ends = self.n_users + 1
         rises = self.indptr.size == n_ends and (np.diff(self.indptr) >= 0).all()
         if not rises or tuple(self.indptr[[0, -1]]) != (0, n):
-            raise RecveilError(f"indptr: expected {n_ends} numbers that rise from 0 to {n}")
+            raise RecveilError(
+                f"indptr: expected {n_ends} numbers that rise from 0 to {n}", code="argument.value"
+            )
         self._check_items()
         refuse_off_scale(self.values, self.scale, lambda at: f"rating at position {at}")
 
     def _check_items(self) -> None:
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.n_items:
-            raise RecveilError(f"indices: expected positions from 0 to {self.n_items - 1}")
+            raise RecveilError(
+                f"indices: expected positions from 0 to {self.n_items - 1}", code="argument.value"
+            )
         fall = first_fall(self.indptr, self.indices)
         if fall >= 0:
             raise RecveilError(
                 f"indices: not strictly ascending in its row at position {fall}; "
-                f"a (user, item) pair stands once; use Ratings.from_columns to sort"
+                f"a (user, item) pair stands once; use Ratings.from_columns to sort",
+                code="argument.value",
             )
 
 

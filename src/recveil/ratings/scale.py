@@ -81,26 +81,33 @@ class RatingScale:
         except OverflowError:
             raise RecveilError(
                 "scale: one of its numbers has hundreds of digits; write LOW:HIGH:STEP, such as "
-                "1:5:1"
+                "1:5:1",
+                code="scale.invalid",
             ) from None
         if not all(math.isfinite(number) for number in numbers):
-            raise RecveilError(f"scale {self}: expected finite numbers; write LOW:HIGH:STEP")
+            raise RecveilError(
+                f"scale {self}: expected finite numbers; write LOW:HIGH:STEP", code="scale.invalid"
+            )
         if self.words:
             self._check_words()
         if self.low > self.high:
-            raise RecveilError(f"scale {self}: its low end is above its high end; swap them")
+            raise RecveilError(
+                f"scale {self}: its low end is above its high end; swap them", code="scale.invalid"
+            )
         if self.step is None:
             return
         steps = self.range / self.step if self.step > 0 else math.inf
         if steps > _MOST_STEPS or abs(steps - round(steps)) > _TOLERANCE:
             raise RecveilError(
                 f"scale {self}: the step must be positive and divide {self.range:g}, "
-                f"got {self.step:g}; give another step, or leave it out for a continuous scale"
+                f"got {self.step:g}; give another step, or leave it out for a continuous scale",
+                code="scale.invalid",
             )
         if _leads_nowhere(self.low, self.high, self.step):
             raise RecveilError(
                 f"scale {self}: a step of {self.step:g} leads from no rating to another, since "
-                f"numbers have 16 digits; give a larger one, or leave it out"
+                f"numbers have 16 digits; give a larger one, or leave it out",
+                code="scale.invalid",
             )
 
     def _check_words(self) -> None:
@@ -108,7 +115,8 @@ class RatingScale:
         if (self.low, self.high, self.step) != (1, len(self.words), 1):
             raise RecveilError(
                 f"scale: {len(self.words)} words are numbered from 1 to {len(self.words)}, got "
-                f"{self.low:g} to {self.high:g}; take RatingScale.of_words"
+                f"{self.low:g} to {self.high:g}; take RatingScale.of_words",
+                code="scale.invalid",
             )
 
     @classmethod
@@ -189,7 +197,8 @@ class RatingScale:
             (step_or_none,) = step or (None,)
         except ValueError:
             raise RecveilError(
-                f"scale {text!r}: expected LOW:HIGH or LOW:HIGH:STEP, such as 1:5:1"
+                f"scale {text!r}: expected LOW:HIGH or LOW:HIGH:STEP, such as 1:5:1",
+                code="scale.invalid",
             ) from None
         return cls(low, high, step_or_none)
 
@@ -211,7 +220,10 @@ class RatingScale:
         """
         levels = distinct(values)
         if levels.size == 0:
-            raise RecveilError("there are no ratings to infer a scale from; give scale (--scale)")
+            raise RecveilError(
+                "there are no ratings to infer a scale from; give scale (--scale)",
+                code="table.no-ratings",
+            )
         low, high = _shortest(levels[0]), _shortest(levels[-1])
         if n_steps := _count_steps(levels):
             step = float(f"{(high - low) / n_steps:.12g}")
@@ -253,7 +265,10 @@ class RatingScale:
     def levels(self) -> NDArray[np.float64]:
         """Every rating on the scale, ascending; raises for a continuous scale."""
         if self.step is None:
-            raise RecveilError(f"scale {self} is continuous and has no levels; give it a step")
+            raise RecveilError(
+                f"scale {self} is continuous and has no levels; give it a step",
+                code="scale.continuous",
+            )
         return self.round(self.low + self.step * np.arange(round(self.range / self.step) + 1))
 
     def contains(self, values: ArrayLike) -> NDArray[np.bool_]:
@@ -334,7 +349,8 @@ def refuse_no_scale(scale: object) -> None:
     if scale is not None and not isinstance(scale, RatingScale):
         raise RecveilError(
             f"scale is {quoted(scale)}; expected a RatingScale, such as RatingScale(1, 5, 1) or "
-            f"RatingScale.parse('1:5:1')"
+            f"RatingScale.parse('1:5:1')",
+            code="argument.type",
         )
 
 
@@ -348,7 +364,8 @@ def refuse_off_scale(
     row = int(np.argmin(scale.contains(values)))
     raise RecveilError(
         f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
-        f"give another scale (--scale), or drop the row"
+        f"give another scale (--scale), or drop the row",
+        code="rating.off-scale",
     )
 
 

@@ -127,7 +127,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
-    refuse_missing(column, _MISSING, locate)
+    refuse_missing(column, _MISSING, locate, code="time.missing")
     if pa.types.is_signed_integer(column.type) and (a_second := _find_plain_unit(column)):
         whole = np.empty(len(column), np.int32)
         for first, piece in pieces(column):
@@ -139,7 +139,10 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         return _days_from_instants(column, locate)
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
-        raise RecveilError(f"time column: expected times or dates, got {column.type}; convert it")
+        raise RecveilError(
+            f"time column: expected times or dates, got {column.type}; convert it",
+            code="column.type",
+        )
     return _days_from_numbers(numbers_of(column, "time", locate).to_numpy(), locate)
 
 
@@ -160,11 +163,13 @@ def times_from_text(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
             if not any(casts(text, kind) for kind in (pa.float64(), pa.timestamp("us"))):
                 raise RecveilError(
                     f"{locate(row)}: time {quoted(column[row].as_py())} is neither a Unix time nor "
-                    f"an ISO date such as 2005-12-31; {_HOW}"
+                    f"an ISO date such as 2005-12-31; {_HOW}",
+                    code="time.unreadable",
                 )
     raise RecveilError(
         "time column: some times carry a time zone or count seconds and others do not; "
-        "write all of them the same way"
+        "write all of them the same way",
+        code="time.mixed",
     )
 
 
@@ -226,7 +231,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     array([14592, 14593], dtype=int32)
     """
     _check_format(format)
-    refuse_missing(column, _MISSING, locate)
+    refuse_missing(column, _MISSING, locate, code="time.missing")
     if pa.types.is_floating(column.type):
         column = _require_whole(column)
     if pa.types.is_integer(column.type):
@@ -242,7 +247,8 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     if not is_text(column.type.value_type):
         raise RecveilError(
             f"time column: time_format (--time-format) is for text, but the column holds "
-            f"{column.type.value_type}; leave it out"
+            f"{column.type.value_type}; leave it out",
+            code="option.unsupported",
         )
     if not column.num_chunks:
         return column.cast(pa.timestamp("us"))
@@ -257,7 +263,8 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
             if row >= 0:
                 raise RecveilError(
                     f"{locate(row)}: time {quoted(text)} is not written as time_format "
-                    f"(--time-format) says, {quoted(format)}; mend one of them"
+                    f"(--time-format) says, {quoted(format)}; mend one of them",
+                    code="time.format",
                 ) from None
             instants.append(None)  # which stands in no row
     known = pa.array(instants, pa.timestamp("us"))
@@ -275,7 +282,8 @@ def _check_format(format: str) -> None:
     if back is None or back.date() != _EXAMPLE.date():
         raise RecveilError(
             f"time_format (--time-format) {quoted(format)}: expected day, month and year in the "
-            f"signs of Python's strptime, such as %d/%m/%Y or %Y-%m-%d %H:%M:%S"
+            f"signs of Python's strptime, such as %d/%m/%Y or %Y-%m-%d %H:%M:%S",
+            code="option.value",
         )
 
 
@@ -285,7 +293,8 @@ def _require_whole(column: pa.ChunkedArray) -> pa.ChunkedArray:
     except pa.ArrowInvalid:
         raise RecveilError(
             "time column: time_format (--time-format) is for text or whole numbers, but the "
-            "column holds fractions; convert it to text, or leave the format out"
+            "column holds fractions; convert it to text, or leave the format out",
+            code="option.unsupported",
         ) from None
 
 
@@ -339,12 +348,16 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             row = int(np.argmax(others))
             raise RecveilError(
                 f"{locate(row)}: time {times[row]:.15g} is no date, but {(~others).sum():,} of the "
-                f"{describe_count(times.size, 'time')} are; correct or drop such rows"
+                f"{describe_count(times.size, 'time')} are; correct or drop such rows",
+                code="time.unreadable",
             )
     beyond = ~(sizes < _UNITS[-1][0])
     if beyond.any():
         row = int(np.argmax(beyond))
-        raise RecveilError(f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates")
+        raise RecveilError(
+            f"{locate(row)}: time {times[row]:g} is no Unix time; give ISO dates",
+            code="time.unreadable",
+        )
     largest = sizes.max()
     if largest < _LEAST_SECONDS:
         if (unit := _guess_unit(times)) or _find_formats(times):
@@ -362,7 +375,8 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         row, other = int(np.argmax(mixed)), int(np.argmax(sizes))
         raise RecveilError(
             f"{locate(row)}: time {times[row]:.0f} and {locate(other)}: time "
-            f"{times[other]:.0f} do not count in the same unit; convert one of them"
+            f"{times[other]:.0f} do not count in the same unit; convert one of them",
+            code="time.mixed",
         )
     days = np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32)
     if problem := _find_problem(times, a_second):
@@ -565,7 +579,8 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
         raise RecveilError(
             f"{locate(row)}: time {shortened(date, 30)} is before 1900 or after 4999, as are "
             f"{n_outside:,} of the "
-            f"{describe_count(len(column), 'time')}; no user rated then: correct or drop such rows"
+            f"{describe_count(len(column), 'time')}; no user rated then: correct or drop such rows",
+            code="time.implausible",
         )
     if _are_scaled_down(column, days):
         return Days(
@@ -591,5 +606,6 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
             f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
             f"{n_early:,} of the "
             f"{describe_count(times.size, 'time')}, and the others are later; mend or drop "
-            f"such rows"
+            f"such rows",
+            code="time.implausible",
         )

@@ -39,21 +39,24 @@ def check_words(words: Sequence[str]) -> None:
     """
     for word in words:
         if problem := problem_of_word(word):
-            raise RecveilError(f"word {quoted(word, 40)}: {problem}")
+            raise RecveilError(f"word {quoted(word, 40)}: {problem}", code="scale.invalid")
     if len(words) < 2:
         raise RecveilError(
             f"words of ratings: expected two or more, got {len(words)} ({listed(words, 60)}); name "
-            f"all of them, with commas between"
+            f"all of them, with commas between",
+            code="scale.invalid",
         )
     if len(words) > MOST_WORDS:
         raise RecveilError(
             f"words of ratings: {len(words):,} of them, where at most {MOST_WORDS} can be; is this "
-            f"a column of comments? Name another with rating (--rating)"
+            f"a column of comments? Name another with rating (--rating)",
+            code="scale.invalid",
         )
     if len(set(words)) < len(words):
         twice = next(word for at, word in enumerate(words) if word in words[:at])
         raise RecveilError(
-            f"words of ratings: {quoted(twice, 40)} stands twice; name each word once"
+            f"words of ratings: {quoted(twice, 40)} stands twice; name each word once",
+            code="scale.invalid",
         )
 
 
@@ -98,7 +101,8 @@ def words_in(text: str) -> tuple[str, ...]:
     except (csv.Error, ValueError):
         raise RecveilError(
             f"words {quoted(text)}: expected them with commas between, such as hate,like,love; put "
-            f"one that holds a comma between quotes"
+            f"one that holds a comma between quotes",
+            code="scale.invalid",
         ) from None
     return tuple(word.strip() for word in found)
 

@@ -46,13 +46,15 @@ def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> 
     >>> parse_words(pa.chunked_array([["yes", "no"]]), scale, str)
     array([3., 1.], dtype=float32)
     """
-    refuse_missing(column, MISSING_RATING, locate)
+    refuse_missing(column, MISSING_RATING, locate, code="rating.missing")
     texts = _as_texts(column)
     places = places_of(texts, scale)
     unknown = np.isnan(places)
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise RecveilError(f"{locate(row)}: {_why_unknown(texts[row].as_py(), scale)}")
+        raise RecveilError(
+            f"{locate(row)}: {_why_unknown(texts[row].as_py(), scale)}", code="rating.off-scale"
+        )
     return places.astype(np.float32)
 
 
@@ -64,7 +66,7 @@ def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> ND
     >>> are_words(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"), str)
     array([ True, False])
     """
-    refuse_missing(column, MISSING_RATING, locate)
+    refuse_missing(column, MISSING_RATING, locate, code="rating.missing")
     return ~np.isnan(places_of(_as_texts(column), scale))
 
 
@@ -146,7 +148,8 @@ def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> 
     places = np.rint(values).astype(np.int32)
     if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
         raise RecveilError(
-            "a label lies between two words, and none can be written; expected labels on the scale"
+            "a label lies between two words, and none can be written; expected labels on the scale",
+            code="rating.off-scale",
         )
     column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.words))
     return written_out(column, what)
@@ -166,22 +169,26 @@ def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
     >>> words_found(pa.chunked_array([["up", "down", "up"]]), str)
     ('down', 'up')
     """
-    refuse_missing(column, MISSING_RATING, locate)
+    refuse_missing(column, MISSING_RATING, locate, code="rating.missing")
     texts = _as_texts(column).unique()
     values = [value for value in texts.to_pylist() if value is not None]
     if len(values) > MOST_WORDS:
         raise RecveilError(
             f"{len(values):,} different words, where at most {MOST_WORDS} can be; is this a column "
-            f"of comments? Name another with rating (--rating), or the words (--words)"
+            f"of comments? Name another with rating (--rating), or the words (--words)",
+            code="rating.words",
         )
     for value in values:
         if problem := problem_of_word(value):
             row = next(at for at, text in enumerate(in_turn(_as_texts(column))) if text == value)
-            raise RecveilError(f"{locate(row)}: rating {quoted(value, 40)}: {problem}")
+            raise RecveilError(
+                f"{locate(row)}: rating {quoted(value, 40)}: {problem}", code="rating.words"
+            )
     if len(values) < 2:
         raise RecveilError(
             f"all ratings are {quoted(values[0], 40)}, and tell no more than who chose what; leave "
-            f"that column out, or name all words there are (--words)"
+            f"that column out, or name all words there are (--words)",
+            code="rating.words",
         )
     return tuple(sorted(values))
 
@@ -201,7 +208,9 @@ def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
         or types.is_floating(value)
         or types.is_decimal(value)
     ):
-        raise RecveilError(f"rating column: expected words, got {kind}; convert it to text")
+        raise RecveilError(
+            f"rating column: expected words, got {kind}; convert it to text", code="column.type"
+        )
     if types.is_dictionary(kind):
         column = tidied(column)
         if is_text(value):

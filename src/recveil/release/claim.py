@@ -267,7 +267,8 @@ def claim_kind(name: object) -> ClaimKind:
     """
     if not isinstance(name, str) or name not in _KINDS:
         raise RecveilError(
-            f"claim {name!r:.60}: unknown to this recveil; expected one of {', '.join(_KINDS)}"
+            f"claim {name!r:.60}: unknown to this recveil; expected one of {', '.join(_KINDS)}",
+            code="claim.unknown",
         )
     return _KINDS[name]
 
@@ -311,7 +312,8 @@ def register_claim(kind: ClaimKind) -> None:
         if kind.name == other.name or kind.promise == other.promise:
             raise RecveilError(
                 f"claim {kind.name!r} ({kind.promise!r}): there is one of that name, or that is "
-                f"called so; choose another"
+                f"called so; choose another",
+                code="argument.value",
             )
     _KINDS[kind.name] = kind
 
@@ -367,7 +369,8 @@ class Claim:
         if given != [claim_kind(self.kind).is_differential] * 3:
             raise RecveilError(
                 f"claim {self.kind!r}: epsilon, delta and a ledger belong to a differentially "
-                f"private release, all three; give all to that kind, and none to others"
+                f"private release, all three; give all to that kind, and none to others",
+                code="argument.value",
             )
 
     def __repr__(self) -> str:

@@ -76,9 +76,11 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
         manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
         _check_essentials(manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        code = _code(error)
         raise RecveilError(
             f"{file}: not the description of a release that can be checked ({_reason(error)}); "
-            f"fetch or write the release again"
+            f"fetch or write the release again",
+            code=code,
         ) from error
     problems = [f"the key {_quoted(name)} stands twice" for name in twice]
     problems += _problems(manifest)
@@ -106,7 +108,9 @@ def known_manifest(folder: Path) -> Manifest:
     """
     if not folder.is_dir():
         what = "is a file, and no folder" if folder.exists() else "there is no such folder"
-        raise RecveilError(f"{folder}: {what}; expected the folder of a release")
+        raise RecveilError(
+            f"{folder}: {what}; expected the folder of a release", code="release.not-found"
+        )
     file = folder / MANIFEST
     try:
         content = read_whole(file)
@@ -116,15 +120,21 @@ def known_manifest(folder: Path) -> Manifest:
     except KeyError as error:
         raise RecveilError(
             f"{file}: cannot be read as a release ({_reason(error)}); ask recveil verify what is "
-            f"wrong with it"
+            f"wrong with it",
+            code="release.damaged",
         ) from error
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        code = _code(error)
         raise RecveilError(
             f"{file}: cannot be read ({_reason(error)}); expected the folder of a release, with "
-            f"its private twin beside it"
+            f"its private twin beside it",
+            code=code,
         ) from error
     if problems:
-        raise RecveilError(f"{file}: {problems[0]}; ask recveil verify what is wrong with it")
+        raise RecveilError(
+            f"{file}: {problems[0]}; ask recveil verify what is wrong with it",
+            code="release.damaged",
+        )
     return _read_from(content, manifest)
 
 
@@ -142,6 +152,14 @@ def _reason(error: Exception) -> str:
     return reason if len(reason) <= 160 else f"{reason[:160]}…"
 
 
+def _code(error: Exception) -> str:
+    """Return the code of a release that is missing, unknown to this recveil, or damaged."""
+    if isinstance(error, FileNotFoundError):
+        return "release.not-found"
+    code = getattr(error, "code", "")
+    return code if code in ("release.unknown-format", "claim.unknown") else "release.damaged"
+
+
 def _is_canonical(manifest: dict[str, Any], content: bytes) -> bool:
     try:
         return to_bytes(manifest) == content
@@ -153,11 +171,16 @@ def _check_essentials(manifest: Any) -> None:
     """Raise an error unless all that checking needs is there and makes sense."""
     if manifest["format"] not in FORMATS:
         known = " and ".join(map(repr, FORMATS))
-        raise ValueError(f"format {_quoted(manifest['format'])}; this recveil reads {known}")
+        raise RecveilError(
+            f"format {_quoted(manifest['format'])}; this recveil reads {known}",
+            code="release.unknown-format",
+        )
     kind = kind_told(manifest["claim"])
     if kind not in published_claims():
         claims = published_claims()
-        raise ValueError(f"claim {_quoted(kind)}; this recveil can check {claims}")
+        raise RecveilError(
+            f"claim {_quoted(kind)}; this recveil can check {claims}", code="claim.unknown"
+        )
     scale = manifest["scale"]
     RatingScale.from_json(scale)
     diversity, about = manifest["diversity"], claim_kind(kind)

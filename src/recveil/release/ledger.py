@@ -71,12 +71,14 @@ class Query:
         if type(self.values) is not int or not 1 <= self.values <= _MOST_VALUES:
             raise RecveilError(
                 f"query {self.name!r}: values is {quoted(self.values)}, but it counts the noisy "
-                f"values that were told; give a whole number of at least 1"
+                f"values that were told; give a whole number of at least 1",
+                code="argument.value",
             )
         if not 0 < self.mu < math.inf:
             raise RecveilError(
                 f"query {self.name!r}: sensitivity {self.sensitivity:g} over sigma {self.sigma:g} "
-                f"is beyond what numbers hold; give both in the unit of the data"
+                f"is beyond what numbers hold; give both in the unit of the data",
+                code="argument.value",
             )
 
     @property
@@ -126,13 +128,15 @@ class Ledger:
             what = f"{listed(twice)} twice" if twice else f"{len(names):,} queries"
             raise RecveilError(
                 f"ledger: it holds {what}; expected 1 to {_MOST_QUERIES} queries, each under a "
-                f"name of its own, as each was asked once"
+                f"name of its own, as each was asked once",
+                code="argument.value",
             )
         is_number = type(self.threshold_delta) is float
         if not (is_number and 0 <= self.threshold_delta < 0.5):
             raise RecveilError(
                 f"ledger: threshold_delta is {quoted(self.threshold_delta)}, but it is a "
-                f"probability; give 0.0, or a number far below 0.5 such as 1e-7"
+                f"probability; give 0.0, or a number far below 0.5 such as 1e-7",
+                code="argument.value",
             )
 
     @classmethod
@@ -157,7 +161,8 @@ class Ledger:
         if type(entry["queries"]) is not list:
             raise RecveilError(
                 f"ledger: queries is {quoted(entry['queries'])}, expected a list of them; fetch or "
-                f"write the release again"
+                f"write the release again",
+                code="release.damaged",
             )
         names = [field.name for field in fields(Query)]
         queries = tuple(
@@ -231,12 +236,14 @@ def delta_left(delta: float, threshold_delta: float) -> float:
     if not (isinstance(delta, float) and 0 < delta < 0.5):
         raise RecveilError(
             f"delta is {quoted(delta)}, but it is the probability with which nothing is promised; "
-            f"give a number far below one over the number of people, such as 1e-6"
+            f"give a number far below one over the number of people, such as 1e-6",
+            code="option.value",
         )
     if not threshold_delta < delta:
         raise RecveilError(
             f"delta is {delta:g}, but choosing the items by their noisy counts takes "
-            f"{threshold_delta:g} of it; give a larger delta, or name the catalogue"
+            f"{threshold_delta:g} of it; give a larger delta, or name the catalogue",
+            code="budget.too-small",
         )
     return math.nextafter(delta - threshold_delta, 0) if threshold_delta else delta
 
@@ -329,19 +336,24 @@ def _exactly(content: object, names: list[str], where: str) -> Mapping[str, Any]
     if type(content) is not dict or list(content) != names:
         came = listed(content) if type(content) is dict else quoted(content)
         raise RecveilError(
-            f"{where}: it has {came}, expected {listed(names)}; fetch or write the release again"
+            f"{where}: it has {came}, expected {listed(names)}; fetch or write the release again",
+            code="release.damaged",
         )
     return content
 
 
 def _check_words(field: str, text: object, form: re.Pattern[str], expected: str) -> None:
     if not isinstance(text, str) or not form.fullmatch(text):
-        raise RecveilError(f"query: {field} is {quoted(text)}, expected {expected}; say it so")
+        raise RecveilError(
+            f"query: {field} is {quoted(text)}, expected {expected}; say it so",
+            code="argument.value",
+        )
 
 
 def _check_positive(query: str, field: str, number: object) -> None:
     if type(number) is not float or not 0 < number < math.inf:
         raise RecveilError(
             f"query {query!r}: {field} is {quoted(number)}, expected a float above 0 and finite; "
-            f"without noise, or without a bound on what one person changes, nothing is promised"
+            f"without noise, or without a bound on what one person changes, nothing is promised",
+            code="argument.value",
         )

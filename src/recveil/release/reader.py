@@ -97,7 +97,8 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     if manifest.layout == "model":
         raise RecveilError(
             f"{folder.name}: it holds a model and no people; draw some (recveil sample "
-            f"{folder.name} --people N -o OUT), and take these"
+            f"{folder.name} --people N -o OUT), and take these",
+            code="release.kind",
         )
     with reading_release(folder):
         files = _ratings_files(folder, manifest)
@@ -151,7 +152,8 @@ def reading_release(folder: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise RecveilError(
             f"{folder}: cannot be read as a release ({reason_of(error)}); "
-            f"ask recveil verify what is wrong with it"
+            f"ask recveil verify what is wrong with it",
+            code="release.damaged",
         ) from error
 
 
@@ -197,7 +199,8 @@ def read_twin(folder: Path) -> Twin:
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
             f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
-            f"put the right one beside {folder.name}"
+            f"put the right one beside {folder.name}",
+            code="private.mismatch",
         )
     with reading_release(folder):
         assignment = read_assignment(private, assignment_files(told))
@@ -236,7 +239,8 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
     if not file.is_file():
         raise RecveilError(
             f"{file} is missing; the items of {folder.name} bear pseudonyms, and that file alone "
-            f"tells whose; put the private twin beside {folder.name}"
+            f"tells whose; put the private twin beside {folder.name}",
+            code="private.not-found",
         )
     read_twin(folder)  # refused, if it belongs to another release
     with reading_release(folder):
@@ -256,7 +260,8 @@ def _read_private(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
-            f"its private twin beside it"
+            f"its private twin beside it",
+            code="private.not-found" if isinstance(error, FileNotFoundError) else "private.damaged",
         ) from error
 
 
@@ -298,7 +303,8 @@ def positions(
         stranger = column.filter(pc.is_null(found))[0].as_py()
         raise RecveilError(
             f"{where}: {what} {stranger!r} is unknown to the ratings; "
-            f"give the ratings that the release was made from"
+            f"give the ratings that the release was made from",
+            code="release.mismatch",
         )
     return np.asarray(found.to_numpy(), dtype=np.int32)
 
@@ -307,14 +313,16 @@ def _ratings_files(folder: Path, manifest: Manifest) -> list[Path]:
     names = manifest.ratings_files
     if not names:
         raise RecveilError(
-            f"{folder}: {MANIFEST} names no ratings; fetch or write the release again"
+            f"{folder}: {MANIFEST} names no ratings; fetch or write the release again",
+            code="release.damaged",
         )
     for name in names:
         refuse_devices(folder / name)
         if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
             raise RecveilError(
                 f"{folder / name}: not the file that was written (SHA-256); "
-                f"ask recveil verify what was changed"
+                f"ask recveil verify what was changed",
+                code="release.damaged",
             )
     return [folder / name for name in names]
 
@@ -340,7 +348,8 @@ def _refuse_dictionaries(schema: pa.Schema, file: Path) -> None:
         if pa.types.is_dictionary(field.type):
             raise RecveilError(
                 f"{file}: column {quoted(field.name)} is a dictionary, which no release has; ask "
-                f"recveil verify what is wrong with it"
+                f"recveil verify what is wrong with it",
+                code="release.damaged",
             )
 
 

@@ -31,7 +31,8 @@ def register_method(method: Method) -> Method:
         taken = {other.name, other.title, *(variant.name for variant in other.variants)} & names
         if taken:
             raise RecveilError(
-                f"method {sorted(taken)[0]!r}: there is one of that name; choose another"
+                f"method {sorted(taken)[0]!r}: there is one of that name; choose another",
+                code="argument.value",
             )
     for variant in method.variants:
         claim_kind(variant.claim)  # refused by name, if it is unknown
@@ -52,7 +53,8 @@ def _refuse_other_kinds(method: Method) -> None:
                 raise RecveilError(
                     f"option {option.name!r} of the method {method.name!r}: the method "
                     f"{other.name!r} has one of that name, which is of another kind or spelled "
-                    f"otherwise; choose another name"
+                    f"otherwise; choose another name",
+                    code="argument.value",
                 )
 
 
@@ -85,7 +87,8 @@ def method_of(settings: Settings) -> Method:
         raise RecveilError(
             f"method {settings.get('method')!r:.60}: unknown to this recveil, which has "
             f"{', '.join(known.title for known in _METHODS.values())}; take the recveil that made "
-            f"the release"
+            f"the release",
+            code="method.unknown",
         )
     return method
 
@@ -109,7 +112,9 @@ def variant_of(name: str) -> Variant:
     """
     variants = all_variants()
     if name not in variants:
-        raise RecveilError(f"method {name!r}: expected one of {', '.join(variants)}")
+        raise RecveilError(
+            f"method {name!r}: expected one of {', '.join(variants)}", code="method.unknown"
+        )
     return variants[name][1]
 
 

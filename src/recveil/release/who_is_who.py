@@ -67,5 +67,6 @@ def refuse_missing(private: Path, names: Iterable[str], folder: Path) -> None:
         if not (private / name).is_file():
             raise RecveilError(
                 f"{private / name} is missing; without it nobody can tell whether a guess is "
-                f"right; put the private twin beside {folder.name}"
+                f"right; put the private twin beside {folder.name}",
+                code="private.not-found",
             )

@@ -130,9 +130,11 @@ def check_parameters(b: int, l: int) -> None:  # noqa: E741
     recveil.errors.RecveilError: b is 4; expected 1, 2 or 3 items
     """
     if isinstance(b, bool) or b not in (1, 2, 3):
-        raise RecveilError(f"b is {b!r}; expected 1, 2 or 3 items")
+        raise RecveilError(f"b is {b!r}; expected 1, 2 or 3 items", code="option.value")
     if not isinstance(l, int | np.integer) or isinstance(l, bool) or l < 1:
-        raise RecveilError(f"l is {l!r}; expected a whole number of groups, at least 1")
+        raise RecveilError(
+            f"l is {l!r}; expected a whole number of groups, at least 1", code="option.value"
+        )
 
 
 @brief
@@ -168,7 +170,8 @@ def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[ItemRows, NDArra
     if weights.shape != (n_rows,) or (weights < 1).any():
         raise RecveilError(
             f"n_groups: expected a number of at least 1 for each of {n_rows} rows, "
-            f"got shape {weights.shape}; leave it out to count each row as one group"
+            f"got shape {weights.shape}; leave it out to count each row as one group",
+            code="argument.value",
         )
     return rows, weights.astype(np.int64)
 
@@ -244,7 +247,8 @@ def _refuse_if_too_many(table: _Table, least: int) -> None:
     if steps > MOST_STEPS:
         raise RecveilError(
             f"sets of 3 of {n_items:,} items in {n:,} groups take about {steps:.0e} steps to "
-            f"count, more than the {MOST_STEPS:.0e} that are allowed; check b = 2"
+            f"count, more than the {MOST_STEPS:.0e} that are allowed; check b = 2",
+            code="table.too-large",
         )
 
 

@@ -74,7 +74,8 @@ def check_drawn(
     if not files or not all((folder / each).is_file() for each in files):
         raise RecveilError(
             f"{folder}: the ratings or the model that release.json names is missing; write the "
-            f"release again"
+            f"release again",
+            code="release.damaged",
         )
     elsewhere = readers if manifest.layout != "model" else None
     checksums = (
@@ -102,7 +103,9 @@ def check_drawn(
         raise
     except RecveilError as error:
         if all(checksums[each] for each in files):
-            raise RecveilError(f"{error}; fetch or write the release again") from error
+            raise RecveilError(
+                f"{error}; fetch or write the release again", code=error.code
+            ) from error
         problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation(name, None, None, problem))
         return replace(result, compared=(), violations=violations.told())
@@ -201,7 +204,10 @@ def _model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -
     method = manifest.known_method
     names = None if method is None else method.model_columns
     if names is None:
-        raise RecveilError(f"{path.name}: this method has no model that people are drawn from")
+        raise RecveilError(
+            f"{path.name}: this method has no model that people are drawn from",
+            code="release.damaged",
+        )
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
 
     # As many tastes as there are columns: whether these are as many as is said is asked below.
@@ -215,7 +221,7 @@ def _model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -
         problem = "it has not as many directions of tastes as settings tell of"
         violations.append(Violation(path.name, None, None, problem))
     if any(column.null_count for column in table.columns):
-        raise RecveilError(f"{path.name}: it has gaps; a model has none")
+        raise RecveilError(f"{path.name}: it has gaps; a model has none", code="release.damaged")
     for problem in _odd_rows(table):
         violations.append(Violation(path.name, None, None, problem))
     items = table.column(0).to_pylist()

@@ -155,7 +155,9 @@ def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPost
         np.asarray(share, np.float64), np.asarray(k), np.asarray(edges, np.float64)
     )
     if not (counts >= 0).all():
-        raise RecveilError("edges: expected numbers of at least 0; count the released edges")
+        raise RecveilError(
+            "edges: expected numbers of at least 0; count the released edges", code="argument.value"
+        )
     posterior, bound = link_posterior(p, sizes), link_bound(p, sizes)
     total = float(counts.sum())
     if total == 0:
@@ -230,7 +232,8 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
     if members.shape != (n_groups,) or not members.size or not (members >= 1).all():
         raise RecveilError(
             f"sizes: expected a number of at least 1 for each of {n_groups} groups, and at "
-            f"least one group; got shape {members.shape}"
+            f"least one group; got shape {members.shape}",
+            code="argument.value",
         )
     n_users = members.sum()
     held = np.bincount(rows.indices, minlength=rows.n_items)
@@ -294,8 +297,11 @@ def _checked(share: ArrayLike, k: ArrayLike) -> tuple[NDArray[np.float64], NDArr
     p, sizes = np.asarray(share, dtype=np.float64), np.asarray(k, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise RecveilError(
-            "share: expected numbers from 0 to 1; divide the raters of an item by all users"
+            "share: expected numbers from 0 to 1; divide the raters of an item by all users",
+            code="argument.value",
         )
     if not (sizes >= 1).all():
-        raise RecveilError("k: expected numbers of at least 1; give the sizes of the groups")
+        raise RecveilError(
+            "k: expected numbers of at least 1; give the sizes of the groups", code="argument.value"
+        )
     return p, sizes

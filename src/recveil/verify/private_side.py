@@ -78,12 +78,14 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{private}: cannot be read as the private folder of a release ({reason_of(error)}); "
-            f"expected {folder.name}.private, as recveil wrote it"
+            f"expected {folder.name}.private, as recveil wrote it",
+            code="private.not-found" if isinstance(error, FileNotFoundError) else "private.damaged",
         ) from None
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
             f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
-            f"name the one that was written with {folder.name}"
+            f"name the one that was written with {folder.name}",
+            code="private.mismatch",
         )
     return side
 

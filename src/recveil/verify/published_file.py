@@ -128,7 +128,9 @@ class PublishedFile:
                 carried, n_before = table.slice(whole), n_before + whole
         except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
-            raise RecveilError(f"{path.name}: cannot be read as a release ({reason})") from error
+            raise RecveilError(
+                f"{path.name}: cannot be read as a release ({reason})", code="release.damaged"
+            ) from error
         if carried is not None and carried.num_rows:
             yield self._block(carried, n_before, violations)
 
@@ -142,7 +144,10 @@ class PublishedFile:
         for table in rows:
             for name in self.schema.names:
                 if table[name].null_count:
-                    raise RecveilError(f"{path.name}: column {name!r} has gaps; a release has none")
+                    raise RecveilError(
+                        f"{path.name}: column {name!r} has gaps; a release has none",
+                        code="release.damaged",
+                    )
             self.n_labels += table.num_rows
             yield table
 

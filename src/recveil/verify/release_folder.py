@@ -83,7 +83,8 @@ def check_published(
     if claim is not None and not claim_kind(claim).holds_people:
         raise RecveilError(
             f"claim {claim!r} (--claim): what it says does not follow from rows, only from what a "
-            f"release of its own says of how it was drawn; name another claim, or leave it out"
+            f"release of its own says of how it was drawn; name another claim, or leave it out",
+            code="option.unsupported",
         )
     claimed = manifest.claim
     required = claimed.k if k is None else k
@@ -113,7 +114,9 @@ def check_published(
         raise
     except RecveilError as error:
         if all(checksums[name] for name in names_of_files):
-            raise RecveilError(f"{error}; fetch or write the release again") from error
+            raise RecveilError(
+                f"{error}; fetch or write the release again", code=error.code
+            ) from error
         # That it was changed is certain, whatever stands there now.
         problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
         unread = Violation(ratings_name, None, None, problem)
@@ -174,7 +177,8 @@ def _refuse_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:
     if given:
         raise RecveilError(
             f"{', '.join(given)}: no record of this release is anybody's, so that nobody shares a "
-            f"row, a set of items or a link; leave that out"
+            f"row, a set of items or a link; leave that out",
+            code="option.unsupported",
         )
 
 
@@ -233,7 +237,12 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
 def _ratings_files(manifest: Manifest, folder: Path) -> tuple[str, ...]:
     names = manifest.ratings_files
     if not names:
-        raise RecveilError(f"{folder}: no {' or '.join(RATINGS)}; fetch or write the release again")
+        raise RecveilError(
+            f"{folder}: no {' or '.join(RATINGS)}; fetch or write the release again",
+            code="release.damaged",
+        )
     if missing := [name for name in names if not (folder / name).is_file()]:
-        raise RecveilError(f"{folder}: no {missing[0]}; fetch or write the release again")
+        raise RecveilError(
+            f"{folder}: no {missing[0]}; fetch or write the release again", code="release.damaged"
+        )
     return names

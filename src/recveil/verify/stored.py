@@ -105,7 +105,8 @@ def parquet_pieces(
         if stored not in (expected, pa.large_string() if expected == pa.string() else expected):
             # A cast could make different values equal.
             raise RecveilError(
-                f"{path.name}: column {field.name!r} holds {stored}; a release has {expected}"
+                f"{path.name}: column {field.name!r} holds {stored}; a release has {expected}",
+                code="release.damaged",
             )
     if found.metadata or any(found.field(name).metadata for name in schema.names):
         problem = "it carries metadata beside the ratings; nobody has checked what it tells"
@@ -157,7 +158,9 @@ def model_table(
         expected = list(names(len(found)))
         types = [id_type, *[pa.float32()] * (len(found) - 1)]
         if found.names != expected or list(found.types) != types:
-            raise RecveilError(f"{path.name}: its columns are not those of a model")
+            raise RecveilError(
+                f"{path.name}: its columns are not those of a model", code="release.damaged"
+            )
         if found.metadata or any(field.metadata for field in found):
             problem = "it carries metadata beside the model; nobody has checked what it tells"
             violations.append(Violation(path.name, None, None, problem))
@@ -175,7 +178,9 @@ def model_table(
         return pa.concat_tables(tables)
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
-        raise RecveilError(f"{path.name}: cannot be read as a model ({reason})") from error
+        raise RecveilError(
+            f"{path.name}: cannot be read as a model ({reason})", code="release.damaged"
+        ) from error
 
 
 class _Account:
@@ -215,7 +220,8 @@ def _check_names(
     for name in schema.names:
         if names.count(name) != 1:
             raise RecveilError(
-                f"{path.name}: expected one column {name!r}, found {names.count(name)}"
+                f"{path.name}: expected one column {name!r}, found {names.count(name)}",
+                code="release.damaged",
             )
     for name in sorted(set(names) - set(schema.names)):
         problem = f"column {name!r:.80} is no part of a release and may tell people apart"

@@ -50,7 +50,8 @@ def check_table(
     kind = claim_kind(claim)
     if not kind.compared:
         raise RecveilError(
-            f"claim {claim!r}: what it says is checked of releases only; name a release folder"
+            f"claim {claim!r}: what it says is checked of releases only; name a release folder",
+            code="option.unsupported",
         )
     # Co-rated rows may differ in their ratings, and in nothing else.
     free = ("user", "group_size", *({"item", "rating"} - {*kind.compared}))
@@ -186,7 +187,8 @@ def _codes(column: pa.ChunkedArray, name: str) -> tuple[int, NDArray[np.int64]]:
         encoded = encoded.unify_dictionaries().combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise RecveilError(
-            f"column {name!r} holds {column.type}, which cannot be compared; drop or convert it"
+            f"column {name!r} holds {column.type}, which cannot be compared; drop or convert it",
+            code="column.type",
         ) from error
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     return len(encoded.dictionary), codes.astype(np.int64)
@@ -196,13 +198,19 @@ def _group_sizes(source: Source) -> NDArray[np.int64]:
     column = source.table["group_size"]
     problem = "expected whole numbers; rename the column if it does not count people"
     if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
-        raise RecveilError(f"column 'group_size' holds {column.type}; {problem}")
+        raise RecveilError(
+            f"column 'group_size' holds {column.type}; {problem}", code="column.type"
+        )
     try:
         sizes = column.cast(pa.int64()).fill_null(0).to_numpy()
     except pa.ArrowInvalid as error:
-        raise RecveilError(f"column 'group_size': {error}; {problem}") from error
+        raise RecveilError(
+            f"column 'group_size': {error}; {problem}", code="column.type"
+        ) from error
     sane = (sizes >= 1) & (sizes <= MOST_PEOPLE)
     if not sane.all():
         row = int(np.argmin(sane))
-        raise RecveilError(f"{source.locate(row)}: group_size is not from 1 to {MOST_PEOPLE:,}")
+        raise RecveilError(
+            f"{source.locate(row)}: group_size is not from 1 to {MOST_PEOPLE:,}", code="input.line"
+        )
     return np.asarray(sizes, dtype=np.int64)

@@ -111,9 +111,12 @@ def verify(
     (False, 1, 'ratings.csv line 4')
     """
     if k is not None and k < 1:
-        raise RecveilError(f"k is {k}; expected at least 1")
+        raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
     if claim is not None and claim not in published_claims():
-        raise RecveilError(f"claim {claim!r}: expected one of {', '.join(published_claims())}")
+        raise RecveilError(
+            f"claim {claim!r}: expected one of {', '.join(published_claims())}",
+            code="claim.unknown",
+        )
     given = as_text({"user": user, "item": item, "rating": rating, "time": time})
     layout = layout_of(delimiter, None, wide, null)
     written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
@@ -122,7 +125,8 @@ def verify(
         if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):
             raise RecveilError(
                 "private (--private): only a release has a private folder; expected a folder with "
-                "release.json to compare it with"
+                "release.json to compare it with",
+                code="option.unsupported",
             )
     if not isinstance(path, str | PathLike):
         refuse_given(written, "a table in memory")
@@ -132,7 +136,8 @@ def verify(
             if named := [name for name, column in given.items() if column is not None]:
                 raise RecveilError(
                     f"{', '.join(named)}: given for a release, whose columns have fixed names; "
-                    f"leave that out"
+                    f"leave that out",
+                    code="option.unsupported",
                 )
             refuse_given(written, "a release")
             side = None if private is None else read_private_side(file, Path(private))
@@ -155,12 +160,14 @@ def _verify_frame(
     if not isinstance(frame, Ratings) and not is_frame(frame):
         raise RecveilError(
             f"path: expected the path of a release or a file, Ratings or a data frame, got "
-            f"{type(frame).__name__}; write a release first, and give its path"
+            f"{type(frame).__name__}; write a release first, and give its path",
+            code="argument.type",
         )
     if k is None or links:
         raise RecveilError(
             "a table in memory claims nothing: expected k, and no links; write a release to have "
-            "more of it checked"
+            "more of it checked",
+            code="option.required" if k is None else "option.unsupported",
         )
     table = frame.to_arrow() if isinstance(frame, Ratings) else frame
     how: dict[str, Any] = dict(given)
@@ -170,14 +177,23 @@ def _verify_frame(
 def _check_file(path: Path, k: int | None, links: bool) -> int:
     """Refuse what is no file of ratings, and what only a release can answer; return k."""
     if links:
-        raise RecveilError(f"{path}: links are told of a release; this is none")
+        raise RecveilError(
+            f"{path}: links are told of a release; this is none", code="option.unsupported"
+        )
     if not path.exists():
-        raise RecveilError(f"{path}: no such file or folder; name a release or a file of ratings")
+        raise RecveilError(
+            f"{path}: no such file or folder; name a release or a file of ratings",
+            code="input.not-found",
+        )
     if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
-        raise RecveilError(f"{path}: a folder without release.json is no release; name another")
+        raise RecveilError(
+            f"{path}: a folder without release.json is no release; name another",
+            code="release.not-found",
+        )
     if k is None:
         raise RecveilError(
             f"{path}: a file, and no folder of a release, so it claims nothing; unpack a release "
-            f"and name its folder, or say what a table should keep with k (--k)"
+            f"and name its folder, or say what a table should keep with k (--k)",
+            code="option.required",
         )
     return k
