@@ -127,7 +127,7 @@ def test_ends_of_the_scale_count_ratings_and_people():
     ("text", "code"),
     [
         ("", "input.empty"),
-        ("user,item,rating\na,1,good\n", "rating.not-a-number"),
+        ("user,item,rating\na,1,good\n", "rating.words"),
         ("user,item,rating\na,1\n", "input.line"),
         ("who,what,much\na,1,3\n", "column.missing"),
     ],

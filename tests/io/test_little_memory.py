@@ -110,7 +110,7 @@ def test_files_of_a_release_that_are_far_too_large(tmp_path, name):
     file = tmp_path / "out" / name
     os.truncate(file, 3 * 10**8)  # it takes no room on the disk
     if name == "release.json":
-        with raises("release.too-large"):
+        with raises("release.damaged"):
             verify(tmp_path / "out")
         return
     found = verify(tmp_path / "out")
