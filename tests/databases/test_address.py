@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from error_assertions import raises
 from recveil.cli import main
 from recveil.databases import address_of, is_given_as_path, scheme_of
-from recveil.errors import RecveilError
 from recveil.io import understand
 
 SECRET = "postgresql://ann:geheim@db.example.org:5433/shop"
@@ -37,8 +37,9 @@ def test_paths_are_no_addresses(path):
     "text", ["sqlite://shop.db", "sqlite:///", "duckdb://host/shop.db", "sqlite:///a.db?mode=rw"]
 )
 def test_what_names_no_file_is_refused(text):
-    with pytest.raises(RecveilError, match=r"expected (sqlite|duckdb):/// and the path"):
+    with raises("input.address") as error:
         address_of(text)
+    assert "///" in str(error.value)
 
 
 def test_nothing_of_it_is_shown():
@@ -49,7 +50,7 @@ def test_nothing_of_it_is_shown():
 
 def test_a_path_loses_a_slash_and_is_refused_without_the_password():
     assert is_given_as_path(Path(SECRET))
-    with pytest.raises(RecveilError, match="give it as text") as refused:
+    with raises("input.address") as refused:
         understand(Path(SECRET))
     assert "geheim" not in str(refused.value)
 
@@ -83,6 +84,6 @@ def test_no_verb_says_the_password_wherever_it_is_typed(words, tmp_path, monkeyp
 
 
 def test_other_addresses_are_refused_by_their_scheme_alone():
-    with pytest.raises(RecveilError, match=r"^mysql://: such addresses are not read") as refused:
+    with raises("input.address") as refused:
         understand("mysql://ann:geheim@host/shop")
     assert "geheim" not in str(refused.value)

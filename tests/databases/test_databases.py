@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand, write_ratings
@@ -153,7 +154,7 @@ def test_a_name_is_quoted_and_never_pasted(shop):
     found = read_ratings(shop.source, table=ODD_NAME)
     assert rows_of(found) == [(1, 2, 3.0), (2, 2, 4.0)]
     shop.run('DROP TABLE "' + ODD_NAME.replace('"', '""') + '"')
-    with pytest.raises(RecveilError, match="no table"):
+    with raises("database.table"):
         read_ratings(shop.source, table=ODD_NAME)
     assert read_ratings(shop.source, table="ratings", scale=STARS).n_ratings == MADE.n_ratings
 
@@ -194,10 +195,11 @@ def test_nothing_but_one_select_is_run(shop, query, monkeypatch):
 
 def test_which_table_is_asked_for(shop):
     for given in ({}, {"table": "nope"}):
-        with pytest.raises(RecveilError, match=r"it has 'ratings'.*with table") as refused:
+        with raises("database.table") as refused:
             understand(shop.source, **given)
+        assert "'ratings'" in str(refused.value)
         assert str(refused.value).startswith(f"{shop.name}: ")
-    with pytest.raises(RecveilError, match="both given; expected one of them"):
+    with raises("option.conflict"):
         understand(shop.source, query="SELECT 1", table="ratings")
 
 
@@ -206,13 +208,16 @@ def test_which_table_is_asked_for(shop):
 )
 def test_what_means_nothing_is_refused(shop, given):
     (name,) = given
-    with pytest.raises(RecveilError, match=rf"\(--{name}\) is (given|csv)"):
+    with raises("option.unsupported") as error:
         understand(shop.source, table="ratings", **given)
+    assert f"--{name}" in str(error.value)
 
 
 def test_a_column_that_is_not_there(shop):
-    with pytest.raises(RecveilError, match=r"no column 'person' for the user; it has 'user_id'"):
+    with raises("column.missing") as error:
         understand(shop.source, table="ratings", user="person")
+    assert "'person'" in str(error.value)
+    assert "'user_id'" in str(error.value)
 
 
 def test_text_ids_stay_what_they_are(shop, tmp_path):
@@ -228,15 +233,16 @@ def test_text_ids_stay_what_they_are(shop, tmp_path):
 
 def test_missing_values_are_told_by_their_row(shop):
     shop.make("gaps", '"user" integer, item integer, rating integer', [(1, 1, 4), (None, 2, 5)])
-    with pytest.raises(RecveilError, match=f"{shop.name} row 2: the user is missing"):
+    with raises("id.missing") as error:
         understand(shop.source, table="gaps")
-    with pytest.raises(RecveilError, match="the rating is missing"):
+    assert f"{shop.name} row 2: the user" in str(error.value)
+    with raises("rating.missing"):
         understand(shop.source, query='SELECT 1 AS "user", 2 AS item, NULL AS rating')
     shop.run("DROP TABLE gaps")
 
 
 def test_no_rows(shop):
-    with pytest.raises(RecveilError, match="there are no ratings in it"):
+    with raises("table.no-ratings"):
         understand(shop.source, query="SELECT * FROM ratings WHERE user_id < 0")
 
 
@@ -244,8 +250,9 @@ def test_bytes_are_refused_by_name_and_type_where_they_are_needed(shop):
     made = {"postgresql": "'ab'::bytea"}.get(shop.kind, "CAST('ab' AS blob)")
     query = f'SELECT 1 AS "user", 2 AS item, 3 AS rating, {made} AS photo'
     assert read_ratings(shop.source, query=query).n_ratings == 1
-    with pytest.raises(RecveilError, match=r"(?i)column 'photo' holds (bytea|blob|bytes \(blob\))"):
+    with raises("column.type") as error:
         understand(shop.source, query=query, item="photo")
+    assert "'photo'" in str(error.value)
 
 
 def test_no_more_memory_than_allowed(shop):
@@ -256,8 +263,9 @@ def test_no_more_memory_than_allowed(shop):
         "postgresql": "SELECT i FROM generate_series(1, 900000) AS g(i)",
     }[shop.kind]
     query = f'SELECT i AS "user", i AS item, 3 AS rating FROM ({numbers}) AS numbers'
-    with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"at least .* of memory"):
+    with memory_limited("20MB"), pytest.raises(MemoryLimitError) as error:
         understand(shop.source, query=query)
+    assert error.value.code == "machine.memory"
 
 
 def test_the_last_of_several_is_that_of_the_last_row(shop):
@@ -279,7 +287,7 @@ def test_the_file_is_as_it_was(shop):
 def test_a_missing_file_is_never_made(tmp_path):
     for kind in ("sqlite", "duckdb"):
         path = tmp_path / f"missing.{kind}"
-        with pytest.raises(RecveilError, match="no such file"):
+        with raises("input.not-found"):
             understand(f"{kind}:///{path}", table="ratings")
         assert list(tmp_path.iterdir()) == []
 
@@ -287,7 +295,7 @@ def test_a_missing_file_is_never_made(tmp_path):
 def test_another_file_is_no_database(tmp_path):
     path = Path(tmp_path, "shop.db")
     path.write_text("user,item,rating\n1,2,3\n")
-    with pytest.raises(RecveilError, match=r"shop\.db: no SQLite database"):
+    with raises("input.unknown-format"):
         understand(f"sqlite:///{path}", table="ratings")
-    with pytest.raises(RecveilError, match="the file is no database"):
+    with raises("option.unsupported"):
         understand(path, table="ratings")

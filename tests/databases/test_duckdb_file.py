@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import read_ratings, understand
 
 duckdb = pytest.importorskip("duckdb")
@@ -39,8 +39,9 @@ def test_types_are_read_as_their_text(path, tmp_path):
 
 @pytest.mark.parametrize(("column", "kind"), [("tags", r"INTEGER\[\]"), ("detail", "STRUCT")])
 def test_several_values_a_row_are_refused_by_name_and_type(path, column, kind):
-    with pytest.raises(RecveilError, match=f"column '{column}' holds {kind}"):
+    with raises("column.type") as error:
         understand(path, table="ratings", item=column)
+    assert f"'{column}'" in str(error.value)
 
 
 def test_nothing_outside_the_file_is_read(path, tmp_path):
@@ -50,7 +51,7 @@ def test_nothing_outside_the_file_is_read(path, tmp_path):
         f"SELECT * FROM read_csv('{tmp_path}/other.csv')",
         "SELECT * FROM 'https://example.org/ratings.parquet'",
     ):
-        with pytest.raises(RecveilError, match="one SELECT of what is in this file"):
+        with raises("database.query"):
             understand(path, query=query)
 
 
@@ -58,7 +59,7 @@ def test_a_view_that_reads_elsewhere_is_refused(path, tmp_path):
     (tmp_path / "other.csv").write_text("user,item,rating\n1,2,3\n")
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"CREATE VIEW other AS SELECT * FROM '{tmp_path}/other.csv'")
-    with pytest.raises(RecveilError, match=r"shop\.duckdb: "):
+    with raises("database.query"):
         understand(path, table="other")
 
 
@@ -71,7 +72,7 @@ def test_a_schema_is_separated_by_a_point(path):
 @pytest.mark.parametrize("keep", [20, 5_000, 20_000])
 def test_a_damaged_database_ends_in_one_line(path, keep):
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(RecveilError, match=r"^shop\.duckdb: ") as refused:
+    with raises("database.connection") as refused:
         read_ratings(path, table="ratings")
     assert "\n" not in str(refused.value)
 
@@ -84,6 +85,6 @@ def test_one_that_is_being_written_is_refused(path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", program, str(path)], **pipes) as writer:
         assert writer.stdout.readline() == b"locked\n"
-        with pytest.raises(RecveilError, match="nobody writes to it"):
+        with raises("database.connection"):
             understand(path, table="ratings")
         writer.stdin.close()

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import anonymize
 from recveil.audit import audit
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError, chain_of
+from recveil.errors import chain_of
 from recveil.io import read_ratings, understand, write_ratings
 from recveil.ratings import RatingScale
 
@@ -139,19 +140,19 @@ class TestWhoAsks:
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    "address",
     [
-        ("postgresql://ann:geheim@127.0.0.1:1/shop", "no server answers there"),
-        ("postgresql://ann:geheim@no-such-host.invalid/shop", "no server answers there"),
-        ("postgresql://ann:geheim@/shop?host=/nowhere", "no server answers there"),
-        ("postgresql://ann:ge heim@/shop?host=/nowhere", "its address is not understood"),
-        ("postgresql://ann:geheim@/shop?colour=geheim", "its address is not understood"),
-        ("postgresql://ann:geheim@h:geheim/shop", "its address is not understood"),
-        ("postgresql:///?service=geheim", "no such service is known"),
+        "postgresql://ann:geheim@127.0.0.1:1/shop",
+        "postgresql://ann:geheim@no-such-host.invalid/shop",
+        "postgresql://ann:geheim@/shop?host=/nowhere",
+        "postgresql://ann:ge heim@/shop?host=/nowhere",
+        "postgresql://ann:geheim@/shop?colour=geheim",
+        "postgresql://ann:geheim@h:geheim/shop",
+        "postgresql:///?service=geheim",
     ],
 )
-def test_what_cannot_be_reached_ends_in_one_line_without_secrets(address, told):
-    with pytest.raises(RecveilError, match=f"^PostgreSQL: {told}") as refused:
+def test_what_cannot_be_reached_ends_in_one_line_without_secrets(address):
+    with raises("database.connection") as refused:
         understand(address, table="votes")
     chain = " ".join(f"{each} {each.args}" for each in chain_of(refused.value))
     text = str(refused.value) + chain
@@ -169,8 +170,9 @@ def test_whoever_is_not_let_in_is_told_how_to_be(server, monkeypatch):
         (re.sub(r"/\w+\?", "/geheim?", server), "no database of that name"),
         (server.replace("//shop@", "//geheim@"), "knows no such user"),
     ):
-        with pytest.raises(RecveilError, match=told) as refused:
+        with raises("database.connection") as refused:
             understand(source, table="votes")
+        assert told in str(refused.value)
         shown = "".join(traceback.format_exception(refused.value))
         assert "guarded" not in str(refused.value)
         assert "geheim" not in str(refused.value)
@@ -179,14 +181,16 @@ def test_whoever_is_not_let_in_is_told_how_to_be(server, monkeypatch):
 
 def test_a_table_that_one_may_not_read(server):
     run(server, "CREATE TABLE closed (a int)")
-    with pytest.raises(RecveilError, match="permission denied for table closed"):
+    with raises("database.query") as error:
         understand(guarded(server, QUOTED), query="SELECT * FROM closed")
+    assert "permission denied" in str(error.value)  # the server's words
 
 
 def test_a_function_that_writes_is_refused(server):
     query = "SELECT nextval('counter') AS \"user\", 1 AS item, 2 AS rating"
-    with pytest.raises(RecveilError, match="read-only transaction"):
+    with raises("database.query") as error:
         understand(server, query=query)
+    assert "read-only transaction" in str(error.value)  # the server's words
 
 
 def test_types_are_read_as_their_text(server, tmp_path):
@@ -211,14 +215,14 @@ def test_types_are_read_as_their_text(server, tmp_path):
     by_mood = read_ratings(server, table="kinds", item="mood")
     assert by_mood == read_ratings(plain, item="mood")
     for column, kind in (("tags", "_int4"), ("detail", "jsonb")):
-        with pytest.raises(
-            RecveilError, match=f"column '{column}' holds {kind}, which is not read"
-        ):
+        with raises("column.type") as error:
             understand(server, table="kinds", item=column)
-    with pytest.raises(RecveilError, match="rating column: expected numbers, got bool"):
+        assert f"column '{column}' holds {kind}" in str(error.value)
+    with raises("column.type"):
         understand(server, table="kinds", rating="flag")
-    with pytest.raises(RecveilError, match=r"PostgreSQL row 1: rating '\$1\.00' is not a number"):
+    with raises("rating.words") as error:
         understand(server, table="kinds", rating="paid")
+    assert "PostgreSQL row 1: rating '$1.00'" in str(error.value)
 
 
 def fetched(server, query):
@@ -230,7 +234,7 @@ def fetched(server, query):
 def test_a_schema_is_separated_by_a_point(server):
     run(server, "CREATE SCHEMA old", "CREATE TABLE old.votes AS SELECT * FROM votes LIMIT 3")
     assert read_ratings(server, table="old.votes").n_ratings == 3
-    with pytest.raises(RecveilError, match="does not exist"):
+    with raises("database.query"):
         understand(server, table="old.nope")
 
 
@@ -294,9 +298,7 @@ def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
 
 def test_the_driver_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("recveil.databases.connecting.find_spec", lambda name: None)
-    with pytest.raises(
-        RecveilError, match=r"PostgreSQL.*adbc-driver-manager.*recveil\[databases\]"
-    ):
+    with raises("dependency.missing"):
         understand("postgresql://ann@host/shop", table="votes")
 
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand
 
 pytest.importorskip("adbc_driver_sqlite")
@@ -75,8 +75,9 @@ def test_dates_as_people_keep_them(tmp_path):
 
 def test_bytes_among_other_values_are_refused(tmp_path):
     path = made(tmp_path / "shop.db", '"user", item, rating', [(1, 1, 3), (2, b"\x00x", 3)])
-    with pytest.raises(RecveilError, match=r"column 'item' holds bytes \(BLOB\)"):
+    with raises("column.type") as error:
         read_ratings(path, table="ratings")
+    assert "'item'" in str(error.value)
 
 
 def test_decimal_commas_and_dates_of_their_own(tmp_path):
@@ -121,7 +122,7 @@ def test_a_database_that_somebody_locks(tmp_path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", program, str(path)], **pipes) as writer:
         assert writer.stdout.readline() == b"locked\n"
-        with pytest.raises(RecveilError, match=r"shop\.db: .*locked"):
+        with raises("database.query"):
             read_ratings(path, table="ratings")
         writer.stdin.close()
 
@@ -131,7 +132,7 @@ def test_a_damaged_database_ends_in_one_line(tmp_path, keep):
     rows = [(n, n % 50, 3) for n in range(2_000)]
     path = made(tmp_path / "shop.db", '"user", item, rating', rows)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(RecveilError, match=r"^shop\.db: .*whole SQLite database") as refused:
+    with raises("database.query") as refused:
         read_ratings(path, table="ratings")
     assert "\n" not in str(refused.value)
 

@@ -2,10 +2,8 @@ import hashlib
 import zipfile
 from pathlib import Path
 
-import pytest
-
+from error_assertions import raises
 from recveil.datasets import fetch_movielens, movielens
-from recveil.errors import RecveilError
 
 
 def _archive(path: Path, member: str, text: str) -> str:
@@ -38,7 +36,7 @@ def test_without_network_the_message_says_what_to_do(tmp_path, monkeypatch):
         raise ConnectionError("no route")
 
     monkeypatch.setattr(pooch, "retrieve", offline)
-    with pytest.raises(RecveilError, match=r"could not fetch .*ml-1m.zip.*check the network"):
+    with raises("machine.network"):
         fetch_movielens("1m", folder=tmp_path)
 
 
@@ -49,11 +47,11 @@ def test_another_archive_under_that_name_is_refused(tmp_path, monkeypatch):
         raise ValueError("hash mismatch")
 
     monkeypatch.setattr(pooch, "retrieve", tampered)
-    with pytest.raises(RecveilError, match="not the published archive"):
+    with raises("input.damaged"):
         fetch_movielens("1m", folder=tmp_path)
 
 
 def test_without_a_home_a_folder_is_asked_for(monkeypatch):
     monkeypatch.setattr("pooch.os_cache", lambda _: "~/.cache/recveil")
-    with pytest.raises(RecveilError, match="no home to keep it in; name a folder"):
+    with raises("option.required"):
         fetch_movielens("100k")

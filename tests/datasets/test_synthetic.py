@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 
 
@@ -41,7 +41,7 @@ def test_labels_and_days_look_real():
 def test_another_scale():
     ratings = make_ratings(50, 40, 400, seed=1, scale=RatingScale(-10, 10, 5))
     assert set(ratings.values) <= {-10, -5, 0, 5, 10}
-    with pytest.raises(RecveilError, match="continuous"):
+    with raises("scale.continuous"):
         make_ratings(50, 40, 400, scale=RatingScale(0, 1))
 
 
@@ -54,5 +54,5 @@ def test_extreme_sizes():
     "sizes", [(0, 5, 5), (5, 0, 5), (10, 10, 9), (10, 10, 51), (10, 10**400, 50)]
 )
 def test_sizes_that_do_not_fit_are_refused(sizes):
-    with pytest.raises(RecveilError, match="n_"):
+    with raises("argument.value"):
         make_ratings(*sizes)

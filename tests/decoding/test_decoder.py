@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import recveil
+from error_assertions import raises
 from recveil.decoding import decoded_table, decoder, decoding
 from recveil.errors import MachineError, RecveilError, is_of_machine
 from recveil.io import read_ratings, understand
@@ -86,9 +87,7 @@ def test_an_index_beyond_its_dictionary_is_refused(tmp_path):
     path = tmp_path / "ratings.arrow"
     write(path, "file", TABLE.set_column(0, "user", beyond))
     for read in (read_ratings, lambda path: verify(path, k=2)):
-        with pytest.raises(
-            RecveilError, match=r"^ratings\.arrow: cannot be read \(.*Dictionary indices"
-        ):
+        with raises("input.damaged"):
             read(path)
 
 
@@ -104,13 +103,13 @@ def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
             "import sys; sys.path[:] = sys.argv[1:]; from recveil.decoding import child; import os;"
             f"child.answer = lambda *_: os.kill(os.getpid(), {number}); child.serve()",
         )
-        with pytest.raises(
-            RecveilError, match=rf"^ratings\.parquet: it is damaged.*{name}"
-        ) as told:
+        with pytest.raises(RecveilError) as told:
             read_ratings(path)
+        assert name in str(told.value)
         # It has a limit of its own, near which libraries abort: what is kept is not kept then.
         may_lack_memory = name != "SIGBUS" and Path("/proc/self/statm").exists()
         assert is_of_machine(told.value) == may_lack_memory
+        assert told.value.code == ("machine.killed" if may_lack_memory else "input.damaged")
         assert ("--max-memory" in str(told.value)) == may_lack_memory
     assert read_ratings(path).n_ratings == 3  # by another process
 
@@ -225,11 +224,10 @@ class TestMemory:
         table = pa.table({"user": np.zeros(n, int), "item": np.zeros(n, int), "rating": np.ones(n)})
         pq.write_table(table, path)
         assert path.stat().st_size < 100_000
-        expected = (
-            r"^equal\.parquet: its 2,000,000 rows take 64 MB of memory, but 50 MB may be taken; "
-        )
-        with memory_limited("50MB"), pytest.raises(MemoryLimitError, match=expected) as refused:
+        with memory_limited("50MB"), pytest.raises(MemoryLimitError) as refused:
             read_ratings(path, duplicates="last")
+        for number in ("2,000,000 rows", "64 MB", "50 MB"):
+            assert number in str(refused.value)
         assert "--max-memory 1GB" in str(refused.value)
         with memory_limited("100MB"):
             assert understand(path, duplicates="last").ratings.n_ratings == 1
@@ -241,8 +239,9 @@ class TestMemory:
         )
         pq.write_table(table, path)
         assert path.stat().st_size < 100_000
-        with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"^long\.parquet: its "):
+        with memory_limited("20MB"), pytest.raises(MemoryLimitError) as error:
             verify(path, k=2)
+        assert error.value.code == "machine.memory"
 
     def test_rows_without_values_are_counted(self, tmp_path):
         """A column of nothing takes no bytes, however many rows it has."""
@@ -252,9 +251,10 @@ class TestMemory:
         write(path, "file", pa.table([nothing] * 3, COLUMNS))
         with (
             memory_limited("50MB"),
-            pytest.raises(MemoryLimitError, match=r"^nothing\.arrow: its "),
+            pytest.raises(MemoryLimitError) as error,
         ):
             read_ratings(path)
+        assert error.value.code == "machine.memory"
 
     def test_gzip_data_are_unpacked_so_far_only(self, tmp_path):
         path = tmp_path / "ratings.parquet.gz"
@@ -263,9 +263,10 @@ class TestMemory:
         path.write_bytes(gzip.compress(content[:4] + bytes(30_000_000) + content[4:], 1))
         with (
             memory_limited("20MB"),
-            pytest.raises(MemoryLimitError, match=r"its values take at least"),
+            pytest.raises(MemoryLimitError) as error,
         ):
             read_ratings(path, format="parquet")
+        assert error.value.code == "machine.memory"
 
 
 @pytest.mark.parametrize("format", ["file", "stream", "parquet"])
@@ -284,7 +285,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path, format, place):
     for read in (understand, lambda path: verify(path, k=2)):
         if place == "zone" and format == "parquet":  # a part of the schema that Arrow adds there
             continue
-        with pytest.raises(RecveilError, match=r"^ratings: cannot be read"):
+        with raises("input.damaged"):
             read(path)
 
 
@@ -304,9 +305,9 @@ def test_what_is_refused_leaves_the_process_for_the_next_file(tmp_path, afresh):
     bad.write_bytes(good.read_bytes()[:9])
     assert read_ratings(good).n_ratings == 3
     (waiting,) = decoder._Child._idle
-    with pytest.raises(RecveilError, match="cannot be read"):
+    with raises("input.damaged"):
         read_ratings(bad, format="parquet")
-    with pytest.raises(RecveilError, match="no column"):
+    with raises("column.missing"):
         read_ratings(good, user="town")
     assert decoder._Child._idle == [waiting]
     assert read_ratings(good).n_ratings == 3

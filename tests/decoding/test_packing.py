@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.decoding import opened_unpacked
 from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand
@@ -81,7 +82,7 @@ def test_cut_short(tmp_path, packing, kept):
     content = PACK[packing](CSV.encode())
     path = tmp_path / "download.csv"
     path.write_bytes(content[: int(len(content) * kept)])
-    with pytest.raises(RecveilError, match=r"^download\.csv: .*(cut short|damaged)") as caught:
+    with raises("input.damaged") as caught:
         read_ratings(path)
     assert "fetch" in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -108,8 +109,10 @@ def test_a_wrong_byte(tmp_path, packing):
     path.write_bytes(content)
     if packing == "zstd" and read_without_error(path):
         pytest.skip("zstd without a checksum cannot tell")
-    with pytest.raises(RecveilError, match=r"^download\.csv") as caught:
+    with pytest.raises(RecveilError) as caught:
         read_ratings(path)
+    assert caught.value.code in ("input.damaged", "input.line")
+    assert str(caught.value).startswith("download.csv")
     assert len(str(caught.value)) < 300
 
 
@@ -129,9 +132,10 @@ def test_few_bytes_that_become_many(tmp_path, packing):
     assert path.stat().st_size < 300_000
     with (
         memory_limited("50MB"),
-        pytest.raises(MemoryLimitError, match=r"^bomb\.csv: its (rows|values) take at least"),
+        pytest.raises(MemoryLimitError) as error,
     ):
         read_ratings(path)
+    assert error.value.code == "machine.memory"
 
 
 @pytest.mark.parametrize("packing", PACK)
@@ -141,9 +145,10 @@ def test_few_bytes_that_become_a_large_parquet_file(tmp_path, packing):
     path.write_bytes(PACK[packing](content[:4] + bytes(60_000_000) + content[4:]))
     with (
         memory_limited("50MB"),
-        pytest.raises(MemoryLimitError, match=r"^bomb\.parquet: its values take at least"),
+        pytest.raises(MemoryLimitError) as error,
     ):
         read_ratings(path)
+    assert error.value.code == "machine.memory"
 
 
 def test_xz_that_wants_more_memory_than_may_be_taken(tmp_path):
@@ -151,8 +156,9 @@ def test_xz_that_wants_more_memory_than_may_be_taken(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 30}]
     content = bytearray(lzma.compress(CSV.encode(), filters=filters))
     path.write_bytes(content)
-    with memory_limited("50MB"), pytest.raises(MemoryLimitError, match=r"^download: .*memory"):
+    with memory_limited("50MB"), pytest.raises(MemoryLimitError) as error:
         read_ratings(path)
+    assert error.value.code == "machine.memory"
 
 
 def archive_of(*names, **contents):
@@ -164,24 +170,26 @@ def archive_of(*names, **contents):
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"),
+    ("content", "code", "said"),
     [
         (
             archive_of("ratings.csv", "movies.csv"),
-            r"a zip archive of 2 files, .* \('ratings.csv', 'movies.csv'\); unpack it, and name",
+            "input.not-a-table",
+            "'ratings.csv'",
         ),
-        (archive_of("README.txt"), "a zip archive of README.txt; unpack it"),
-        (zipped(gzip.compress(CSV.encode())), "gzip data within packed data; unpack it once"),
-        (zipped(archive_of("a.csv")), "a zip archive within packed data; unpack it once"),
-        (zipped(CSV, method=zipfile.ZIP_LZMA), "encrypted, or packed in an unusual way"),
-        (archive_of(*(f"{n:0200}.csv" for n in range(900))), r"900 files.*and 899 more\)"),
+        (archive_of("README.txt"), "input.not-a-table", ""),
+        (zipped(gzip.compress(CSV.encode())), "input.not-a-table", ""),
+        (zipped(archive_of("a.csv")), "input.not-a-table", ""),
+        (zipped(CSV, method=zipfile.ZIP_LZMA), "input.damaged", ""),
+        (archive_of(*(f"{n:0200}.csv" for n in range(900))), "input.not-a-table", "900 files"),
     ],
 )
-def test_an_archive_of_anything_else(tmp_path, content, problem):
+def test_an_archive_of_anything_else(tmp_path, content, code, said):
     path = tmp_path / "download.zip"
     path.write_bytes(content)
-    with pytest.raises(RecveilError, match=f"^download.zip: .*{problem}") as caught:
+    with raises(code) as caught:
         read_ratings(path)
+    assert said in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -191,7 +199,7 @@ def test_an_encrypted_archive(tmp_path):
     content[place + 8] |= 1  # as the archive's list of files tells it
     path = tmp_path / "download.zip"
     path.write_bytes(content)
-    with pytest.raises(RecveilError, match=r"^download\.zip: .*encrypted"):
+    with raises("input.damaged"):
         read_ratings(path)
 
 
@@ -213,18 +221,11 @@ _NO_TEXT = _patched(0x800).replace(b"ratingX", b"rating\xff")
 _ONLY_WITHIN = _patched(0x800).replace(b"ratingX", b"rating\xff", 1)
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (_patched(0x20), "unusual way"),
-        (_patched(0x40), "unusual way"),
-        (_NO_TEXT, "a damaged zip archive; fetch it again"),
-        (_ONLY_WITHIN, "its table cannot be opened"),
-    ],
-)
-def test_archives_that_python_gives_up_on_are_refused_by_name(tmp_path, content, problem):
+@pytest.mark.parametrize("content", [_patched(0x20), _patched(0x40), _NO_TEXT, _ONLY_WITHIN])
+def test_archives_that_python_gives_up_on_are_refused_by_name(tmp_path, content):
     path = tmp_path / "download.zip"
     path.write_bytes(content)
     for read in (read_ratings, understand):
-        with pytest.raises(RecveilError, match=rf"^download\.zip: .*{problem}"):
+        with raises("input.damaged") as error:
             read(path)
+        assert str(error.value).startswith("download.zip: ")

@@ -40,7 +40,7 @@ def answers_of():
 def test_who_neither_answers_nor_works_is_given_up(answers_of):
     answers = answers_of("import time; print('begun', flush=True); time.sleep(60)")
     assert answers.readline() == b"begun\n"
-    with pytest.raises(MachineError, match=r"^shop.db: decoding it stands still.*run again"):
+    with pytest.raises(MachineError, check=lambda error: error.code == "machine.standstill"):
         answers.readline()
 
 
@@ -72,7 +72,7 @@ def test_a_decoder_that_stands_still_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(decoder, "_START", "import sys, time; sys.stdin.readline(); time.sleep(60)")
     start = time.monotonic()
     with (
-        pytest.raises(MachineError, match=r"ratings.parquet: decoding it stands still"),
+        pytest.raises(MachineError, check=lambda error: error.code == "machine.standstill"),
         decoder.decoding(tmp_path / "ratings.parquet"),
     ):
         pass

@@ -1,6 +1,7 @@
 """Parquet and Arrow files."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import read_ratings, read_table
 from recveil.ratings import Ratings
 from recveil.verify import verify
@@ -57,11 +58,12 @@ def test_reads(tmp_path: Path, kind: str, zipped: bool) -> None:
 def test_errors_name_the_row(tmp_path: Path, kind: str) -> None:
     at = TABLE.column_names.index("rating")
     holes = TABLE.set_column(at, "rating", pa.array([4, None, 1.0]))
-    with pytest.raises(RecveilError, match=r"^r\.bin row 2: the rating is missing"):
+    with raises("rating.missing") as error:
         read_ratings(write(holes, tmp_path / "r.bin", kind))
-    with pytest.raises(RecveilError, match=r"^r\.bin: there are no ratings in it"):
+    assert "r.bin row 2" in str(error.value)
+    with raises("table.no-ratings"):
         read_ratings(write(TABLE.slice(0, 0), tmp_path / "r.bin", kind))
-    with pytest.raises(RecveilError, match=r"^r\.bin: no user column among"):
+    with raises("column.missing"):
         read_ratings(write(TABLE.drop_columns("userId"), tmp_path / "r.bin", kind))
 
 
@@ -70,7 +72,7 @@ def test_errors_name_the_row(tmp_path: Path, kind: str) -> None:
 def test_damaged_file(tmp_path: Path, kind: str, kept: int) -> None:
     path = write(TABLE, tmp_path / "r.bin", kind)
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(RecveilError, match=r"^r\.bin: "):
+    with raises("input.damaged"):
         read_ratings(path)
 
 
@@ -79,7 +81,7 @@ def test_damaged_file(tmp_path: Path, kind: str, kept: int) -> None:
 def test_text_called_columnar(tmp_path: Path, format: str, content: bytes) -> None:
     path = tmp_path / "r.bin"
     path.write_bytes(content)
-    with pytest.raises(RecveilError, match=r"^r\.bin: cannot be read"):
+    with raises("input.damaged"):
         read_ratings(path, format=format)
 
 
@@ -107,10 +109,11 @@ class TestNestedColumns:
     def test_refused_by_name_where_they_are_needed(self, tmp_path, kind, nested, role, name):
         at = TABLE.column_names.index(name)
         path = write(TABLE.set_column(at, name, NESTED[nested]), tmp_path / "r.bin", kind)
-        told = rf"^r\.bin: column '{name}'( \({role}\))? holds {nested}<.*; name another column"
         for read in (read_ratings, read_table):
-            with pytest.raises(RecveilError, match=told) as caught:
+            with raises("column.type") as caught:
                 read(path)
+            told = rf"^r\.bin: column '{name}'( \({role}\))? holds {nested}<"
+            assert re.match(told, str(caught.value))
             assert len(str(caught.value)) < 300
 
     def test_one_that_nobody_needs_does_no_harm(self, tmp_path, kind, nested):
@@ -119,8 +122,9 @@ class TestNestedColumns:
 
     def test_verify_refuses_what_it_cannot_compare(self, tmp_path, kind, nested):
         path = write(TABLE.append_column("tags", NESTED[nested]), tmp_path / "r.bin", kind)
-        with pytest.raises(RecveilError, match=rf"column 'tags' holds {nested}<"):
+        with raises("column.type") as error:
             verify(path, k=2)
+        assert "'tags'" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["user", "rating", "time"])
@@ -137,5 +141,6 @@ def test_runs_are_named_as_what_they_are(tmp_path, name):
     path = tmp_path / "ratings.arrow"
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(RecveilError, match=rf"column '{name}' is stored as runs of equal values"):
+    with raises("column.type") as error:
         read_ratings(path)
+    assert f"'{name}'" in str(error.value)

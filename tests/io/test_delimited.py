@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from dialects import compare_dialect, table_of_dialect
 
+from error_assertions import raises
 from recveil.errors import RecveilError
 from recveil.inspect import inspect
 from recveil.io import read_ratings, read_table, understand
@@ -84,8 +85,10 @@ def _swallowing(delimiter: str, stray: str, end: str, n_users: int = 6) -> str:
 def test_a_stray_pair_of_quotes_swallows_no_rows(write: Write, delimiter, stray, end) -> None:
     """Rows of other users were read as part of one field, and published as the id of an item."""
     text = _swallowing(delimiter, stray, end)
-    with pytest.raises(RecveilError, match=r"line 6: a quoted field goes on to line 12"):
+    with raises("input.quote-spans-lines") as error:
         understand(write(text))
+    assert "line 6" in str(error.value)
+    assert "to line 12" in str(error.value)
     assert understand(write(text.replace('"', ""))).ratings.n_ratings == 18
 
 
@@ -103,16 +106,20 @@ def test_swallowed_rows_may_have_ids_of_another_kind_or_no_rating(write, first, 
     rows = [f"u{user},i{item},4,fine" for user in range(9) for item in range(3)]
     for at in (12, 6):
         rows[at:at] = [first, swallowed]
-    with pytest.raises(RecveilError, match=r"line 8: a quoted field goes on to line 9"):
+    with raises("input.quote-spans-lines") as error:
         understand(write("user,item,rating,review\n" + "\n".join(rows) + "\n"), rating="rating")
+    assert "line 8" in str(error.value)
+    assert "to line 9" in str(error.value)
 
 
 def test_swallowed_rows_are_found_behind_a_review_with_delimiters(write: Write) -> None:
     rows = [f"u{user},fine,i{item},4" for user in range(9) for item in range(3)]
     for at in (12, 6):
         rows[at:at] = ['u1,"so, so,i1,4', 'u7,meh",i2,3']
-    with pytest.raises(RecveilError, match=r"line 8: a quoted field goes on to line 9"):
+    with raises("input.quote-spans-lines") as error:
         understand(write("user,review,item,rating\n" + "\n".join(rows) + "\n"))
+    assert "line 8" in str(error.value)
+    assert "to line 9" in str(error.value)
 
 
 @pytest.mark.parametrize("held", ["i7,u3,i8,5", "i7, u3, i8, 5", "i7 u3 i8 5", "u3;i8;4"])
@@ -120,8 +127,9 @@ def test_swallowed_rows_are_found_behind_a_review_with_delimiters(write: Write) 
 def test_rows_inside_an_id_are_refused_by_their_line(write: Write, role, held) -> None:
     rows = [["user", "item", "rating"], *([f"u{n}", f"i{n}", "4"] for n in range(9))]
     rows.insert(4, ["u1", f'"{held}"', "3"] if role == "item" else [f'"{held}"', "i1", "3"])
-    with pytest.raises(RecveilError, match=f"line 5: the {role} contains ids of a user and"):
+    with raises("id.row-within") as error:
         understand(write("\n".join(map(",".join, rows)) + "\n"))
+    assert f"line 5: the {role}" in str(error.value)
 
 
 @pytest.mark.parametrize("item", ["1|2|3", "Heat|Crime|Drama", "Lock, Stock, 2 Barrels"])
@@ -141,14 +149,18 @@ def test_a_stray_pair_of_quotes_is_found_in_packed_text_and_in_parts(write: Writ
     (folder / "part-0.csv").write_text(text.replace('"', ""))
     (folder / "part-1.csv").write_text(text)
     for source in (write(gzip.compress(text.encode()), "r.csv.gz"), folder):
-        with pytest.raises(RecveilError, match="line 6: a quoted field goes on to line 12"):
+        with raises("input.quote-spans-lines") as error:
             understand(source)
+        assert "line 6" in str(error.value)
+        assert "to line 12" in str(error.value)
 
 
 def test_a_quoted_header_swallows_no_rows(write: Write) -> None:
     text = 'user,item,rating,"note\n1,1,4,a\n2,1,5,b"\n3,1,4,c\n'
-    with pytest.raises(RecveilError, match="line 1: a quoted field goes on to line 3"):
+    with raises("input.quote-spans-lines") as error:
         understand(write(text))
+    assert "line 1" in str(error.value)
+    assert "to line 3" in str(error.value)
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["review first", "review last"])
@@ -169,21 +181,25 @@ def test_short_texts_of_likes_that_span_lines_are_read(write: Write) -> None:
     reading = understand(write("\n".join(["user,item,review", *rows])), likes=True)
     assert reading.ratings.n_ratings == 9
     rows[4] = 'u4,i1,"sad\nu7,i2,short"'
-    with pytest.raises(RecveilError, match=r"line 10: .* remove a stray quote"):
+    with raises("input.quote-spans-lines") as error:
         understand(write("\n".join(["user,item,review", *rows])), likes=True)
+    assert "line 10" in str(error.value)
 
 
 def test_a_single_field_that_spans_lines_is_refused(write: Write) -> None:
-    with pytest.raises(RecveilError, match="line 2: a quoted field goes on to line 3"):
+    with raises("input.quote-spans-lines") as error:
         understand(write('user,item,rating,review\n1,a,5,"good\nold"\n2,a,4,fine\n'))
+    assert "line 2" in str(error.value)
+    assert "to line 3" in str(error.value)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"], ids=["no end", "lf", "crlf"])
 @pytest.mark.parametrize("last", ['u3,a,5,"so good', 'u3,a,5,"so\ngood', '"u3""",""5"a,5,"x""'])
 def test_a_quote_that_is_never_closed_is_refused(write: Write, last: str, end: str) -> None:
     text = f'user,item,rating,review\nu1,a,5,"good\nold"\nu2,a,4,"not\nnew"\n{last}{end}'
-    with pytest.raises(RecveilError, match=r"line 6: a quote is never closed"):
+    with raises("input.quotes") as error:
         understand(write(text))
+    assert "line 6" in str(error.value)
 
 
 @pytest.mark.parametrize("review", ["fine", '"fine"', '"a, b"', '"so" "good"', 'so "good"'])
@@ -198,15 +214,18 @@ def test_quotes_that_are_closed_are_read(write: Write, review: str, end: str) ->
 def test_line_ends_of_several_kinds_hide_no_field_that_spans_lines(write: Write) -> None:
     """A line end that was not counted made up for one within a field."""
     text = "user,item,rating,review\ru1,a,5,fine\nu2,a,4,fine\n"
-    with pytest.raises(RecveilError, match="line 4: a quoted field goes on to line 5"):
+    with raises("input.quote-spans-lines") as error:
         understand(write(text + 'u3,a,4,"so\ngood"\n'))
+    assert "line 4" in str(error.value)
+    assert "to line 5" in str(error.value)
 
 
 def test_text_after_a_closing_quote_is_refused_where_fields_span_lines(write: Write) -> None:
     reviews = ['"good\nold"', '"not\nnew"', '"so" good']
     text = "user,item,rating,review\n" + "".join(f"u,{n},5,{r}\n" for n, r in enumerate(reviews))
-    with pytest.raises(RecveilError, match="line 6: ',' expected after"):
+    with raises("input.quotes") as error:
         understand(write(text))
+    assert "line 6" in str(error.value)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -232,8 +251,9 @@ def test_half_stars_iso_dates_and_milliseconds(write: Write) -> None:
 def test_columns_are_named_by_the_caller(write: Write) -> None:
     path = write("who,what,how\nann,x,3\n")
     assert read_ratings(path, user="who", item="what", rating="how").n_ratings == 1
-    with pytest.raises(RecveilError, match=r"r\.csv: no column 'whom' for the user"):
+    with raises("column.missing") as error:
         read_ratings(path, user="whom")
+    assert "'whom'" in str(error.value)
 
 
 def test_table_keeps_text_and_other_columns(write: Write) -> None:
@@ -253,8 +273,10 @@ def test_table_drops_recbole_types_from_other_columns(write: Write) -> None:
 
 def test_duplicates_are_named_by_their_lines(write: Write) -> None:
     path = write("1 5 4\n1 6 3\n1 5 2\n", "ratings.txt")
-    with pytest.raises(RecveilError, match=r"4 \(ratings.txt line 1\), 2 \(ratings.txt line 3\)"):
+    with raises("rating.duplicate") as error:
         read_ratings(path)
+    assert "ratings.txt line 1" in str(error.value)
+    assert "ratings.txt line 3" in str(error.value)
     with pytest.warns(UserWarning, match="1 row was left out"):
         kept = read_ratings(path, duplicates="last", **PLACES)
     assert kept.values.tolist() == [2, 3]
@@ -322,38 +344,45 @@ def test_other_errors(write: Write, text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "message"),
+    ("last", "code", "said"),
     [
-        ("monday", "r.csv line 3: time 'monday'"),
-        ("", "r.csv line 3: the time is missing"),
-        ("0", "time column: some times carry a time zone or count seconds"),
+        ("monday", "time.unreadable", "r.csv line 3"),
+        ("", "time.missing", "r.csv line 3"),
+        ("0", "time.mixed", ""),
     ],
 )
 def test_times_that_were_named_are_refused_and_others_left_out(
-    write: Write, last: str, message: str
+    write: Write, last: str, code: str, said: str
 ) -> None:
     path = write(f"user,item,rating,when\n1,2,3,1999-01-01\n1,3,3,{last}\n")
-    with pytest.raises(RecveilError, match=message):
+    with raises(code) as error:
         read_ratings(path, time="when")
-    with pytest.warns(UserWarning, match=f"Column 'when' was .*{message}"):
+    assert said in str(error.value)
+    with pytest.warns(UserWarning, match=f"Column 'when' was .*{said}"):
         assert read_ratings(path).days is None
 
 
 def test_errors_about_a_whole_column_name_the_file(write: Write) -> None:
     text = "user,item,rating,time\n1,2,3,1999-01-01\n1,3,3,1126000000\n"
-    with pytest.raises(RecveilError, match=r"^r\.csv: time column: some times"):
+    with raises("time.mixed"):
         read_ratings(write(text), time="time")
 
 
 def test_bytes_that_are_not_utf8(write: Write) -> None:
     path = write(b"user,item,rating,title\n1,2,3,caf\xe9\n\xe9,2,3,x\n")
-    with pytest.raises(RecveilError, match=r"r\.csv line 3: b'\\xe9' is not UTF-8 text; save"):
+    with raises("input.encoding") as error:
         read_ratings(path)
+    assert "r.csv line 3" in str(error.value)
+    assert "'\\xe9'" in str(error.value)
     # A title that nobody reads does no harm; read_table reads it.
-    with pytest.raises(RecveilError, match=r"r\.csv line 2: b'caf\\xe9' is not UTF-8"):
+    with raises("input.encoding") as error:
         read_table(path)
-    with pytest.raises(RecveilError, match=r"r\.csv line 1: b'\\xff' is not UTF-8"):
+    assert "r.csv line 2" in str(error.value)
+    assert "'caf\\xe9'" in str(error.value)
+    with raises("input.encoding") as error:
         read_ratings(write(b"user,item,rating,\xff\n1,2,3,4\n"))
+    assert "r.csv line 1" in str(error.value)
+    assert "'\\xff'" in str(error.value)
 
 
 @pytest.mark.parametrize("mark", [",", "\t", ";", "::"])
@@ -366,10 +395,12 @@ def test_a_name_that_two_columns_have_is_chosen_by_its_place(
     found = understand(path, rating=place, time="5")
     assert found.ratings.values.tolist() == values
     assert found.ratings.days is not None
-    with pytest.raises(RecveilError, match=r"by its place with rating \(--rating 3\)"):
+    with raises("column.duplicate") as error:
         read_ratings(path)
-    with pytest.raises(RecveilError, match=r"by its place with rating \(--rating 3\)"):
+    assert "--rating 3" in str(error.value)
+    with raises("column.duplicate") as error:
         read_ratings(path, rating="rating", time="5")
+    assert "--rating 3" in str(error.value)
     rows_shown = inspect(path, rating=place, time="5").rows
     assert [rows_shown.roles[at] for at in (2, 3)].index("rating") == int(place) - 3
 
@@ -386,25 +417,29 @@ def test_any_role_that_two_columns_have_is_chosen_by_its_place(write: Write, rol
 
 
 def test_repeated_extra_column(write: Write) -> None:
-    with pytest.raises(RecveilError, match=r"r\.csv: two columns are called 'x'; rename one"):
+    with raises("column.duplicate") as error:
         read_table(write("user,item,rating,x,x\n1,2,3,4,5\n"))
+    assert "'x'" in str(error.value)
 
 
 def test_quote_that_is_never_closed_in_a_large_file(write: Write) -> None:
     rows = "".join(f"{n},1,3\n" for n in range(40_000))
-    with pytest.raises(RecveilError, match=r"^r\.csv line 3: .*quote"):
+    with raises("input.quotes") as error:
         read_ratings(write(HEADER + '1,2,3\n"1,3,3\n' + rows))
+    assert "r.csv line 3" in str(error.value)
 
 
 @pytest.mark.parametrize("format", ["csv-plain", "space", "movielens-tab", "movielens-colons"])
 def test_wrong_format_named(write: Write, format: str) -> None:
-    with pytest.raises(RecveilError, match=r"r\.csv line 1: expected 3 or 4 columns .*--format"):
+    with raises("input.line") as error:
         read_ratings(write("1|2|3\n"), format=format)
+    assert "r.csv line 1" in str(error.value)
+    assert "4 columns" in str(error.value)
 
 
 @pytest.mark.parametrize("format", ["csv", "csv-plain", "inter", "movielens-colons"])
 def test_empty_file_with_format_named(write: Write, format: str) -> None:
-    with pytest.raises(RecveilError, match=r"r\.csv: the file is empty"):
+    with raises("input.empty"):
         read_ratings(write(""), format=format)
 
 
@@ -426,9 +461,7 @@ def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, c
     content = "\n".join([mark.join(["user", "item", "rating", "review"]), *rows, ""]).encode()
     path = tmp_path / "r.csv"
     path.write_bytes(gzip.compress(content) if packed else content)
-    with pytest.raises(
-        RecveilError, match=r"^r\.csv line \d+: a backslash escapes a quote, wh"
-    ) as caught:
+    with raises("input.quotes") as caught:
         read_ratings(path, delimiter=mark)
     assert len(str(caught.value)) < 300
     command = str(caught.value).partition("write the file so: ")[2]
@@ -446,7 +479,8 @@ def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, c
 def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,"the "big" one",5\n')
-    with pytest.raises(RecveilError, match=r"^r\.csv line 3: .*; remove a stray quote, or double"):
+    with raises("input.quotes") as error:
         read_ratings(path)
+    assert "r.csv line 3" in str(error.value)
     path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,5" disc,5\n3,"C:\\",4\n')
     assert read_ratings(path).n_items == 3

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import json_objects, read_ratings, understand
 from recveil.memory import MemoryLimitError, memory_limited
 
@@ -76,42 +76,45 @@ GOOD = '{"user": 1, "item": 2, "rating": 3}'
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "code", "said"),
     [
-        (f'{GOOD}\n{{"user": 1, "item": 3}}\n', r"^r\.json line 2: .*rating"),
-        (f'{GOOD}\n{{"user": null, "item": 3, "rating": 4}}\n', r"^r\.json line 2: .*user"),
+        (f'{GOOD}\n{{"user": 1, "item": 3}}\n', "rating.missing", "r.json line 2"),
+        (f'{GOOD}\n{{"user": null, "item": 3, "rating": 4}}\n', "id.missing", "r.json line 2"),
         (
             f'{GOOD}\n{{"user": {{"$oid": "5f"}}, "item": 3, "rating": 4}}\n',
-            r"2: 'user' holds",
+            "column.type",
+            "'user'",
         ),
-        (f'{GOOD}\n{{"user": [1, 2], "item": 3, "rating": 4}}\n', r"line 2: .*2 values"),
-        (f"{GOOD}\n{GOOD[:20]}\n{GOOD}", r"^r\.json line 2: no JSON object that is complete"),
-        (f"{GOOD}\n[1, 2, 3]\n", r"^r\.json line 2: expected an object such as .*, got a list"),
+        (f'{GOOD}\n{{"user": [1, 2], "item": 3, "rating": 4}}\n', "column.type", "line 2"),
+        (f"{GOOD}\n{GOOD[:20]}\n{GOOD}", "input.json", "r.json line 2"),
+        (f"{GOOD}\n[1, 2, 3]\n", "input.json", "r.json line 2"),
         (
             f"[{GOOD},\n{GOOD}",
-            r"^r\.json line 2: expected ',' .*, got the end of the file",
+            "input.json",
+            "r.json line 2",
         ),
-        (f"[{GOOD},\n\n{GOOD} {GOOD}]", r"^r\.json line 3: expected ','"),
-        (f"[\n{GOOD},\n{GOOD[:20]}", r"^r\.json line 3: no JSON object that is complete"),
-        (f"[\n{GOOD},\n]", r"^r\.json line 3: no JSON object"),
-        (f"[{GOOD}]\n[{GOOD}]", r"^r\.json line 2: text behind the end of the array"),
-        ("[[1, 2, 3]]", r"line 1: expected an object such as .*, got a list"),
-        ("[]", "there are no ratings in it"),
-        ("{}", "there are no ratings in it"),
-        (json.dumps({"ratings": REVIEWS}), r"^r\.json: no user column among 'ratings'"),
-        ('{"user": 1, "user": 2, "item": 2, "rating": 3}', r"line 1: .*'user' stands twice"),
-        ('{"user": "\\ud800", "item": 2, "rating": 3}', r"line 1: 'user' holds bytes that"),
-        ('{"user": 1, "item": 2, "rating": true}', r"line 1: rating 'true'"),
-        ('{"user": 1, "item": 2, "rating": NaN}', r"line 1: rating nan is not"),
-        ("[" * 100_000, r"line 1: no JSON object .*nested"),
-        ('{"user": ' + "[" * 100_000, r"line 1: no JSON object .*nested"),
+        (f"[{GOOD},\n\n{GOOD} {GOOD}]", "input.json", "r.json line 3"),
+        (f"[\n{GOOD},\n{GOOD[:20]}", "input.json", "r.json line 3"),
+        (f"[\n{GOOD},\n]", "input.json", "r.json line 3"),
+        (f"[{GOOD}]\n[{GOOD}]", "input.json", "r.json line 2"),
+        ("[[1, 2, 3]]", "input.json", "line 1"),
+        ("[]", "table.no-ratings", ""),
+        ("{}", "table.no-ratings", ""),
+        (json.dumps({"ratings": REVIEWS}), "column.missing", "'ratings'"),
+        ('{"user": 1, "user": 2, "item": 2, "rating": 3}', "input.json", "line 1"),
+        ('{"user": "\\ud800", "item": 2, "rating": 3}', "input.encoding", "line 1"),
+        ('{"user": 1, "item": 2, "rating": true}', "rating.words", "line 1"),
+        ('{"user": 1, "item": 2, "rating": NaN}', "rating.not-a-number", "line 1"),
+        ("[" * 100_000, "input.json", "line 1"),
+        ('{"user": ' + "[" * 100_000, "input.json", "line 1"),
     ],
 )
-def test_what_is_wrong_is_said_by_line(tmp_path, text, problem):
+def test_what_is_wrong_is_said_by_line(tmp_path, text, code, said):
     path = tmp_path / "r.json"
     path.write_text(text)
-    with pytest.raises(RecveilError, match=problem) as caught:
+    with raises(code) as caught:
         read_ratings(path, format="json")
+    assert said in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -120,35 +123,39 @@ HOLDS = '{{"user": 1, "item": 2, "rating": {}}}'
 
 @pytest.mark.parametrize("is_array", [False, True])
 @pytest.mark.parametrize(
-    ("second", "problem"),
+    ("second", "code", "said"),
     [
-        ('{"user": 1, "user": 2, "item": 2, "rating": 3}', r"'user' stands twice in an object"),
-        ('{"user": 1, "item": 2, "rating": 3, "x": [{"a": 1, "a": 2}]}', r"'a' stands twice"),
-        (r'{"\ud800": 1, "\ud800": 2, "user": 1}', r"stands twice"),
-        (r'{"user": "\ud800", "item": 2, "rating": 3}', r"'user' holds bytes that are no UTF-8"),
-        ('{"user": ' + "[" * 100_000, r"nested too deeply"),
-        (HOLDS.format("9" * 5_000), r"rating inf is not"),
-        (HOLDS.format("-Infinity"), r"rating -inf is not"),
-        (HOLDS.format("NaN"), r"rating nan is not"),
-        ("9" * 5_000, r"expected an object such as"),
-        ("NaN", r"expected an object such as"),
-        ('{"user": 1,, "item": 2}', r"no JSON object that is complete"),
+        ('{"user": 1, "user": 2, "item": 2, "rating": 3}', "input.json", "'user'"),
+        ('{"user": 1, "item": 2, "rating": 3, "x": [{"a": 1, "a": 2}]}', "input.json", "'a'"),
+        (r'{"\ud800": 1, "\ud800": 2, "user": 1}', "input.json", ""),
+        (r'{"user": "\ud800", "item": 2, "rating": 3}', "input.encoding", "'user'"),
+        ('{"user": ' + "[" * 100_000, "input.json", ""),
+        (HOLDS.format("9" * 5_000), "rating.not-a-number", ""),
+        (HOLDS.format("-Infinity"), "rating.not-a-number", ""),
+        (HOLDS.format("NaN"), "rating.not-a-number", ""),
+        ("9" * 5_000, "input.json", ""),
+        ("NaN", "input.json", ""),
+        ('{"user": 1,, "item": 2}', "input.json", ""),
     ],
     ids=lambda value: str(value)[:24],
 )
-def test_each_fault_is_said_alike_of_lines_and_of_an_array(tmp_path, is_array, second, problem):
+def test_each_fault_is_said_alike_of_lines_and_of_an_array(tmp_path, is_array, second, code, said):
     path = tmp_path / "r.json"
     path.write_text(f"[{GOOD},\n{second}]" if is_array else f"{GOOD}\n{second}\n")
-    with pytest.raises(RecveilError, match=rf"^r\.json line 2: .*({problem})") as caught:
+    with raises(code) as caught:
         read_ratings(path, user="user", item="item", rating="rating", format="json")
+    assert "r.json line 2" in str(caught.value)
+    assert said in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
 def test_bytes_that_are_no_text_are_said_by_line(tmp_path):
     path = tmp_path / "r.json"
     path.write_bytes(f"{GOOD}\n".encode() + b'{"user": "caf\xe9", "item": 2, "rating": 3}\n')
-    with pytest.raises(RecveilError, match=r"^r\.json line 2: 'user' holds bytes that are no"):
+    with raises("input.encoding") as error:
         read_ratings(path)
+    assert "r.json line 2" in str(error.value)
+    assert "'user'" in str(error.value)
 
 
 @pytest.mark.parametrize("start", ['[{"user": "', '{"user": "'])
@@ -157,8 +164,10 @@ def test_an_object_without_end_takes_no_memory(tmp_path, start):
     with gzip.open(path, "wt", 1) as file:
         file.write(start)
         file.writelines("a" * 1_000_000 for _ in range(40))
-    with pytest.raises(RecveilError, match=r"line 1: .*more than 16,777,216 characters"):
+    with raises("input.json") as error:
         read_ratings(path)
+    assert "line 1" in str(error.value)
+    assert "16,777,216 characters" in str(error.value)
 
 
 def test_an_array_may_be_one_long_line(tmp_path):
@@ -180,9 +189,10 @@ def test_more_than_may_be_taken_is_refused(tmp_path, is_array):
         file.write("{}" + "]" * is_array)
     with (
         memory_limited("50MB"),
-        pytest.raises(MemoryLimitError, match=r"^r\.json\.gz: its values take at least"),
+        pytest.raises(MemoryLimitError) as error,
     ):
         read_ratings(path)
+    assert error.value.code == "machine.memory"
 
 
 rows = st.fixed_dictionaries(
@@ -223,8 +233,10 @@ def test_an_escaped_nul_is_refused_by_its_line(tmp_path, field, end):
     path = tmp_path / "r.json"
     path.write_text("[\n" + ",\n".join(lines) + end if end else "\n".join(lines))
     at = 3 if end else 2
-    with pytest.raises(RecveilError, match=rf"^r\.json line {at}: '{field}' holds a NUL") as caught:
+    with raises("input.json") as caught:
         understand(path)
+    assert f"r.json line {at}" in str(caught.value)
+    assert f"'{field}'" in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -232,5 +244,6 @@ def test_an_escaped_nul_is_refused_by_its_line(tmp_path, field, end):
 def test_constants_of_python_are_named(tmp_path, value):
     path = tmp_path / "ratings.jsonl"
     path.write_text(f'{{"user": "a", "item": "b", "rating": 3, "liked": {value}}}\n')
-    with pytest.raises(RecveilError, match=r"line 1: no JSON .*True and False are Python's; JSON"):
+    with raises("input.json") as error:
         read_ratings(path)
+    assert "line 1" in str(error.value)

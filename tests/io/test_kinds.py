@@ -23,6 +23,7 @@ import pytest
 from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array
 
+from error_assertions import raises
 from recveil.audit import audit
 from recveil.audit.outside import read_knowledge
 from recveil.errors import RecveilError
@@ -194,9 +195,9 @@ class TestEveryReader:
     def test_ratings(self, path, kind, inside_gzip, ratings):
         if kind == "a SQLite database" and not inside_gzip:
             pytest.importorskip("adbc_driver_sqlite")
-            with pytest.raises(RecveilError, match=r"^download\.csv: it has .*; say which one"):
+            with raises("database.table"):
                 read_ratings(path)
-            with pytest.raises(RecveilError, match="there are no ratings in it"):
+            with raises("table.no-ratings"):
                 read_ratings(path, table="ratings")
             return
         if kind not in READ or (kind in PACKED and inside_gzip):
@@ -214,15 +215,17 @@ class TestEveryReader:
 
     def test_levels(self, path, kind, inside_gzip):
         if kind in READ and not (kind in PACKED and inside_gzip):
-            with pytest.raises(RecveilError, match=r"^download\.csv: no k column among 'user', 'i"):
+            with raises("column.missing") as error:
                 read_levels(path, np.arange(7), 1)
+            assert "'user'" in str(error.value)
         else:
             self.refused(kind, read_levels, path, np.arange(7), 1)
 
     def test_trust(self, path, kind, inside_gzip):
         if kind in READ and not (kind in PACKED and inside_gzip):
-            with pytest.raises(RecveilError, match=r"no trustee column among|three columns .* 1;"):
+            with pytest.raises(RecveilError) as error:
                 read_trust(path, np.arange(7))
+            assert error.value.code in ("column.missing", "input.line")
         else:
             self.refused(kind, read_trust, path, np.arange(7))
 
@@ -249,8 +252,9 @@ class TestEveryReader:
 )
 def test_a_named_format_does_not_hide_what_the_file_is(tmp_path, kind):
     (tmp_path / "download.csv").write_bytes(KINDS[kind])
-    with pytest.raises(RecveilError, match=f"^download.csv: {kind}"):
+    with pytest.raises(RecveilError) as error:
         read_ratings(tmp_path / "download.csv", format="csv")
+    assert str(error.value).startswith(f"download.csv: {kind}")
 
 
 @pytest.mark.parametrize("other", ["", "% a comment\n"])
@@ -323,24 +327,28 @@ def test_the_command_of_an_error_makes_a_file_that_is_read(tmp_path, kind, packi
 
 def test_a_packed_database_and_what_is_packed_twice_are_unpacked_first(tmp_path):
     (tmp_path / "r.gz").write_bytes(gzip.compress(KINDS["a SQLite database"]))
-    with pytest.raises(RecveilError, match=r"^r\.gz: a SQLite database; unpack it, and name the f"):
+    with raises("input.not-a-table") as error:
         read_ratings(tmp_path / "r.gz")
+    assert "unpack it, and name the f" in str(error.value)
     (tmp_path / "r.gz").write_bytes(gzip.compress(bz2.compress(CSV.encode())))
-    with pytest.raises(RecveilError, match=r"bzip2 data; unpack it once \(gunzip < FILE > NEW\)"):
+    with raises("input.not-a-table") as error:
         read_ratings(tmp_path / "r.gz")
+    assert "unpack it once (gunzip < FILE > NEW)" in str(error.value)
     (tmp_path / "r.npz").write_bytes(KINDS["numpy arrays"])
-    with pytest.raises(RecveilError, match=r"numpy arrays \(\.npz\); read it with numpy\.load"):
+    with raises("input.not-a-table") as error:
         read_ratings(tmp_path / "r.npz")
+    assert "read it with numpy.load" in str(error.value)
     (tmp_path / "r.gz").write_bytes(gzip.compress(KINDS["a numpy array"]))
-    with pytest.raises(RecveilError, match=r"a numpy array; unpack it; read it with numpy\.load"):
+    with raises("input.not-a-table") as error:
         read_ratings(tmp_path / "r.gz")
+    assert "unpack it; read it with numpy.load" in str(error.value)
 
 
 @pytest.mark.parametrize("version", [114, 117])
 def test_a_file_of_stata_is_read_by_what_its_error_names(tmp_path, version):
     pandas = pytest.importorskip("pandas")
     pandas.DataFrame(ROWS).to_stata(tmp_path / "r.dta", version=version, write_index=False)
-    with pytest.raises(RecveilError, match=r"^r\.dta: a Stata file; read it with pandas\.read_s"):
+    with raises("input.not-a-table"):
         read_ratings(tmp_path / "r.dta")
     assert pandas.read_stata(tmp_path / "r.dta").shape == (60, 3)
 
@@ -351,9 +359,7 @@ def test_a_rare_delimiter_is_named_with_the_option_that_reads_it(tmp_path, mark,
     rows = "".join(f"u{n % 7}{mark}i{n}{mark}{n % 5 + 1}\n" for n in range(60))
     path = tmp_path / "r.txt"
     path.write_text(header.format(mark) + rows)
-    with pytest.raises(
-        RecveilError, match=r"r\.txt: .* seems to separate the columns .*--del"
-    ) as caught:
+    with raises("input.unknown-format") as caught:
         read_ratings(path)
     said = re.search(r"\((--delimiter .*)\)$", str(caught.value)).group(1)
     shown = subprocess.run(["bash", "-c", f"printf %s {said[12:]}"], capture_output=True, text=True)
@@ -364,7 +370,7 @@ def test_a_rare_delimiter_is_named_with_the_option_that_reads_it(tmp_path, mark,
 def test_utf_16_without_a_mark(tmp_path):
     for order in ("le", "be"):
         (tmp_path / "r.csv").write_bytes(CSV.encode(f"utf-16-{order}"))
-        with pytest.raises(RecveilError, match=r"^r\.csv: UTF-16 text; save it as UTF-8"):
+        with raises("input.encoding"):
             read_ratings(tmp_path / "r.csv")
 
 
@@ -395,9 +401,9 @@ def test_ids_and_titles_are_not_taken_for_another_kind(tmp_path, text):
 @pytest.mark.parametrize("delimiter", ["\t", " "])
 def test_a_decimal_comma_is_named_where_nobody_reads_it(tmp_path, delimiter):
     (tmp_path / "r.txt").write_text(delimiter.join(["1", "2", "3,5"]) + "\n")
-    problem = r"^r.txt line 1: rating '3,5' has a decimal comma; write 3\.5"
-    with pytest.raises(RecveilError, match=problem):
+    with raises("rating.not-a-number") as error:
         read_ratings(tmp_path / "r.txt", decimal=".")
+    assert "r.txt line 1" in str(error.value)
 
 
 @pytest.mark.parametrize("header", [False, True])
@@ -406,14 +412,17 @@ def test_a_wide_matrix(tmp_path, header):
     if header:
         lines.insert(0, ",".join(f"joke {n}" for n in range(101)))
     (tmp_path / "jester.csv").write_text("\n".join(lines))
-    with pytest.raises(RecveilError, match=r"^jester.csv: .*101 columns.*a wide matrix"):
+    with raises("column.missing" if header else "column.ambiguous") as error:
         read_ratings(tmp_path / "jester.csv")
+    assert "101 columns" in str(error.value)
 
 
 def test_parquet_for_trust(tmp_path):
     pq.write_table(TABLE, tmp_path / "trust")
-    with pytest.raises(RecveilError, match=r"^trust: no trustee column among 'user', 'item', 'r"):
+    with raises("column.missing") as error:
         read_trust(tmp_path / "trust", np.arange(7))
+    assert "'user'" in str(error.value)
+    assert "'item'" in str(error.value)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -421,7 +430,7 @@ def test_parquet_for_trust(tmp_path):
 def test_pickles_of_every_protocol(tmp_path, protocol, held):
     path = tmp_path / "ratings.csv"
     path.write_bytes(pickle.dumps(held, protocol))
-    with pytest.raises(RecveilError, match=r"^ratings\.csv: a Python pickle; if you trust it"):
+    with raises("input.not-a-table"):
         read_ratings(path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import anonymize
 from recveil.anonymize.drawing_options import catalogue_given
 from recveil.audit.outside import read_knowledge
@@ -39,7 +40,7 @@ def little():
 
 
 def refused(path):
-    return pytest.raises(MemoryLimitError, match=rf"^{path.name}: its (rows|values) take at least")
+    return pytest.raises(MemoryLimitError, match=f"^{path.name}: ")
 
 
 def test_levels(tmp_path, little):
@@ -109,7 +110,7 @@ def test_files_of_a_release_that_are_far_too_large(tmp_path, name):
     file = tmp_path / "out" / name
     os.truncate(file, 3 * 10**8)  # it takes no room on the disk
     if name == "release.json":
-        with pytest.raises(RecveilError, match="more than 1,000,000 bytes"):
+        with raises("release.damaged"):
             verify(tmp_path / "out")
         return
     found = verify(tmp_path / "out")
@@ -123,6 +124,6 @@ def test_what_is_private_and_far_too_large(tmp_path):
     anonymize(tmp_path / "ratings.csv", tmp_path / "out", k=2, seed=1, scale=RatingScale(1, 5, 1))
     private = tmp_path / "out.private"
     os.truncate(private / "private.json", 10**12)
-    with pytest.raises(RecveilError, match=r"^.*cannot be read as the private folder"):
+    with raises("private.damaged"):
         verify(tmp_path / "out", private=private)
     assert Path(private).is_dir()

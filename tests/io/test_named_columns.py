@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import re
 import sqlite3
 import zipfile
 
@@ -12,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import read_levels, read_trust
 from recveil.io.level_file import users_in_levels
 from recveil.io.trust import users_in_trust
@@ -90,17 +91,20 @@ class TestEveryKind:
 
     def test_a_row_that_makes_no_sense_is_named(self, kind, packing, tmp_path):
         levels = self.file({**LEVELS, "k": ["2", "two"]}, kind, packing, tmp_path)
-        place = r"^file (line|row) \d: "
-        with pytest.raises(RecveilError, match=f"{place}k is 'two'; expected a whole number"):
+        with raises("level.value") as error:
             read_levels(levels, USERS, 1)
+        assert re.match(r"file (line|row) \d: k is 'two'", str(error.value))
         trust = self.file({**TRUST, "value": ["1", "much"]}, kind, packing, tmp_path)
-        with pytest.raises(RecveilError, match=f"{place}trust is 'much'; expected a finite"):
+        with raises("input.line") as error:
             read_trust(trust, USERS)
+        assert re.match(r"file (line|row) \d: trust is 'much'", str(error.value))
 
     def test_a_column_that_is_missing_is_named(self, kind, packing, tmp_path):
         file = self.file({"user_id": ["7"], "wish": ["2"]}, kind, packing, tmp_path)
-        with pytest.raises(RecveilError, match=r"no k column among 'user_id', 'wish'; expected"):
+        with raises("column.missing") as error:
             read_levels(file, USERS, 1)
+        assert "'user_id'" in str(error.value)
+        assert "'wish'" in str(error.value)
 
 
 @pytest.mark.parametrize("packing", ["plain", "gzip", "zstd"])
@@ -119,11 +123,14 @@ def test_numbers_in_json_are_as_they_are_written(tmp_path):
 
 def test_a_name_that_is_missing_is_a_missing_value(tmp_path):
     (tmp_path / "k.jsonl").write_text('{"user_id": "7", "k": 2}\n{"user_id": "ann"}\n')
-    with pytest.raises(RecveilError, match=r"k\.jsonl line 2: k is missing"):
+    with raises("level.value") as error:
         read_levels(tmp_path / "k.jsonl", USERS, 1)
+    assert "k.jsonl line 2" in str(error.value)
     (tmp_path / "k.jsonl").write_text('{"user_id": "7", "k": [2]}\n')
-    with pytest.raises(RecveilError, match="line 1: 'k' holds several values"):
+    with raises("column.type") as error:
         read_levels(tmp_path / "k.jsonl", USERS, 1)
+    assert "line 1" in str(error.value)
+    assert "'k'" in str(error.value)
 
 
 def test_what_holds_several_tables_is_refused(tmp_path):
@@ -132,8 +139,9 @@ def test_what_holds_several_tables_is_refused(tmp_path):
         book.writestr("xl/workbook.xml", "<workbook/>")
     for name, what in {"shop.db": "a SQLite database", "book.xlsx": "an Excel workbook"}.items():
         for read in (lambda file: read_levels(file, USERS, 1), lambda f: read_trust(f, USERS)):
-            with pytest.raises(RecveilError, match=f"{what}, of which only the table itself") as no:
+            with raises("input.unknown-format") as no:
                 read(tmp_path / name)
+            assert what in str(no.value)
             assert len(str(no.value)) < 300
 
 
@@ -141,7 +149,7 @@ def test_what_holds_several_tables_is_refused(tmp_path):
 def test_empty(content, tmp_path):
     (tmp_path / "file").write_bytes(content)
     for read in (lambda file: read_levels(file, USERS, 1), lambda file: read_trust(file, USERS)):
-        with pytest.raises(RecveilError, match="file: the file is empty"):
+        with raises("input.empty"):
             read(tmp_path / "file")
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import anonymize
-from recveil.errors import RecveilError, UnknownOrderError
+from recveil.errors import UnknownOrderError
 from recveil.io import read_ratings, understand
 from recveil.io.positions import choose_positions
 from recveil.publish import convert
@@ -41,8 +42,11 @@ def extract(tmp_path: Path) -> Path:
 def test_films_are_never_anonymized_in_the_place_of_people(tmp_path, delimiter, times):
     path = tmp_path / "extract.txt"
     path.write_text(rows(delimiter, times=times))
-    with pytest.raises(UnknownOrderError, match=r"user=2, item=1 \(--user 2 --item 1\)"):
+    with pytest.raises(UnknownOrderError) as error:
         anonymize(path, tmp_path / "out", k=3)
+    assert error.value.code == "column.order"
+    assert "--user 2" in str(error.value)
+    assert "--item 1" in str(error.value)
     assert [file.name for file in tmp_path.iterdir()] == ["extract.txt"]
     made = anonymize(path, tmp_path / "out", k=3, user="2", item="1", scale=STARS)
     assert made.ratings.users.min() == 7000
@@ -149,8 +153,9 @@ def test_a_number_is_no_name_of_a_column(tmp_path):
     """The first row of such a file was taken for its header, and its ids for names."""
     path = tmp_path / "wide.csv"
     path.write_text("2,1,4,a,b\n3,1,5,a,b\n")
-    with pytest.raises(RecveilError, match="5 columns and no header"):
+    with raises("column.ambiguous") as error:
         understand(path, user="2")
+    assert "5 columns" in str(error.value)
     reading = understand(path, user="2", item="1", rating="3")
     assert (reading.ratings.n_ratings, reading.ratings.users.tolist()) == (2, [1])
 
@@ -159,8 +164,9 @@ def test_a_number_is_no_name_of_a_column(tmp_path):
 def test_a_rating_is_no_header_even_if_the_format_says_so(tmp_path, format):
     path = tmp_path / "ratings"
     path.write_text("1,2,4\n2,2,5\n".replace(",", "\t" if format == "tsv" else ","))
-    with pytest.raises(RecveilError, match="line 1: expected a header, got '1"):
+    with raises("input.header") as error:
         understand(path, format=format, user="1", item="2", rating="4")
+    assert "line 1" in str(error.value)
 
 
 def test_the_rating_may_stand_anywhere(tmp_path):
@@ -172,22 +178,23 @@ def test_the_rating_may_stand_anywhere(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "code"),
     [
-        ({"user": "5"}, "from 1 to 4"),
-        ({"user": "person"}, "the file has no header"),
-        ({"user": "0"}, "from 1 to 4"),
-        ({"user": "1", "item": "1"}, "one column cannot be two"),
+        ({"user": "5"}, "column.missing"),
+        ({"user": "person"}, "column.missing"),
+        ({"user": "0"}, "column.missing"),
+        ({"user": "1", "item": "1"}, "option.conflict"),
     ],
 )
-def test_places_that_make_no_sense_are_refused(given, message):
-    with pytest.raises(RecveilError, match=message):
+def test_places_that_make_no_sense_are_refused(given, code):
+    with raises(code):
         choose_positions(4, given, "ratings.csv")
 
 
 def test_two_columns_are_too_few():
-    with pytest.raises(RecveilError, match="2 columns and no header"):
+    with raises("column.ambiguous") as error:
         choose_positions(2, {}, "ratings.csv")
+    assert "2 columns" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -218,18 +225,18 @@ def test_two_roles_are_two_columns(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("item,user,rating\n7,1,4\n")
     for given in ({"user": "1", "item": "1"}, {"user": "item", "item": "item"}):
-        with pytest.raises(RecveilError, match="one column cannot be two"):
+        with raises("option.conflict"):
             understand(path, **given)
-    with pytest.raises(RecveilError, match="no user column"):
+    with raises("column.missing"):
         understand(path, item="user")
-    with pytest.raises(RecveilError, match="no user column"):
+    with raises("column.missing"):
         understand(pd.DataFrame({"item": [7], "user": [1], "rating": [4]}), item="user")
 
 
 def test_a_name_that_is_the_place_of_another_column_is_refused(tmp_path):
     path = tmp_path / "r.parquet"
     pd.DataFrame({"0": [7, 8], "1": [1, 2], "2": [4, 5]}).to_parquet(path)
-    with pytest.raises(RecveilError, match="the name of one column, and the place of another"):
+    with raises("column.ambiguous"):
         understand(path, user="2", item="1", rating="3")
 
 

@@ -2,13 +2,14 @@
 
 import gzip
 import os
+import re
 import socket
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import read_ratings, read_table, understand
 from recveil.memory import MemoryLimitError, memory_limited
 
@@ -63,16 +64,18 @@ class TestParts:
 
     def test_a_part_is_named_in_errors(self, folder, ending):
         write(folder / f"part-00002.{ending}", [("u1", 900, 4, "2020-01-01"), ("u2", 7, 3, "no")])
-        with pytest.raises(RecveilError, match=rf"^ratings/part-00002.{ending} (line 3|row 2): "):
+        with raises("time.unreadable") as caught:
             read_ratings(folder, time="date")
+        place = rf"ratings/part-00002\.{ending} (line 3|row 2): "
+        assert re.match(place, str(caught.value))
         write(folder / f"part-00001.{ending}", [(1, 2, 3)], ("user", "item", "stars"))
-        problem = rf"^ratings/part-00001.{ending}: expected the format and columns of ratings/"
-        with pytest.raises(RecveilError, match=problem) as caught:
+        with raises("input.parts") as caught:
             read_ratings(folder)
+        assert str(caught.value).startswith(f"ratings/part-00001.{ending}: ")
         assert len(str(caught.value)) < 300
 
     def test_nobody_verifies_them(self, folder, ending):
-        with pytest.raises(RecveilError, match=r"a folder of .* join them first"):
+        with raises("input.folder"):
             read_table(folder)
 
 
@@ -100,18 +103,23 @@ def test_a_part_is_named_with_its_partition(tmp_path):
     folder = tmp_path / "ratings"
     for year, rating in ((2020, 4), (2021, "good")):
         write(folder / f"year={year}" / "0.csv", [(1, 2, rating)], NAMES[:3])
-    with pytest.raises(RecveilError, match=r"^ratings/year=2021/0\.csv line 2: rating 'good'"):
+    with raises("rating.not-a-number") as error:
         read_ratings(folder)
+    assert "ratings/year=2021/0.csv line 2" in str(error.value)
+    assert "'good'" in str(error.value)
     (folder / "year=2020" / "0.csv").write_text("user\n1\n")
-    with pytest.raises(RecveilError, match=r"^ratings/year=2020/0\.csv: "):
+    with raises("input.unknown-format") as error:
         read_ratings(folder)
+    assert "ratings/year=2020/0.csv" in str(error.value)
 
 
 def test_a_pair_in_two_parts_is_found(tmp_path):
     for at in (1, 2):
         write(tmp_path / "ratings" / f"{at}.csv", [("ann", 2, at)], NAMES[:3])
-    with pytest.raises(RecveilError, match=r"1 \(ratings/1\.csv line 2\), 2 \(ratings/2"):
+    with raises("rating.duplicate") as error:
         read_ratings(tmp_path / "ratings")
+    assert "ratings/1.csv line 2" in str(error.value)
+    assert "ratings/2" in str(error.value)
     found = understand(tmp_path / "ratings", duplicates="last")
     assert found.ratings.values.tolist() == [2]
 
@@ -122,8 +130,9 @@ def test_only_the_first_part_has_a_header(tmp_path):
     folder.mkdir()
     (folder / "xaa").write_text("".join(text[:30]))
     (folder / "xab").write_text("".join(text[30:]))
-    with pytest.raises(RecveilError, match=r"^ratings/xab: "):
+    with raises("input.parts") as error:
         read_ratings(folder)
+    assert "ratings/xab" in str(error.value)
 
 
 def test_whole_numbers_of_any_width_are_one_column(tmp_path):
@@ -132,27 +141,30 @@ def test_whole_numbers_of_any_width_are_one_column(tmp_path):
     write(folder / "2.parquet", [(10**12, 2, 3.5)], NAMES[:3])
     assert read_ratings(folder).users.tolist() == [1, 10**12]
     write(folder / "3.parquet", [("ann", 2, 3)], NAMES[:3])
-    with pytest.raises(RecveilError, match=r"^ratings/3\.parquet: its users are .* in ratings/1"):
+    with raises("input.parts") as error:
         read_ratings(folder)
+    assert "ratings/3.parquet" in str(error.value)
+    assert "ratings/1" in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("files", "asked", "problem"),
+    ("files", "asked", "code", "said"),
     [
-        (["1.csv", "README"], "ratings", r"^ratings/README: its first line 'x' fits no format"),
-        (["1.csv", "train/2.csv"], "ratings", r"^ratings: files lie beside the folder 'train'"),
-        (["1.csv"], "ratings/*.parquet", r"^\*\.parquet: no file fits this pattern in .*ratings"),
-        ([], "ratings/*", r"^\*: no file fits this pattern"),
-        (["1.csv"], "ratings/**x", r"no file fits this pattern"),
+        (["1.csv", "README"], "ratings", "input.unknown-format", "ratings/README"),
+        (["1.csv", "train/2.csv"], "ratings", "input.parts", "'train'"),
+        (["1.csv"], "ratings/*.parquet", "input.not-found", ""),
+        ([], "ratings/*", "input.not-found", ""),
+        (["1.csv"], "ratings/**x", "input.not-found", ""),
     ],
 )
-def test_what_is_no_table_in_parts(tmp_path, files, asked, problem):
+def test_what_is_no_table_in_parts(tmp_path, files, asked, code, said):
     for name in files:
         write(tmp_path / "ratings" / name, ROWS)
         if name == "README":
             (tmp_path / "ratings" / name).write_text("x")
-    with pytest.raises(RecveilError, match=problem) as caught:
+    with raises(code) as caught:
         read_ratings(tmp_path / asked)
+    assert said in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -162,9 +174,10 @@ def test_all_parts_together_are_bounded(tmp_path):
         write(tmp_path / "ratings" / f"{at}.csv", rows[:400_000], NAMES[:3])
     with (
         memory_limited("30MB"),
-        pytest.raises(MemoryLimitError, match=r"^ratings: its parts up to ratings/\d\.csv take"),
+        pytest.raises(MemoryLimitError) as error,
     ):
         read_ratings(tmp_path / "ratings")
+    assert error.value.code == "machine.memory"
 
 
 class TestWhatIsNoPart:
@@ -173,22 +186,22 @@ class TestWhatIsNoPart:
         write(tmp_path / "ratings" / "date=2020-01-01" / "p.csv", ROWS)
         return tmp_path / "ratings"
 
-    def refused(self, asked, problem):
-        with pytest.raises(RecveilError, match=problem) as caught:
+    def refused(self, asked, said, code="input.parts"):
+        with raises(code) as caught:
             read_ratings(asked)
+        assert re.match(said, str(caught.value))
         assert len(str(caught.value)) < 300
 
     @pytest.mark.parametrize("links", [1, 2])
     def test_a_folder_is_not_followed_through_a_link(self, folder, links):
         for at in range(links):
             (folder / "date=2020-01-01" / f"date=2020-02-0{at + 1}").symlink_to("..")
-        problem = r"^date=2020-02-01: a link to a folder among the parts.*; put the folder itself"
-        self.refused(folder, problem)
+        self.refused(folder, "date=2020-02-01: ")
 
     def test_nor_does_a_pattern_follow_one(self, folder):
         (folder / "again").symlink_to("date=2020-01-01")
-        self.refused(folder / "*" / "p.csv", r"^again: a link to a folder among the parts")
-        self.refused(folder / "*" / "*.csv", r"^again: a link to a folder among the parts")
+        self.refused(folder / "*" / "p.csv", "again: ")
+        self.refused(folder / "*" / "*.csv", "again: ")
 
     def test_a_link_on_the_way_to_the_table_is_followed(self, folder):
         (folder.parent / "link").symlink_to("ratings")
@@ -203,35 +216,35 @@ class TestWhatIsNoPart:
         for name in ("p9.csv", *(["p1/q.csv"] if "/" in asked else [])):
             (folder / name).unlink(missing_ok=True)
             (folder / name).symlink_to("/nowhere/p.csv")
-        self.refused(folder / asked, r"^p[19].*csv: a link that leads nowhere, where a part")
+        self.refused(folder / asked, r"p[19].*csv: ")
 
     def test_a_link_to_itself_is_named(self, tmp_path):
         write(tmp_path / "ratings" / "p0.csv", ROWS)
         (tmp_path / "ratings" / "p1.csv").symlink_to("p1.csv")
-        self.refused(tmp_path / "ratings", r"^p1\.csv: a link that leads (to itself|nowhere)")
+        self.refused(tmp_path / "ratings", r"p1\.csv: ")
 
     @pytest.mark.parametrize("asked", ["", "*.csv"])
     def test_a_pipe_and_a_socket_are_named(self, tmp_path, asked):
         write(tmp_path / "ratings" / "p0.csv", ROWS)
         os.mkfifo(tmp_path / "ratings" / "p1.csv")
-        self.refused(tmp_path / "ratings" / asked, r"^p1\.csv: a pipe, socket or device, where")
+        self.refused(tmp_path / "ratings" / asked, r"p1\.csv: ")
         (tmp_path / "ratings" / "p1.csv").unlink()
         with socket.socket(socket.AF_UNIX) as made:
             made.bind(os.fspath(tmp_path / "ratings" / "p1.csv"))
-        self.refused(tmp_path / "ratings" / asked, r"^p1\.csv: a pipe, socket or device, where")
+        self.refused(tmp_path / "ratings" / asked, r"p1\.csv: ")
 
     @pytest.mark.parametrize("asked", ["", "*.csv"])
     def test_a_file_that_is_two_parts_is_named(self, tmp_path, asked):
         write(tmp_path / "ratings" / "p0.csv", ROWS)
         (tmp_path / "ratings" / "p1.csv").symlink_to("p0.csv")
-        self.refused(tmp_path / "ratings" / asked, r"^p1\.csv and p0\.csv: two parts that are one")
+        self.refused(tmp_path / "ratings" / asked, r"p1\.csv and p0\.csv: ")
 
     def test_what_lies_below_a_name_that_is_passed_over_is_no_data(self, folder, whole):
         for name in ("_temporary=1/p.csv", ".staging/date=1/p.csv", "_temporary/0/p.csv", ".p.csv"):
             write(folder / name, [("eve", 7, 3, "2020-01-01")])
         for asked in ("", "*/*.csv", "**/*.csv", "*/*/*.csv"):
             if asked == "*/*/*.csv":
-                self.refused(folder / asked, r"no file fits this pattern")
+                self.refused(folder / asked, "", "input.not-found")
             else:
                 assert read_ratings(folder / asked) == whole
 
@@ -245,8 +258,9 @@ def test_folders_in_each_other_have_an_end(tmp_path):
         if is_read:
             assert read_ratings(tmp_path / str(deep)).n_users == 2
             continue
-        with pytest.raises(RecveilError, match="more than 64 folders lie in each other"):
+        with raises("input.parts") as error:
             read_ratings(tmp_path / str(deep))
+        assert "64 folders" in str(error.value)
 
 
 def test_fields_that_span_lines_are_counted_over_all_parts(tmp_path):
@@ -263,8 +277,10 @@ def test_fields_that_span_lines_are_counted_over_all_parts(tmp_path):
         "between rows, hold 27 rows and 3 headers."
     )
     (tmp_path / "r" / "0.csv").unlink()
-    with pytest.raises(RecveilError, match=r"^r/1\.csv line 2: a quoted field goes on to line 3"):
+    with raises("input.quote-spans-lines") as error:
         understand(tmp_path / "r")
+    assert "r/1.csv line 2" in str(error.value)
+    assert "to line 3" in str(error.value)
 
 
 @pytest.mark.parametrize("n_parts", [2, 3, 5])
@@ -275,5 +291,5 @@ def test_rows_that_a_stray_pair_of_quotes_swallows_are_refused_in_parts(tmp_path
     for at in range(n_parts):
         part = rows[at * 30 // n_parts : (at + 1) * 30 // n_parts]
         write(tmp_path / "r" / f"{at}.csv", part, ("user", "item", "rating", "review"))
-    with pytest.raises(RecveilError, match="stray quote"):
+    with raises("input.quote-spans-lines"):
         understand(tmp_path / "r")

@@ -14,9 +14,9 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.audit import audit
 from recveil.audit.outside import read_knowledge
-from recveil.errors import RecveilError
 from recveil.io import read_levels, read_ratings, read_trust, understand
 from recveil.io.remote import _is_part, fetched, local_path
 
@@ -99,8 +99,9 @@ class TestWithAFileSystemOfOurOwn:
             "trust": lambda: read_trust(address, expected.users),
             "aux": lambda: read_knowledge(address),
         }.items():
-            with pytest.raises(RecveilError, match=rf"^{name} \(--[a-z-]+\): .* a database"):
+            with raises("input.unknown-format") as error:
                 read()
+            assert str(error.value).startswith(f"{name} (--")
 
     def test_partitions(self, expected):
         reading = understand("s3://bucket/dates")
@@ -110,7 +111,7 @@ class TestWithAFileSystemOfOurOwn:
 
     @pytest.mark.parametrize("place", ["nope.csv", "empty", "parts/*.csv", "my%20ratings.csv/*"])
     def test_nothing_there(self, place):
-        with pytest.raises(RecveilError, match="there is nothing at this address"):
+        with raises("input.not-found"):
             understand(f"s3://bucket/{place}")
 
     def test_the_copy_is_its_owners_alone(self):
@@ -121,12 +122,12 @@ class TestWithAFileSystemOfOurOwn:
             assert not path.parent.parent.stat().st_mode & 0o077
 
     def test_nothing_stays_after_an_error(self):
-        with pytest.raises(RecveilError, match=r"^part-0\.parquet|parts"):
+        with raises("column.missing"):
             understand("s3://bucket/parts", user="nobody")
 
     def test_too_little_room(self, monkeypatch):
         monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10))
-        with pytest.raises(RecveilError, match=r"are copied while they are read.*TMPDIR"):
+        with raises("machine.disk"):
             understand("s3://bucket/my%20ratings.csv")
 
 
@@ -136,26 +137,26 @@ def test_names_that_lead_out_of_the_folder_are_refused(tmp_path, temporary, monk
     system = SimpleNamespace(get_file_info=lambda what: info if isinstance(what, str) else [evil])
     chosen = SimpleNamespace(from_uri=lambda uri: (system, "bucket/parts"))
     monkeypatch.setattr(pa.fs, "FileSystem", chosen)
-    with pytest.raises(RecveilError, match="a name that no folder can hold"):
+    with raises("input.remote"):
         understand("s3://bucket/parts/*/*/*")
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    "raised",
     [
-        (pa.ArrowNotImplementedError("built without S3: key geheim"), "was built without S3"),
-        (OSError("AWS Error ACCESS_DENIED during HeadObject: geheim"), "you may not read it"),
-        (OSError("AWS Error NO_SUCH_BUCKET during ListObjects: geheim"), "no such bucket"),
-        (OSError("AWS Error NETWORK_CONNECTION: curlCode: 6, geheim"), "cannot be reached"),
-        (pa.ArrowInvalid("Cannot parse URI: 's3://geheim:geheim@b'"), "address is not understood"),
+        pa.ArrowNotImplementedError("built without S3: key geheim"),
+        OSError("AWS Error ACCESS_DENIED during HeadObject: geheim"),
+        OSError("AWS Error NO_SUCH_BUCKET during ListObjects: geheim"),
+        OSError("AWS Error NETWORK_CONNECTION: curlCode: 6, geheim"),
+        pa.ArrowInvalid("Cannot parse URI: 's3://geheim:geheim@b'"),
     ],
 )
-def test_what_goes_wrong_is_told_without_secrets(raised, told, monkeypatch, temporary):
+def test_what_goes_wrong_is_told_without_secrets(raised, monkeypatch, temporary):
     def from_uri(uri):
         raise raised
 
     monkeypatch.setattr(pa.fs, "FileSystem", SimpleNamespace(from_uri=from_uri))
-    with pytest.raises(RecveilError, match=told) as refused:
+    with raises("input.remote") as refused:
         understand("s3://key:geheim@bucket/ratings.csv")
     assert str(refused.value).startswith("ratings.csv: ")
     assert "geheim" not in str(refused.value)
@@ -168,11 +169,11 @@ class TestALocalAddress:
 
     @pytest.mark.parametrize("address", ["file://", "file:///", "file://host/data.csv"])
     def test_what_names_none(self, address):
-        with pytest.raises(RecveilError, match="expected the path of a file"):
+        with raises("input.address"):
             local_path(address)
 
     def test_nothing_there(self, tmp_path):
-        with pytest.raises(RecveilError, match=r"^nope\.csv: no such file"):
+        with raises("input.not-found"):
             understand(f"file://{tmp_path}/nope.csv")
 
 
@@ -263,12 +264,12 @@ class TestAgainstAServerThatSpeaksS3:
             assert read_ratings(f"s3://bucket/my%20ratings.csv?{options}") == expected
             assert read_ratings(f"s3://bucket/parts?{options}") == expected
             assert read_ratings(f"s3://bucket/parts/part-*.parquet?{options}") == expected
-            with pytest.raises(RecveilError, match="there is nothing at this address"):
+            with raises("input.not-found"):
                 understand(f"s3://bucket/nope.csv?{options}")
 
     def test_whoever_may_not_read(self, bucket, monkeypatch):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "stranger")
-        with serving(bucket) as options, pytest.raises(RecveilError, match="you may not read it"):
+        with serving(bucket) as options, raises("input.remote"):
             understand(f"s3://bucket/my%20ratings.csv?{options}")
 
 

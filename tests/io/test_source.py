@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.errors import RecveilError
 from recveil.io import read_table
 from recveil.io.source import Selection
@@ -84,5 +85,6 @@ def test_a_column_called_extra_beside_one_that_becomes_it(role, first, tmp_path)
 
 def test_two_extra_columns_of_one_name_are_refused(tmp_path):
     (tmp_path / "some.csv").write_text("user_id,item_id,rating,note,note\na,1,4,x,y\nb,1,4,x,z\n")
-    with pytest.raises(RecveilError, match="two columns are called 'note'"):
+    with raises("column.duplicate") as error:
         verify(tmp_path / "some.csv", k=2)
+    assert "'note'" in str(error.value)

@@ -8,7 +8,7 @@ from datetime import date, datetime, time
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import read_ratings, understand
 from recveil.memory import MemoryLimitError, memory_limited
 
@@ -57,8 +57,10 @@ def test_empty_rows_and_columns_are_passed_over(tmp_path):
 def test_a_row_is_told_as_the_sheet_counts(tmp_path):
     rows = [[], HEAD, ROWS[0], [], ["ben", 12, "four", date(2020, 1, 15)]]
     path = book(tmp_path / "shop.xlsx", ratings=rows)
-    with pytest.raises(RecveilError, match=r"^shop\.xlsx row 5: rating 'four' is not a number"):
+    with raises("rating.not-a-number") as error:
         read_ratings(path)
+    assert "shop.xlsx row 5" in str(error.value)
+    assert "'four'" in str(error.value)
 
 
 def test_decimal_commas_that_are_text(tmp_path):
@@ -77,40 +79,51 @@ def test_without_a_header(tmp_path):
 
 def test_several_tables_are_asked_for(tmp_path):
     path = book(tmp_path / "shop.xlsx", old=[HEAD, ROWS[0]], new=[HEAD, *ROWS], notes=[["by ann"]])
-    with pytest.raises(RecveilError, match="it has 'old', 'new', 'notes'; name one with sheet"):
+    with raises("input.sheet") as error:
         understand(path)
+    assert "'old'" in str(error.value)
+    assert "'new'" in str(error.value)
+    assert "'notes'" in str(error.value)
     assert read_ratings(path, sheet="new").n_ratings == 3
-    with pytest.raises(RecveilError, match="no sheet 'New'; it has 'old', 'new', 'notes'"):
+    with raises("input.sheet") as error:
         understand(path, sheet="New")
+    assert "'New'" in str(error.value)
+    assert "'old'" in str(error.value)
+    assert "'new'" in str(error.value)
+    assert "'notes'" in str(error.value)
 
 
 def test_a_sheet_of_notes_is_no_table(tmp_path):
     path = book(tmp_path / "shop.xlsx", notes=[["made by ann"], ["in May"]], new=[HEAD, *ROWS])
     assert read_ratings(path).n_ratings == 3
-    with pytest.raises(RecveilError, match="no sheet of it holds a table"):
+    with raises("input.workbook"):
         understand(book(tmp_path / "notes.xlsx", notes=[["made by ann"]]))
 
 
 @pytest.mark.parametrize("given", [{"table": "x"}, {"query": "SELECT 1"}, {"delimiter": ";"}])
 def test_what_means_nothing_is_refused(tmp_path, given):
     (name,) = given
-    with pytest.raises(RecveilError, match=rf"{name} \(--{name}\) is given"):
+    with raises("option.unsupported") as error:
         understand(book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS]), **given)
-    with pytest.raises(RecveilError, match=r"sheet \(--sheet\) is given, 'x', but the file is no"):
+    assert f"--{name}" in str(error.value)
+    with raises("option.unsupported") as error:
         understand(plain(tmp_path / "plain.csv"), sheet="x")
+    assert "'x'" in str(error.value)
 
 
 def test_a_missing_value_is_told(tmp_path):
     path = book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, 3], ["ben", None, 4]])
-    with pytest.raises(RecveilError, match=r"row 3: the item is missing"):
+    with raises("id.missing") as error:
         understand(path)
+    assert "row 3" in str(error.value)
 
 
 @pytest.mark.parametrize("low", [12345678901234567, 2**53, -(2**53) - 1])
 def test_an_id_that_a_cell_cannot_hold_is_refused(tmp_path, low):
     rows = [HEAD[:3], [low, 1, 3], [low + 1, 1, 4]]
-    with pytest.raises(RecveilError, match=r"row 2: an id of more digits than a cell holds"):
+    with raises("id.type") as error:
         understand(book(tmp_path / "shop.xlsx", ratings=rows))
+    assert "row 2" in str(error.value)
 
 
 def test_the_last_one_that_a_cell_holds_is_read(tmp_path):
@@ -121,8 +134,9 @@ def test_the_last_one_that_a_cell_holds_is_read(tmp_path):
 
 @pytest.mark.parametrize("value", [True, time(10, 30)])
 def test_what_is_no_rating_is_refused(tmp_path, value):
-    with pytest.raises(RecveilError, match=r"row 2: rating '(TRUE|10:30:00)' is not a number"):
+    with raises("rating.words") as error:
         understand(book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, value]]))
+    assert "row 2" in str(error.value)
 
 
 SHEET = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -160,30 +174,33 @@ def test_formulas_are_read_by_their_values(tmp_path):
     found = read_ratings(with_cells(tmp_path / "shop.xlsx", NAMES + cells))
     assert found.items.tolist() == [12]
     never = row_of(2, text("A2", "ann"), '<c r="B2"><f>6*2</f></c>', '<c r="C2"><v>4</v></c>')
-    with pytest.raises(RecveilError, match="row 2: the item is missing"):
+    with raises("id.missing") as error:
         read_ratings(with_cells(tmp_path / "shop.xlsx", NAMES + never))
+    assert "row 2" in str(error.value)
     failed = row_of(2, text("A2", "ann"), '<c r="B2" t="e"><f>1/0</f><v>#DIV/0!</v></c>')
-    with pytest.raises(RecveilError, match="row 2: the item is missing"):
+    with raises("id.missing") as error:
         read_ratings(with_cells(tmp_path / "shop.xlsx", NAMES + failed))
+    assert "row 2" in str(error.value)
 
 
 def test_a_bomb_is_refused(tmp_path):
     path = with_cells(tmp_path / "bomb.xlsx", NAMES + row_of(2, text("A2", " " * 50_000_000)))
     assert path.stat().st_size < 10**5
-    with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"bomb\.xlsx: .*at least"):
+    with memory_limited("20MB"), pytest.raises(MemoryLimitError) as error:
         understand(path)
+    assert error.value.code == "machine.memory"
 
 
 def test_a_cell_far_away_ends_in_one_line(tmp_path):
     far = row_of(1_048_576, text("XFD1048576", "x"))
-    with memory_limited("200MB"), pytest.raises(RecveilError, match=r"^far\.xlsx: ") as refused:
+    with memory_limited("200MB"), raises("machine.killed") as refused:
         understand(with_cells(tmp_path / "far.xlsx", NAMES + far))
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("xml", ["<row", "<row r='x'><c/></row>", "<!ENTITY a 'b'>&a;", "\0"])
 def test_damaged_sheets_end_in_one_line(tmp_path, xml):
-    with pytest.raises(RecveilError, match=r"^shop\.xlsx: ") as refused:
+    with raises("input.workbook") as refused:
         understand(with_cells(tmp_path / "shop.xlsx", xml))
     assert "\n" not in str(refused.value)
 
@@ -193,7 +210,7 @@ def test_a_workbook_that_is_cut_short(tmp_path, share):
     path = book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS])
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(RecveilError, match=r"^shop\.xlsx: .*(fetch|unpack|save)"):
+    with raises("input.damaged"):
         understand(path)
 
 
@@ -256,8 +273,10 @@ def test_an_old_workbook(tmp_path):
     reading = understand(tmp_path / "shop.xls")
     assert reading.ratings == read_ratings(plain(tmp_path / "plain.csv", OLD_ROWS))
     assert reading.layout == ("an old Excel workbook",)
-    with pytest.raises(RecveilError, match="no sheet 'old'; it has 'ratings'"):
+    with raises("input.sheet") as error:
         understand(tmp_path / "shop.xls", sheet="old")
+    assert "'old'" in str(error.value)
+    assert "'ratings'" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +286,7 @@ def test_an_old_workbook(tmp_path):
 )
 def test_what_begins_as_an_old_workbook_and_is_none(tmp_path, content):
     (tmp_path / "shop.xls").write_bytes(content)
-    with pytest.raises(RecveilError, match=r"old Excel workbook, or another file .*read") as no:
+    with raises("input.workbook") as no:
         understand(tmp_path / "shop.xls")
     assert len(str(no.value)) < 300
     assert "\n" not in str(no.value)
@@ -275,8 +294,9 @@ def test_what_begins_as_an_old_workbook_and_is_none(tmp_path, content):
 
 def test_an_old_workbook_takes_no_more_memory_than_it_may(tmp_path):
     (tmp_path / "shop.xls").write_bytes(OLD + bytes(30_000_000))
-    with memory_limited("20MB"), pytest.raises(MemoryLimitError, match=r"shop\.xls: .*at least"):
+    with memory_limited("20MB"), pytest.raises(MemoryLimitError) as error:
         understand(tmp_path / "shop.xls")
+    assert error.value.code == "machine.memory"
 
 
 def record(kind, body=b""):
@@ -326,7 +346,7 @@ def test_a_binary_workbook(tmp_path):
 def test_a_binary_workbook_that_is_damaged_ends_in_one_line(tmp_path):
     with zipfile.ZipFile(tmp_path / "shop.xlsb", "w") as archive:
         archive.writestr("xl/workbook.bin", b"\x00")
-    with pytest.raises(RecveilError, match=r"^shop\.xlsb: .*(complete|save)") as no:
+    with raises("input.damaged") as no:
         understand(tmp_path / "shop.xlsb")
     assert "\n" not in str(no.value)
 
@@ -334,7 +354,7 @@ def test_a_binary_workbook_that_is_damaged_ends_in_one_line(tmp_path):
 def test_the_reader_that_is_missing_is_named(tmp_path, monkeypatch):
     path = book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS])
     monkeypatch.setattr("recveil.io.table_within.find_spec", lambda name: None)
-    with pytest.raises(RecveilError, match=r"an Excel workbook, which python-calamine reads"):
+    with raises("dependency.missing"):
         understand(path)
 
 
@@ -353,7 +373,7 @@ def test_a_bomb_that_says_it_is_small(tmp_path):
     written = size.to_bytes(4, "little")
     assert content.count(written) == 2  # where the file stands, and in the directory
     path.write_bytes(bytes(content.replace(written, (1_000).to_bytes(4, "little"))))
-    with memory_limited("20MB"), pytest.raises(RecveilError, match=r"^bomb\.xlsx: ") as refused:
+    with memory_limited("20MB"), raises("input.workbook") as refused:
         understand(path)
     assert "\n" not in str(refused.value)
 
@@ -376,13 +396,11 @@ class TestOddValues:
             made.execute("CREATE TABLE r (user TEXT, item TEXT, rating INT)")
             made.execute("INSERT INTO r VALUES (CAST(x'ff61' AS TEXT), 'a', 3)")
         made.close()
-        with pytest.raises(RecveilError, match=r"shop\.db: it holds text that is no UTF-8"):
+        with raises("input.encoding"):
             understand(tmp_path / "shop.db", table="r")
 
 
 def test_a_matrix_in_a_workbook_is_not_called_damaged(tmp_path):
     path = book(tmp_path / "wide.xlsx", Sheet=[("user", 900, 901), ("ann", 4, 5), ("ben", 3, None)])
-    with pytest.raises(
-        RecveilError, match=r"wide\.xlsx: .* no matrix is read of an Excel workbook"
-    ):
+    with raises("option.unsupported"):
         understand(path, wide=True)

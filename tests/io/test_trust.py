@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.errors import RecveilError
 from recveil.io import read_trust
 
@@ -87,5 +88,5 @@ def test_what_is_refused(write, text, message):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(RecveilError, match=r"trust\.txt: no such file"):
+    with raises("input.not-found"):
         read_trust(tmp_path / "trust.txt", NUMBERS)

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.io import read_ratings, understand
 from recveil.memory import MemoryLimitError, memory_limited
 
@@ -70,28 +70,29 @@ def test_decimal_commas(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "problem"),
+    ("text", "options", "code", "said"),
     [
-        ("user,a,b\nann,4,good\n", {}, r"^m\.csv line 2 column 3: rating 'good' .*--null"),
-        ("user,a,b\nann,4\n", {}, r"^m\.csv line 2: expected 3 columns, got 2"),
-        ("user,a,a\nann,4,5\n", {}, "two columns are called 'a'"),
-        ("user,a,b\n,4,5\n", {}, r"^m\.csv line 2: no user"),
-        ("user,a,b\nann,4,5\n\nann,4,3\n", {}, r"ann and item a: .*line 2.*line 4"),
-        ("1,3,,4\n2,,,5\n3,1,1,1\n", {}, "first column may hold ids .*--user 1"),
-        ("ann,1,2,3\nben,3,2,1\n", {}, "line 1: this line may name the items, or hold ratings"),
-        ("user\nann\n", {}, "a matrix of one column"),
-        ("user,a\nann,\n", {}, "there are no ratings in it"),
-        ("user,a\nann,3\n", {"rating": "a"}, "rating .--rating.: given for a wide table"),
-        ("user,a\nann,3\n", {"user": "person"}, "no column 'person' for the user"),
-        ("", {}, "the file is empty"),
-        ('{"user": 1, "a": 3}', {}, "no delimited text|no user|this line"),
+        ("user,a,b\nann,4,good\n", {}, "rating.not-a-number", "m.csv line 2 column 3"),
+        ("user,a,b\nann,4\n", {}, "input.line", "m.csv line 2"),
+        ("user,a,a\nann,4,5\n", {}, "column.duplicate", "'a'"),
+        ("user,a,b\n,4,5\n", {}, "id.missing", "m.csv line 2"),
+        ("user,a,b\nann,4,5\n\nann,4,3\n", {}, "rating.duplicate", "line 2"),
+        ("1,3,,4\n2,,,5\n3,1,1,1\n", {}, "column.ambiguous", "--user 1"),
+        ("ann,1,2,3\nben,3,2,1\n", {}, "input.header", "line 1"),
+        ("user\nann\n", {}, "input.line", ""),
+        ("user,a\nann,\n", {}, "table.no-ratings", ""),
+        ("user,a\nann,3\n", {"rating": "a"}, "option.unsupported", ""),
+        ("user,a\nann,3\n", {"user": "person"}, "column.missing", "'person'"),
+        ("", {}, "input.empty", ""),
+        ('{"user": 1, "a": 3}', {}, "option.unsupported", ""),
     ],
 )
-def test_what_is_no_matrix(tmp_path, text, options, problem):
+def test_what_is_no_matrix(tmp_path, text, options, code, said):
     path = tmp_path / "m.csv"
     path.write_text(text)
-    with pytest.raises(RecveilError, match=problem) as caught:
+    with raises(code) as caught:
         read_ratings(path, wide=True, **options)
+    assert said in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
@@ -104,8 +105,10 @@ def test_names_of_items_alone(tmp_path):
 def test_a_count_that_is_wrong_further_down(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text("\n".join([*(["2,5,4,"] * 1_500), "7,5,4,"]))
-    with pytest.raises(RecveilError, match=r"^m\.csv line 1501: its first column is '7', but"):
+    with raises("input.line") as error:
         read_ratings(path, wide=True)
+    assert "m.csv line 1501" in str(error.value)
+    assert "'7'" in str(error.value)
 
 
 @pytest.mark.parametrize("cell", ["3", "{}"])
@@ -117,6 +120,7 @@ def test_few_bytes_that_become_many(tmp_path, cell):
             file.write(f"u{user}," + ",".join([cell.format(user)] * 400) + "\n")
     with (
         memory_limited("20MB"),
-        pytest.raises(MemoryLimitError, match=r"^m\.csv\.gz: its .* take at least"),
+        pytest.raises(MemoryLimitError) as error,
     ):
         read_ratings(path, wide=True)
+    assert error.value.code == "machine.memory"

@@ -125,6 +125,7 @@ def address_of(source: object) -> Address | None:
     if host or not slash or not place or "?" in place:
         raise RecveilError(
             f"{kind}: expected {kind}:/// and the path of a file, such as {kind}:///shop.db (with "
-            f"a fourth slash from the root on), and nothing behind it"
+            f"a fourth slash from the root on), and nothing behind it",
+            code="input.address",
         )
     return Address(kind, unquoted(place))

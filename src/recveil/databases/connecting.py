@@ -50,7 +50,8 @@ def refuse_missing_packages(kind: str, what: str) -> None:
         if find_spec(name) is None:
             raise RecveilError(
                 f"{what}, which {name.replace('_', '-')} reads; install it (pip install "
-                f"'recveil[databases]'), or write the table as CSV"
+                f"'recveil[databases]'), or write the table as CSV",
+                code="dependency.missing",
             )
 
 

@@ -83,7 +83,8 @@ class DuckDBFile:
             return
         raise RecveilError(
             f"{self.name}: {told}; check query (--query) or table (--table): one SELECT of what "
-            f"is in this file"
+            f"is in this file",
+            code="database.query",
         )
 
 
@@ -117,5 +118,6 @@ def opened_duckdb(path: Path, limit: int) -> Iterator[DuckDBFile]:
         return
     raise RecveilError(
         f"{path.name}: cannot be opened ({told}); check that it is a whole DuckDB database of a "
-        f"version that the installed duckdb reads, and that nobody writes to it"
+        f"version that the installed duckdb reads, and that nobody writes to it",
+        code="database.connection",
     )

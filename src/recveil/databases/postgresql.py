@@ -113,7 +113,8 @@ class PostgreSQL:
             told = said[1] if said else "the server broke off"
             raise RecveilError(
                 f"{self.name}: {told}; check query (--query) or table (--table): one SELECT, "
-                f"which changes nothing"
+                f"which changes nothing",
+                code="database.query",
             ) from None
 
 
@@ -163,7 +164,7 @@ def _connected(place: str, name: str) -> Any:
     except Error as error:
         problem = why_not_connected(str(error))
     # Not within the handling of the driver's error, which names the host and may quote more.
-    raise RecveilError(f"{name}: {problem}")
+    raise RecveilError(f"{name}: {problem}", code="database.connection")
 
 
 def why_not_connected(message: str) -> str:

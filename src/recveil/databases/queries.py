@@ -112,14 +112,17 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
     if wanted.query is not None:
         query = wanted.query.strip().rstrip(";").rstrip()
         if not query or "\0" in query:
-            raise RecveilError(f"{name}: query (--query) is empty; expected one SELECT")
+            raise RecveilError(
+                f"{name}: query (--query) is empty; expected one SELECT", code="database.query"
+            )
         return query
     there = database.tables()
     if wanted.table is None or not _is_there(wanted.table, there):
         said = "" if wanted.table is None else f"no table {quoted(wanted.table, 40)}; "
         raise RecveilError(
             f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; say "
-            f"which one to read with table (--table), or what with query (--query)"
+            f"which one to read with table (--table), or what with query (--query)",
+            code="database.table",
         )
     return f"SELECT * FROM {table_name(wanted.table, there)}"  # noqa: S608  # the name is quoted
 
@@ -150,7 +153,9 @@ def name_in_sql(name: str) -> str:
     '"ratings""; DROP TABLE people; --"'
     """
     if not name or "\0" in name:
-        raise RecveilError(f"{quoted(name)} is no name of a table or column; give another")
+        raise RecveilError(
+            f"{quoted(name)} is no name of a table or column; give another", code="option.value"
+        )
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -184,7 +189,8 @@ def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
             raise RecveilError(
                 f"{where}: column {quoted(column.name)} holds {shortened(column.kind)}, which is "
                 f"not read: several values a row, or bytes; name another column, or make one "
-                f"value of it in the query (--query)"
+                f"value of it in the query (--query)",
+                code="column.type",
             )
     return _select([_expression(column) for column in columns], query)
 

@@ -101,7 +101,8 @@ class SQLite:
             return
         raise RecveilError(
             f"{self.name}: {told}; check query (--query) or table (--table), and that it is a "
-            f"whole SQLite database"
+            f"whole SQLite database",
+            code="database.query",
         )
 
 

@@ -49,7 +49,9 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     latest-small
     """
     if name not in _ARCHIVES:
-        raise RecveilError(f"MovieLens {name!r}: expected one of {', '.join(_ARCHIVES)}")
+        raise RecveilError(
+            f"MovieLens {name!r}: expected one of {', '.join(_ARCHIVES)}", code="argument.value"
+        )
     import pooch
 
     archive, member, md5 = _ARCHIVES[name]
@@ -57,7 +59,8 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     if folder is None and not where.is_absolute():
         raise RecveilError(
             f"MovieLens {name!r}: this user has no home to keep it in; name a folder, such as "
-            f"folder='movielens'"
+            f"folder='movielens'",
+            code="option.required",
         )
     try:
         known = f"md5:{md5 or _published_sum(archive, where)}"
@@ -67,12 +70,14 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     except OSError as error:  # what pooch's downloader raises without a network is one, too
         raise RecveilError(
             f"MovieLens {name}: could not fetch {_HOME}{archive} ({type(error).__name__}); "
-            f"check the network, or put the archive into {where} yourself"
+            f"check the network, or put the archive into {where} yourself",
+            code="machine.network",
         ) from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise RecveilError(
             f"MovieLens {name}: {archive} is not the published archive ({known} expected); "
-            f"delete it from {where} and fetch it again"
+            f"delete it from {where} and fetch it again",
+            code="input.damaged",
         ) from error
     return read_ratings(next(file for file in files if Path(file).name == member))
 

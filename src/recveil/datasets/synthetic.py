@@ -72,7 +72,7 @@ def make_ratings(
     """
     _check_sizes(n_users, n_items, n_ratings)
     if seed < 0:
-        raise RecveilError(f"seed is {seed}; expected at least 0")
+        raise RecveilError(f"seed is {seed}; expected at least 0", code="argument.value")
     refuse_no_scale(scale)
     scale = scale or RatingScale(1, 5, 1)
     levels = scale.levels
@@ -111,12 +111,15 @@ def make_ratings(
 def _check_sizes(n_users: int, n_items: int, n_ratings: int) -> None:
     for name, number in (("n_users", n_users), ("n_items", n_items)):
         if not 1 <= number <= _MOST:
-            raise RecveilError(f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}")
+            raise RecveilError(
+                f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}", code="argument.value"
+            )
     most = max(n_users, n_users * n_items // 2)
     if not n_users <= n_ratings <= most:
         raise RecveilError(
             f"n_ratings is {n_ratings:,}; {n_users:,} users and {n_items:,} items take from "
-            f"{n_users:,} (one each) to {most:,} (half of the cells)"
+            f"{n_users:,} (one each) to {most:,} (half of the cells)",
+            code="argument.value",
         )
 
 

@@ -284,20 +284,26 @@ class _Child:
         if code is None or code >= 0:
             raise MachineError(
                 f"{name}: the process that decodes it ended (code {code}); run again, with more "
-                f"memory if there was little"
+                f"memory if there was little",
+                code="machine.killed",
             )
         number = signal.Signals(-code)
         if number == signal.SIGKILL:
-            raise MachineError(f"{name}: decoding it was killed by the system: {not_enough()}")
+            raise MachineError(
+                f"{name}: decoding it was killed by the system: {not_enough()}",
+                code="machine.killed",
+            )
         if _IS_LIMITED and number.name in _DEATHS_FOR_MEMORY:  # nobody can tell which it was
             raise MachineError(
                 f"{name}: it is damaged, or takes more memory than the "
                 f"{in_words(memory_limit())} it may, so that decoding it crashed ({number.name}); "
-                f"give more with max_memory (--max-memory), or fetch or write the file again"
+                f"give more with max_memory (--max-memory), or fetch or write the file again",
+                code="machine.killed",
             )
         raise RecveilError(
             f"{name}: it is damaged, so that decoding it crashed ({number.name}; nothing else was "
-            f"harmed); fetch or write the file again"
+            f"harmed); fetch or write the file again",
+            code="input.damaged",
         )
 
 

@@ -79,7 +79,8 @@ class WatchedAnswers(io.RawIOBase):
             if still >= _LOOKS:
                 raise MachineError(
                     f"{self._name()}: decoding it stands still: for {_LOOK * _LOOKS / 60:.0f} "
-                    f"minutes nothing came of it, and it did not work either; run again"
+                    f"minutes nothing came of it, and it did not work either; run again",
+                    code="machine.standstill",
                 )
         return os.readv(self._pipe.fileno(), [buffer])
 

@@ -53,7 +53,8 @@ class Workbook:
         except CalamineError as error:
             raise RecveilError(
                 f"{self.name}: {what}, which cannot be read ({first_line_of(error)}); open it and "
-                f"save it again, or save the sheet as CSV (UTF-8)"
+                f"save it again, or save the sheet as CSV (UTF-8)",
+                code="input.workbook",
             ) from None
 
     def names(self) -> list[str]:
@@ -104,7 +105,8 @@ class Workbook:
             if _is_inexact(cells[at]):
                 raise RecveilError(
                     f"{self.name} row {number}: an id of more digits than a cell holds exactly, "
-                    f"so that two may be one; write ids as text where they come from"
+                    f"so that two may be one; write ids as text where they come from",
+                    code="id.type",
                 )
 
     def _rows(self) -> Iterator[tuple[int, list[Any]]]:
@@ -130,12 +132,16 @@ class Workbook:
                     self._ask("several sheets hold a table", names)
                 found = sheet
         if found is None:
-            raise RecveilError(f"{self.name}: no sheet of it holds a table; expected ratings")
+            raise RecveilError(
+                f"{self.name}: no sheet of it holds a table; expected ratings",
+                code="input.workbook",
+            )
         return found
 
     def _ask(self, problem: str, names: list[str]) -> None:
         raise RecveilError(
-            f"{self.name}: {problem}; it has {listed(names, 120)}; name one with sheet (--sheet)"
+            f"{self.name}: {problem}; it has {listed(names, 120)}; name one with sheet (--sheet)",
+            code="input.sheet",
         )
 
     def close(self) -> None:

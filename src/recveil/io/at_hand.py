@@ -51,7 +51,8 @@ def at_hand(source: str | PathLike[str]) -> Iterator[Path | Address]:
         raise RecveilError(
             f"{shortened(scheme, 20)}://: such addresses are not read; expected a file, "
             f"{', '.join(f'{name}://' for name in (*NAMES, *SERVICES, 'file'))}, or a copy of "
-            f"what lies there"
+            f"what lies there",
+            code="input.address",
         )
     else:
         yield address if address.is_server else _database_file(address)
@@ -83,7 +84,8 @@ def beside_table(name: str, source: str | PathLike[str]) -> Iterator[Path]:
                 return
     raise RecveilError(
         f"{name} (--{name.replace('_', '-')}): the address of a database, of which only the table "
-        f"itself is read; write what is meant to a file, such as CSV, and name that"
+        f"itself is read; write what is meant to a file, such as CSV, and name that",
+        code="input.unknown-format",
     )
 
 
@@ -125,13 +127,15 @@ def _database_file(address: Address) -> Path:
     if is_device(path):  # it may be waited for without end, and databases are read in any order
         raise RecveilError(
             f"{path.name}: is a pipe or a device; expected the file of a {address.name} database; "
-            f"copy it to a file"
+            f"copy it to a file",
+            code="input.pipe",
         )
     with naming(path):
         if kind_of_file(path) != address.kind:
             raise RecveilError(
                 f"{path.name}: no {address.name} database; give its path alone, and what it is "
-                f"will be found by looking"
+                f"will be found by looking",
+                code="input.unknown-format",
             )
     return path
 
@@ -140,5 +144,6 @@ def _refuse_lost_slash(source: str | PathLike[str]) -> None:
     if is_given_as_path(source):
         raise RecveilError(
             "an address such as sqlite:///shop.db was given as a path, which loses one of its "
-            "slashes; give it as text"
+            "slashes; give it as text",
+            code="input.address",
         )

@@ -54,11 +54,13 @@ def _refuse_nested(schema: pa.Schema, chosen: dict[str, str], path: Path) -> Non
             raise RecveilError(
                 f"{path.name}: column {quoted(name)}{needed} is stored as runs of equal values "
                 f"({shortened(str(kind))}), which is not read; write one value a row "
-                f"(pyarrow.compute.run_end_decode), or drop the column"
+                f"(pyarrow.compute.run_end_decode), or drop the column",
+                code="column.type",
             )
         if pa.types.is_nested(kind):
             raise RecveilError(
                 f"{path.name}: column {quoted(name)}{needed} holds {shortened(str(kind))}, several "
                 f"values a row; expected one; name another column, take one value out of each, or "
-                f"drop the column"
+                f"drop the column",
+                code="column.type",
             )

@@ -57,7 +57,8 @@ def with_points(source: Source, decimal: str | None) -> Source:
         row = _first(column, _WITH_POINT)
         raise RecveilError(
             f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} has a decimal point, "
-            f"but decimal (--decimal) is ','; mend the line, or leave that out"
+            f"but decimal (--decimal) is ','; mend the line, or leave that out",
+            code="rating.decimal",
         )
     chunks = [
         pa.DictionaryArray.from_arrays(
@@ -75,7 +76,8 @@ def _doubt(source: Source) -> RecveilError:
     return RecveilError(
         f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} may have a decimal comma, "
         f"or one between thousands; say that it is a decimal one with decimal (--decimal ,), or "
-        f"write thousands without a mark"
+        f"write thousands without a mark",
+        code="rating.decimal",
     )
 
 

@@ -227,7 +227,9 @@ def _refuse_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> N
     except RecveilError as error:
         after = next((at for at, _ in read_records(path, dialect) if at > line), 1)
         if remedy := _escape_remedy(path, dialect, after, n_columns):
-            raise RecveilError(f"{Place(path.name, after)}: {remedy}") from None
+            raise RecveilError(
+                f"{Place(path.name, after)}: {remedy}", code="input.quotes"
+            ) from None
         raise error from None
 
 
@@ -301,12 +303,16 @@ def _check_fields_that_span_lines(
             or _holds_records(fields, dialect, roles, spanning[0])
         ):
             if remedy := _escape_remedy(path, dialect, line, n_columns):
-                raise RecveilError(f"{Place(path.name, line)}: {remedy}")
-            raise RecveilError(f"{span}, and other rows are inside it; {STRAY_QUOTE}")
+                raise RecveilError(f"{Place(path.name, line)}: {remedy}", code="input.quotes")
+            raise RecveilError(
+                f"{span}, and other rows are inside it; {STRAY_QUOTE}",
+                code="input.quote-spans-lines",
+            )
     if n_records - dialect.header != read.n_rows:
         raise RecveilError(
             f"{path.name}: two readers disagree on its quotes: {read.n_rows:,} rows or "
-            f"{n_records - dialect.header:,}; {DOUBLE_QUOTE}"
+            f"{n_records - dialect.header:,}; {DOUBLE_QUOTE}",
+            code="input.quotes",
         )
     if n_fields:  # text after a closing quote would be read
         deque(read_records(path, dialect, is_strict=True), maxlen=0)
@@ -371,7 +377,7 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
     """Return what columns are called, by the header or by their places, and where it stands."""
     first = next(read_records(path, dialect), None)
     if first is None:
-        raise RecveilError(f"{path.name}: the file is empty; expected ratings")
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
     line, fields = first
     if dialect.header:
         check_utf8(fields, Place(path.name, line))
@@ -380,7 +386,8 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
             raise RecveilError(
                 f"{Place(path.name, line)}: expected a header, got {dialect.excerpt(fields)}; add "
                 f"one, or leave format (--format) out, and say which column is which with user "
-                f"and item (--user 1 --item 2)"
+                f"and item (--user 1 --item 2)",
+                code="input.header",
             )
         return list(dialect.columns(fields)), line
     n_columns = dialect.count(fields)
@@ -388,7 +395,8 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
         raise RecveilError(
             f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
             f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
-            f"name another format (--format), or leave it out"
+            f"name another format (--format), or leave it out",
+            code="input.line",
         )
     return [str(place) for place in range(1, n_columns + 1)], line
 
@@ -456,7 +464,9 @@ def read_records(
                     yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise RecveilError(f"{Place(path.name, line)}: {error}; {DOUBLE_QUOTE}") from None
+            raise RecveilError(
+                f"{Place(path.name, line)}: {error}; {DOUBLE_QUOTE}", code="input.quotes"
+            ) from None
 
 
 class _Lines:
@@ -488,17 +498,19 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
         place = Place(path.name, line)
         if (got := dialect.count(fields)) != n_columns:
             if dialect.quotes and (remedy := _escape_remedy(path, dialect, line, n_columns)):
-                raise RecveilError(f"{place}: {remedy}")
+                raise RecveilError(f"{place}: {remedy}", code="input.quotes")
             spans = _LINE_END.search(dialect.text(fields)) is not None
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
                 f"({dialect.excerpt(fields)}); "
-                + (DOUBLE_QUOTE if spans else "mend or drop the line")
+                + (DOUBLE_QUOTE if spans else "mend or drop the line"),
+                code="input.line",
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(
                 f"{place}: a single {dialect.character!r} in a column ({dialect.excerpt(fields)}); "
-                f"mend the line, or write the file as CSV"
+                f"mend the line, or write the file as CSV",
+                code="input.line",
             )
         check_utf8([fields[position] for position in wanted], place)
 
@@ -524,7 +536,9 @@ def check_one_line(fields: Sequence[str], place: Place) -> None:
     recveil.errors.RecveilError: levels.csv line 3: a quoted field spans lines; remove a stray ...
     """
     if any(_LINE_END.search(field) for field in fields):
-        raise RecveilError(f"{place}: a quoted field spans lines; {DOUBLE_QUOTE}")
+        raise RecveilError(
+            f"{place}: a quoted field spans lines; {DOUBLE_QUOTE}", code="input.quote-spans-lines"
+        )
 
 
 def check_utf8(fields: Sequence[str], place: Place) -> None:
@@ -556,5 +570,6 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
         except UnicodeDecodeError:
             raise RecveilError(
                 f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
-                f"Windows perhaps; unpack it, then: iconv -f CP1252 -t UTF-8 FILE > NEW)"
+                f"Windows perhaps; unpack it, then: iconv -f CP1252 -t UTF-8 FILE > NEW)",
+                code="input.encoding",
             ) from None

@@ -37,28 +37,34 @@ def naming(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise RecveilError(
             f"{name}: no such file in {shortened(without_secrets(str(path.parent)))}; check "
-            f"the path"
+            f"the path",
+            code="input.not-found",
         ) from None
     except PermissionError:
         raise RecveilError(
-            f"{name}: you may not read it; change its permissions or take a copy"
+            f"{name}: you may not read it; change its permissions or take a copy",
+            code="input.unreadable",
         ) from None
     except IsADirectoryError:
         raise RecveilError(
-            f"{name}: a folder, where a file was expected; name the file in it"
+            f"{name}: a folder, where a file was expected; name the file in it", code="input.folder"
         ) from None
     except DAMAGED as error:
-        raise RecveilError(_cut_short(path, error)) from None
+        raise RecveilError(_cut_short(path, error), code="input.damaged") from None
     except (OSError, pa.ArrowException) as error:
         # pyarrow has no class of its own for gzip's errors.
         if "compress" in str(error) or "zlib" in str(error):
-            raise RecveilError(_cut_short(path, error)) from None
+            raise RecveilError(_cut_short(path, error), code="input.damaged") from None
         if "Invalid UTF8" in str(error):
             raise RecveilError(
-                f"{name}: it holds text that is no UTF-8; write it as UTF-8 where it comes from"
+                f"{name}: it holds text that is no UTF-8; write it as UTF-8 where it comes from",
+                code="input.encoding",
             ) from None
         raise RecveilError(
-            f"{name}: cannot be read ({first_line_of(error)}); check that the file is complete"
+            f"{name}: cannot be read ({first_line_of(error)}); check that the file is complete",
+            code="input.unreadable"
+            if isinstance(error, OSError) and error.errno
+            else "input.damaged",
         ) from None
 
 
@@ -136,7 +142,8 @@ class _FromUTF16(io.RawIOBase):
             except UnicodeError:
                 raise RecveilError(
                     f"{self.name}: it begins as UTF-16 text, but is cut short or damaged; save it "
-                    f"as UTF-8 text, or fetch the file again"
+                    f"as UTF-8 text, or fetch the file again",
+                    code="input.damaged",
                 ) from None
         piece, self.left = self.left[: len(buffer)], self.left[len(buffer) :]
         buffer[: len(piece)] = piece

@@ -57,7 +57,8 @@ def refuse_doubtful_header(
         return
     raise RecveilError(
         f"{where}: its first line ({quoted(names[0], 30)}, ...) may be a row or names of columns; "
-        + _remedy(found, names[0])
+        + _remedy(found, names[0]),
+        code="input.header",
     )
 
 

@@ -70,7 +70,8 @@ def check_format(format: str | None) -> None:
     if format is not None and format not in FORMATS:
         raise RecveilError(
             f"format {quoted(format)}: expected one of {', '.join(FORMATS)}; "
-            f"change format (--format), or leave it out"
+            f"change format (--format), or leave it out",
+            code="option.value",
         )
 
 
@@ -93,12 +94,15 @@ def _folder_format(folder: Path) -> str:
         raise RecveilError(
             f"{name}: this is a recveil release; give the ratings that it was made from. To check "
             f"or attack it: recveil verify {name}, recveil audit RATINGS --release {name}. To read "
-            f"what was published, name the file in it ({shortened(published) or 'ratings.parquet'})"
+            f"what was published, name the file in it "
+            f"({shortened(published) or 'ratings.parquet'})",
+            code="input.not-a-table",
         )
     _refuse_parts(folder, name)
     raise RecveilError(
         f"{name}: a folder without mv_*.txt or combined_data_*.txt (Netflix Prize); "
-        f"name the file in it that holds the ratings"
+        f"name the file in it that holds the ratings",
+        code="input.folder",
     )
 
 
@@ -109,7 +113,8 @@ def _refuse_parts(folder: Path, name: str) -> None:
             raise RecveilError(
                 f"{name}: a folder of {len(parts):,} {kind} file{'s' * (len(parts) > 1)}; expected "
                 f"one file: name {quoted(parts[0].name, 40)} if it holds all ratings; if each "
-                f"holds a part of them, join them first"
+                f"holds a part of them, join them first",
+                code="input.folder",
             )
 
 
@@ -122,7 +127,7 @@ def _file_format(path: Path) -> str:
     text = head.decode("utf-8-sig", errors="replace")
     lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
     if not lines:
-        raise RecveilError(f"{path.name}: the file is empty; expected ratings")
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
     found = text_format(lines[0])
     if found is None:
         refuse_unknown_text(path, lines)
@@ -136,14 +141,16 @@ def refuse_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
         raise RecveilError(
             f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
             f"knows, as it has two columns; if these are likes, put a line user,item above them, "
-            f"or say with format csv-plain (--format csv-plain) that there is none"
+            f"or say with format csv-plain (--format csv-plain) that there is none",
+            code="input.unknown-format",
         )
     if mark := rare_mark(lines):
         refuse_rare_mark(path, lines, mark)
     raise RecveilError(
         f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
         f"name one with format (--format): {', '.join(FORMATS)}; or name what separates columns "
-        f"with delimiter (--delimiter)"
+        f"with delimiter (--delimiter)",
+        code="input.unknown-format",
     )
 
 
@@ -184,7 +191,8 @@ def refuse_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
         remedy = unpacked_command(remedy, path)
     raise RecveilError(
         f"{path.name}: {mark!r} seems to separate the columns of its first line "
-        f"{quoted(lines[0], 60)}; {remedy}"
+        f"{quoted(lines[0], 60)}; {remedy}",
+        code="input.unknown-format",
     )
 
 

@@ -351,7 +351,8 @@ def _read(
     if how.times and how.time_format is not None and "time" not in columns:
         raise RecveilError(
             f"{where}: time_format (--time-format) is given, but no column of times was "
-            f"recognized; name it with time (--time)"
+            f"recognized; name it with time (--time)",
+            code="time.missing",
         )
     is_told = how.scale is not None or how.feedback.is_said or how.feedback.words
     if "rating" in columns and not is_told:
@@ -375,7 +376,9 @@ def _read(
         )
     except RecveilError as error:
         # Most errors tell the line, and with it the file; a few speak of a column as a whole.
-        raise error if where in str(error) else RecveilError(f"{where}: {error}") from None
+        raise (
+            error if where in str(error) else RecveilError(f"{where}: {error}", code=error.code)
+        ) from None
     problem = built.time_problem
     time_name = str(names["time"]) if "time" in names else None
     said = tell_look(look, problem, time_name, built.time_note)

@@ -78,7 +78,8 @@ def read_json(path: Path, selection: Selection) -> Source:
             if new := each.keys() - chosen.values():
                 raise RecveilError(
                     f"{Place(path.name, line)}: the name {quoted(min(new), 40)} is in none of the "
-                    f"first {_ROWS:,} objects; write it in each, with null for no value"
+                    f"first {_ROWS:,} objects; write it in each, with null for no value",
+                    code="input.json",
                 )
             row.append(_form_of(each, chosen["user"]))
         gathered.add(row)
@@ -189,9 +190,15 @@ def read_objects(
 def _names(path: Path) -> list[str]:
     names = list(dict.fromkeys(itertools.chain.from_iterable(_first(path))))
     if not names:
-        raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
+        raise RecveilError(
+            f"{path.name}: there are no ratings in it; expected at least one",
+            code="table.no-ratings",
+        )
     if odd := [name for name in names if not _is_text(name)]:
-        raise RecveilError(f"{path.name}: the name {quoted(odd[0])} is no UTF-8 text; rename it")
+        raise RecveilError(
+            f"{path.name}: the name {quoted(odd[0])} is no UTF-8 text; rename it",
+            code="input.encoding",
+        )
     return names
 
 
@@ -202,7 +209,8 @@ def _of_lines(lines: Iterator[str], start: Place, decoder: json.JSONDecoder) -> 
         place = Place(start.file, line)
         if len(text) > LONGEST_LINE:
             raise RecveilError(
-                f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating"
+                f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating",
+                code="input.json",
             )
         _refuse_many_values(text, start.file)
         try:
@@ -238,7 +246,8 @@ def _of_array(
     if stream.peek():
         raise RecveilError(
             f"{stream.place}: text behind the end of the array; expected one array of objects, or "
-            f"one object a line; drop the rest, or write JSON Lines"
+            f"one object a line; drop the rest, or write JSON Lines",
+            code="input.json",
         )
 
 
@@ -273,7 +282,8 @@ class _Stream:
             came = quoted(self.buffer[self.at : self.at + 40]) if got else "the end of the file"
             raise RecveilError(
                 f"{self.place}: expected {expected!r} of an array of objects, got {came}; is the "
-                f"file complete? Mend it, or write JSON Lines (one object a line)"
+                f"file complete? Mend it, or write JSON Lines (one object a line)",
+                code="input.json",
             )
         self._take(self.at + 1)
 
@@ -309,7 +319,8 @@ class _Stream:
         if held > LONGEST_LINE:
             raise RecveilError(
                 f"{self.place}: an object of more than {LONGEST_LINE:,} characters; expected one "
-                f"object a rating; is this an array of objects?"
+                f"object a rating; is this an array of objects?",
+                code="input.json",
             )
         piece = self.text.read(max(_PIECE, held))
         self.buffer, self.at = self.buffer[self.at :] + piece, 0
@@ -343,7 +354,8 @@ def _object(found: Any, place: Place) -> dict[str, Any]:
     kind = "a list" if isinstance(found, list) else quoted(found, 30)
     raise RecveilError(
         f'{place}: expected an object such as {{"user": 7, "item": 12, "rating": 3.5}}, got '
-        f"{kind}; write one object a rating, one a line, or all in one array"
+        f"{kind}; write one object a rating, one a line, or all in one array",
+        code="input.json",
     )
 
 
@@ -359,12 +371,14 @@ def text_of(value: Any, name: str, line: int, file: str) -> str | None:
         if "\0" in value:
             raise RecveilError(
                 f"{Place(file, line)}: {quoted(name, 30)} holds a NUL (\\u0000), which no text "
-                f"has; mend or drop the object"
+                f"has; mend or drop the object",
+                code="input.json",
             )
         if not value.isascii() and not _is_text(value):
             raise RecveilError(
                 f"{Place(file, line)}: {quoted(name, 30)} holds bytes that are no UTF-8 text, or "
-                f"half a character; save the file as UTF-8"
+                f"half a character; save the file as UTF-8",
+                code="input.encoding",
             )
         return value or None
     if value is None:
@@ -374,7 +388,8 @@ def text_of(value: Any, name: str, line: int, file: str) -> str | None:
     inside = f"{len(value):,} values" if isinstance(value, list) else f"fields {listed(value, 40)}"
     raise RecveilError(
         f"{Place(file, line)}: {quoted(name, 40)} holds several values ({inside}), where one was "
-        f"expected; name another column, or take one value out of each"
+        f"expected; name another column, or take one value out of each",
+        code="column.type",
     )
 
 
@@ -398,7 +413,8 @@ def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
     start = quoted(text[:40].rstrip())
     return RecveilError(
         f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "
-        f"a line, or one array of objects; mend or drop it"
+        f"a line, or one array of objects; mend or drop it",
+        code="input.json",
     )
 
 

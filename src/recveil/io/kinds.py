@@ -23,10 +23,11 @@ COLUMNAR = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"
 
 
 class Kind(NamedTuple):
-    """A kind of file: its name with an article, and how to make of it what recveil reads."""
+    """A kind of file: its name with an article, how to make of it what is read, and its code."""
 
     what: str
     remedy: str
+    code: str = "input.not-a-table"
 
 
 _SHEET = "save the sheet as CSV (UTF-8), and name that file"
@@ -86,9 +87,9 @@ _BINARY = {
     b"7z\xbc\xaf\x27\x1c": Kind("a 7z archive", _UNPACK),
     b"Rar!": Kind("a rar archive", _UNPACK),
     b"\x1f\x8b": Kind("gzip data within packed data", "unpack it once (gunzip FILE)"),
-    b"\xff\xfe\0\0": Kind("UTF-32 text", _UTF_8),
-    b"\xff\xfe": Kind("UTF-16 text", _UTF_8),
-    b"\xfe\xff": Kind("UTF-16 text", _UTF_8),
+    b"\xff\xfe\0\0": Kind("UTF-32 text", _UTF_8, "input.encoding"),
+    b"\xff\xfe": Kind("UTF-16 text", _UTF_8, "input.encoding"),
+    b"\xfe\xff": Kind("UTF-16 text", _UTF_8, "input.encoding"),
 }
 # What a line of Python's tuples or lists holds.
 _LITERAL = rb"""(?:[uU]?'[^'\n]*'|[uU]?"[^"\n]*"|[-\d][-+\d.eE]*|None|True|False)"""
@@ -283,7 +284,7 @@ def _refuse(path: Path, kind: Kind | None) -> None:
         pass  # R reads its own files packed
     elif re.search(r"pandas\.|numpy\.|scipy\.|in R:", remedy):
         remedy = f"unpack it; {remedy}"
-    raise RecveilError(f"{path.name}: {kind.what}; {remedy}")
+    raise RecveilError(f"{path.name}: {kind.what}; {remedy}", code=kind.code)
 
 
 def unpacked_command(remedy: str, path: Path) -> str:
@@ -359,7 +360,7 @@ def refuse_archive(path: Path) -> None:
         of = f"a zip archive of {len(tables):,} files, of which any may be the table"
         kind = Kind(f"{of} ({listed(tables, 60)})", "unpack it, and name the one with the ratings")
     if kind is not None:
-        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}")
+        raise RecveilError(f"{path.name}: {kind.what}; {kind.remedy}", code=kind.code)
 
 
 def _binary(head: bytes) -> Kind | None:
@@ -380,7 +381,7 @@ def _binary(head: bytes) -> Kind | None:
     # Half of what UTF-16 makes of Latin letters and digits is zero, and nothing else of it.
     zeros = sorted((head[0::2].count(0), head[1::2].count(0)))
     if zeros[1] > 0.4 * len(head) and zeros[0] < 0.05 * len(head):
-        return Kind("UTF-16 text", _UTF_8)
+        return Kind("UTF-16 text", _UTF_8, "input.encoding")
     return Kind(f"neither text nor Parquet nor Arrow (it starts {quoted(head[:12])})", _FRAME)
 
 
@@ -485,9 +486,9 @@ def _archive(path: Path) -> Kind:
         with open_bytes(path) as file, opened_archive(file) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
     except zipfile.BadZipFile:
-        return Kind("a damaged zip archive", "fetch it again, and " + _UNPACK)
+        return Kind("a damaged zip archive", "fetch it again, and " + _UNPACK, "input.damaged")
     if not names:
-        return Kind("an empty zip archive", "fetch it again, and " + _UNPACK)
+        return Kind("an empty zip archive", "fetch it again, and " + _UNPACK, "input.empty")
     for pattern, kind in _ZIPPED.items():
         if any(re.match(pattern, name) for name in names):
             return kind
@@ -510,7 +511,7 @@ def _text(text: str) -> Kind | None:
         return None
     decimal = any(_DECIMAL_COMMA.fullmatch(f) for line in lines for f in line.split(mark))
     what = f"text with {mark!r} between columns{' and decimal commas' * decimal}"
-    return Kind(what, f"{_AS_CSV} (recveil convert does so)")
+    return Kind(what, f"{_AS_CSV} (recveil convert does so)", "input.unknown-format")
 
 
 def is_json(text: str) -> bool:
@@ -542,7 +543,7 @@ def _no_table(lines: list[str]) -> Kind | None:
     if _SEP_LINE.fullmatch(lines[0]):
         what = f"text whose first line names the delimiter for Excel ({lines[0]!r})"
         plain = "delete that line, which is all for ratings; save other files with commas"
-        return Kind(what, f"{plain} between columns")
+        return Kind(what, f"{plain} between columns", "input.unknown-format")
     return None
 
 

@@ -88,22 +88,26 @@ def layout_of(
     if mark is not None and not can_split(mark):
         raise RecveilError(
             f"delimiter (--delimiter) is {quoted(delimiter)}; expected one character, or one "
-            f"twice, such as ';' or '::' (tab and space may be written as words)"
+            f"twice, such as ';' or '::' (tab and space may be written as words)",
+            code="option.value",
         )
     if decimal not in (None, ",", "."):
         raise RecveilError(
             f"decimal (--decimal) is {quoted(decimal)}; expected what stands before the decimals "
-            f"of ratings: ',' or '.'"
+            f"of ratings: ',' or '.'",
+            code="option.value",
         )
     if null is not None and not wide:
         raise RecveilError(
             f"null (--null) is {quoted(null)}, but it says what stands for no rating in a wide "
-            f"table; give wide (--wide), too, or leave null out"
+            f"table; give wide (--wide), too, or leave null out",
+            code="option.conflict",
         )
     if query is not None and table is not None:
         raise RecveilError(
             "query (--query) and table (--table) are both given; expected one of them: a table is "
-            "read whole"
+            "read whole",
+            code="option.conflict",
         )
     none = None if null is None else str(null)
     return Layout(mark, decimal, wide, none, query, table, sheet)
@@ -128,5 +132,6 @@ def refuse_given(options: Mapping[str, object], what: str) -> None:
     """
     if given := [name for name, value in options.items() if value is not None]:
         raise RecveilError(
-            f"{', '.join(given)}: given for {what}, where it means nothing; leave that out"
+            f"{', '.join(given)}: given for {what}, where it means nothing; leave that out",
+            code="option.unsupported",
         )

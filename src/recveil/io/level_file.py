@@ -83,7 +83,9 @@ def _read_levels(path: Path, users: NDArray[Any], default: int) -> NDArray[np.in
     column = _read(path)
     with naming(path):
         if not column.levels:
-            raise RecveilError(f"{path.name}: there are no levels in it; expected at least one")
+            raise RecveilError(
+                f"{path.name}: there are no levels in it; expected at least one", code="input.empty"
+            )
         labels, label_of = encode_labels(column.users, "user", column.locate)
     in_file = _whole_levels(column, len(users))
     _refuse_twice(labels, label_of, in_file, column.locate)
@@ -98,7 +100,8 @@ def _check_default(default: int, n_users: int) -> None:
     if not whole or not 1 <= default <= n_users:
         raise RecveilError(
             f"the default level is {default!r}; expected a whole number from 1 to the number of "
-            f"users ({n_users})"
+            f"users ({n_users})",
+            code="option.value",
         )
 
 
@@ -113,14 +116,18 @@ def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
         if level is None or level < 1:
             got = "missing" if value is None else quoted(value)
             raise RecveilError(
-                f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more"
+                f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more",
+                code="level.value",
             )
         if level > n_users:
             are, users = (
                 "there is" if n_users == 1 else "there are",
                 describe_count(n_users, "user"),
             )
-            raise RecveilError(f"{column.locate(row)}: k is {level}, but {are} {users}; lower it")
+            raise RecveilError(
+                f"{column.locate(row)}: k is {level}, but {are} {users}; lower it",
+                code="level.value",
+            )
         column.levels[row] = level
     return np.array(column.levels, dtype=np.int64)
 
@@ -149,7 +156,8 @@ def _refuse_twice(
                 f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
                 if same
                 else f"with k = {levels[before]} ({locate(before)}) and k = {levels[row]}; keep one"
-            )
+            ),
+            code="id.duplicate",
         )
 
 
@@ -170,7 +178,8 @@ def _find_users(
         users_are = "user is" if unknown.size == 1 else "users are"
         raise RecveilError(
             f"{name}: {unknown.size} {users_are} not among the ratings: {named}{more}; "
-            f"drop them, or check the ids"
+            f"drop them, or check the ids",
+            code="id.unknown",
         )
     return position
 

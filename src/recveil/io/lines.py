@@ -60,7 +60,10 @@ class Spans(NamedTuple):
         between rows, hold 4 rows and a header.
         """
         if self.n_fields == 1:
-            raise RecveilError(f"{self.first}, as no other field of the table does; {STRAY_QUOTE}")
+            raise RecveilError(
+                f"{self.first}, as no other field of the table does; {STRAY_QUOTE}",
+                code="input.quote-spans-lines",
+            )
         headers = " and a header" if self.n_headers == 1 else f" and {self.n_headers:,} headers"
         return [
             f"{name}: {self.n_fields:,} quoted fields of other columns span lines: "

@@ -99,7 +99,7 @@ def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) ->
             "" if codecs.BOM_UTF8.startswith(head) else head.decode("utf-8-sig", errors="replace")
         )
         if not text.strip():
-            raise RecveilError(f"{path.name}: the file is empty; {expected}")
+            raise RecveilError(f"{path.name}: the file is empty; {expected}", code="input.empty")
         if is_json(text):
             return _read_json(path, choose)
         return _read_text(path, dialect_of(text), choose)
@@ -119,7 +119,8 @@ def head_of(path: Path) -> bytes:
     if what is not None:
         raise RecveilError(
             f"{path.name}: {what}, of which only the table itself is read; write what is meant to "
-            f"a file, such as CSV, and name that"
+            f"a file, such as CSV, and name that",
+            code="input.unknown-format",
         )
     if is_zip(path):
         refuse_archive(path)
@@ -208,7 +209,8 @@ def _whole_records(
         if len(fields) != len(names):
             raise RecveilError(
                 f"{place}: expected {describe_count(len(names), 'column')}, got {len(fields)} "
-                f"({dialect.excerpt(fields)}); mend or drop the line"
+                f"({dialect.excerpt(fields)}); mend or drop the line",
+                code="input.line",
             )
         check_one_line(fields, place)
         check_utf8(fields, place)
@@ -223,9 +225,15 @@ def _choose(
     for role, wished in usual.items():
         fitting = _fitting(names, wished, chosen.values())
         if not fitting:
-            raise RecveilError(f"{where}: no {role} column among {listed(names)}; {expected}")
+            raise RecveilError(
+                f"{where}: no {role} column among {listed(names)}; {expected}",
+                code="column.missing",
+            )
         if names.count(fitting[0]) > 1:
-            raise RecveilError(f"{where}: two columns are called {quoted(fitting[0])}; rename one")
+            raise RecveilError(
+                f"{where}: two columns are called {quoted(fitting[0])}; rename one",
+                code="column.duplicate",
+            )
         chosen[role] = fitting[0]
     return chosen
 

@@ -49,7 +49,9 @@ def read_netflix(path: Path, selection: Selection) -> Source:
     files = netflix_files(path) if path.is_dir() else [path]
     if not files:
         raise RecveilError(
-            f"{path.name}: a folder without mv_*.txt or combined_data_*.txt; name the one with them"
+            f"{path.name}: a folder without mv_*.txt or combined_data_*.txt; name the one with "
+            f"them",
+            code="input.folder",
         )
     if path.is_dir():
         with naming(path):
@@ -92,7 +94,8 @@ def _blocks(files: list[Path]) -> Iterator[bytearray]:
             if not _SECTION.fullmatch(first):
                 raise RecveilError(
                     f"{Place(path.name, 1)}: expected a movie such as '1:', got "
-                    f"{quoted(first[:60].decode(errors='replace'))}; is this a Netflix Prize file?"
+                    f"{quoted(first[:60].decode(errors='replace'))}; is this a Netflix Prize file?",
+                    code="input.line",
                 )
             while piece:
                 pending += piece
@@ -167,7 +170,8 @@ def _raise_first_bad(files: list[Path]) -> None:
         if not _is_rating(text):
             raise RecveilError(
                 f"{Place(name, number)}: expected user,rating,date such as 1488844,3,2005-09-06, "
-                f"got {quoted(text)}; mend or drop the line"
+                f"got {quoted(text)}; mend or drop the line",
+                code="input.line",
             )
 
 

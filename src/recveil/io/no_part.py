@@ -77,7 +77,8 @@ def refuse_no_files(files: list[Path], base: Path) -> None:
 def _no_part(file: Path, base: Path, what: str) -> RecveilError:
     return RecveilError(
         f"{shortened(file.relative_to(base).as_posix(), 100)}: {what}, where a part of a table was "
-        f"expected; remove it, or name a pattern that leaves it out"
+        f"expected; remove it, or name a pattern that leaves it out",
+        code="input.parts",
     )
 
 
@@ -92,7 +93,8 @@ def refuse_folder_links(file: Path, base: Path) -> None:
         if (base / folder).is_symlink() and folder.parts:
             raise RecveilError(
                 f"{shortened(folder.as_posix(), 100)}: a link to a folder among the parts, which "
-                f"may be read twice; put the folder itself there, or remove the link"
+                f"may be read twice; put the folder itself there, or remove the link",
+                code="input.parts",
             )
 
 
@@ -111,6 +113,7 @@ def refuse_same(files: list[Path]) -> list[Path]:
         if other is not file:
             raise RecveilError(
                 f"{shortened(file.name, 80)} and {shortened(other.name, 80)}: two parts that are "
-                f"one file by a link, whose rows would be read twice; remove the link"
+                f"one file by a link, whose rows would be read twice; remove the link",
+                code="input.parts",
             )
     return files

@@ -82,7 +82,8 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
     if name == _RECBOLES_OWN:
         raise RecveilError(
             f"{name}: RecBole takes its own small table for every data set of this name; choose "
-            f"another name"
+            f"another name",
+            code="option.value",
         )
     inter = folder / f"{name}.inter"
     write_inter(ratings, inter, inter)

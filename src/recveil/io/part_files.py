@@ -119,7 +119,8 @@ def _fitting(path: Path) -> list[Part]:
     if not found:
         raise RecveilError(
             f"{path.name}: no file fits this pattern in {shortened(str(path.parent))}; expected "
-            f"one such as 'ratings/*.parquet' (between quotes, so that the shell keeps it)"
+            f"one such as 'ratings/*.parquet' (between quotes, so that the shell keeps it)",
+            code="input.not-found",
         )
     return found
 
@@ -156,14 +157,16 @@ def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
     if found and others:
         raise RecveilError(
             f"{folder.resolve().name}: files lie beside the folder {quoted(min(others), 40)}, and "
-            f"it is not clear what belongs to the table; name a pattern: '{folder.name}/*'"
+            f"it is not clear what belongs to the table; name a pattern: '{folder.name}/*'",
+            code="input.parts",
         )
 
 
 def _too_deep(folder: Path) -> RecveilError:
     return RecveilError(
         f"{shortened(folder.name, 60)}: more than {_MOST_DEEP} folders lie in each other below "
-        f"the one that was named; name the one that holds the table"
+        f"the one that was named; name the one that holds the table",
+        code="input.parts",
     )
 
 
@@ -262,10 +265,10 @@ def naming_part(part: Part, name: str = "", held: int = 0) -> Iterator[None]:
         yield
     except MemoryLimitError as error:
         if not held:
-            raise MemoryLimitError(_relabelled(str(error), part)) from None
+            raise MemoryLimitError(_relabelled(str(error), part), code=error.code) from None
         refuse_for_memory(f"{name}: its parts up to {part.label}", memory_limit(), at_least=True)
     except RecveilError as error:
-        raise RecveilError(_relabelled(str(error), part)) from None
+        raise RecveilError(_relabelled(str(error), part), code=error.code) from None
 
 
 def _relabelled(message: str, part: Part) -> str:
@@ -303,7 +306,8 @@ def _refuse_other_columns(part: Part, source: Source, first: Part, expected: Sou
     raise RecveilError(
         f"{shortened(part.label, 60)}: expected the format and columns of "
         f"{shortened(first.label, 40)} ({expected.format}: {listed(expected.names.values(), 60)}), "
-        f"got {source.format}: {listed(source.names.values(), 60)}; name only parts of one table"
+        f"got {source.format}: {listed(source.names.values(), 60)}; name only parts of one table",
+        code="input.parts",
     )
 
 
@@ -318,7 +322,8 @@ def _joined(parts: Sequence[Part], sources: list[Source]) -> pa.Table:
                 raise RecveilError(
                     f"{shortened(part.label, 60)}: its {name}s are {shortened(str(kind), 40)}, "
                     f"but {shortened(str(kinds[0]), 40)} in {shortened(parts[0].label, 40)}; write "
-                    f"all parts with the same types"
+                    f"all parts with the same types",
+                    code="input.parts",
                 )
             common = both
         columns[name] = pa.chunked_array(

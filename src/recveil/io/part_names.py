@@ -46,7 +46,8 @@ def refuse_not_liked(parts: Sequence[Part], where: str) -> None:
             raise RecveilError(
                 f"{shortened(where, 60)}: no rating column, and its part {quoted(part.label, 60)} "
                 f"may hold what was not liked; put ratings into a column, name a pattern that "
-                f"leaves it out, or say that each row is a like with likes (--likes)"
+                f"leaves it out, or say that each row is a like with likes (--likes)",
+                code="column.missing",
             )
 
 

@@ -152,5 +152,6 @@ def _refuse_partly(parts: Sequence[Part], role: str, key: str) -> None:
             raise RecveilError(
                 f"{shortened(part.label, 80)}: no folder's name tells {quoted(key, 40)}, as that "
                 f"of other parts does; expected a {role} for each row; move it into such a folder, "
-                f"or name a pattern that leaves it out"
+                f"or name a pattern that leaves it out",
+                code="input.parts",
             )

@@ -143,7 +143,8 @@ def _temporary_parent() -> Path:
 def _refuse_temporary(folder: Path, error: OSError) -> NoReturn:
     raise MachineError(
         f"{folder}: temporary files cannot be written there ({error.strerror or error}); make "
-        f"room, or name another folder with TMPDIR"
+        f"room, or name another folder with TMPDIR",
+        code="machine.disk",
     ) from None
 
 
@@ -176,12 +177,14 @@ def refuse_no_path(expected: str, *, is_output: bool = False, **given: object) -
         if not isinstance(path, str | PathLike):
             raise RecveilError(
                 f"{name}: expected the path of {expected}, got {type(path).__name__}; write it "
-                f"first, and give its path"
+                f"first, and give its path",
+                code="argument.type",
             )
         if is_output and is_standard(path):
             raise RecveilError(
                 f"{name} is - (standard output), but {expected} is a folder; expected its name, "
-                f"such as out"
+                f"such as out",
+                code="option.value",
             )
 
 
@@ -213,7 +216,8 @@ def refuse_two_standard_inputs(**sources: object) -> None:
     if len(both) > 1:
         raise RecveilError(
             f"{both[0]} and {both[1]} are both standard input (-), which can be read once only; "
-            f"put one of them into a file"
+            f"put one of them into a file",
+            code="option.conflict",
         )
 
 
@@ -234,7 +238,8 @@ def _copy(source: str | PathLike[str], copy: Path) -> None:
         raise RecveilError(
             f"{copy.name}: cannot be copied to {copy.parent.parent.parent} "
             f"({error.strerror or error}); make room there, name another folder with TMPDIR, or "
-            f"give a file"
+            f"give a file",
+            code="machine.disk",
         ) from None
 
 
@@ -262,7 +267,10 @@ def refuse_closed(name: str) -> None:
     """
     stream = getattr(sys, name)
     if stream is None or getattr(stream, "is_closed_outside", False):
-        raise RecveilError(f"- stands for {name}, which is closed here; name a file")
+        raise RecveilError(
+            f"- stands for {name}, which is closed here; name a file",
+            code="input.unreadable" if name == "stdin" else "output.not-writable",
+        )
 
 
 def _bytes_of(name: str) -> IO[bytes]:
@@ -274,5 +282,6 @@ def _bytes_of(name: str) -> IO[bytes]:
     except AttributeError as error:
         raise RecveilError(
             f"- stands for {name}, which carries no bytes here ({first_line_of(error)}); "
-            f"name a file"
+            f"name a file",
+            code="input.unreadable" if name == "stdin" else "output.not-writable",
         ) from None

@@ -60,7 +60,8 @@ def choose_positions(
         raise RecveilError(
             f"{where}: {describe_count(n_columns, 'column')} and no header{wide}; expected user, "
             f"item, rating and perhaps time; say which is which by its place: {', '.join(needed)} "
-            f"({options})"
+            f"({options})",
+            code="column.ambiguous",
         )
     free = [place for place in range(1, n_columns + 1) if place not in chosen.values()]
     wanted = [role for role in ROLES if role not in chosen and (n_columns <= 4 or role != "time")]
@@ -68,12 +69,14 @@ def choose_positions(
     if missing := [role for role in ROLES[: 2 if likes else 3] if role not in chosen]:
         raise RecveilError(
             f"{where}: no column is left for the {missing[0]}; say which one it is with "
-            f"{missing[0]} (--{missing[0]})"
+            f"{missing[0]} (--{missing[0]})",
+            code="column.missing",
         )
     if len(set(chosen.values())) < len(chosen):
         raise RecveilError(
             f"{where}: one column cannot be two of user, item, rating and time; give each another "
-            f"place (--user, --item, --rating, --time)"
+            f"place (--user, --item, --rating, --time)",
+            code="option.conflict",
         )
     # Without ratings, whether it really holds times says whether they are likes.
     keeps = times or likes
@@ -124,6 +127,7 @@ def _position(role: str, text: str, n_columns: int, where: str) -> int:
     if (place := place_of(text, n_columns)) is None:
         raise RecveilError(
             f"{where}: {quoted(text)} for the {role}, but the file has no header; expected the "
-            f"place of its column, from 1 to {n_columns} ({role}, --{role})"
+            f"place of its column, from 1 to {n_columns} ({role}, --{role})",
+            code="column.missing",
         )
     return place

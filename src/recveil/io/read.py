@@ -80,7 +80,10 @@ def read_table(
     ([{'user': '007', 'item': '12', 'rating': '3.50', 'group_size': '5'}], 'ratings.csv line 2')
     """
     if is_pipe(path):
-        raise RecveilError(f"{name_of(path)}: can be read once only; expected a file (see spooled)")
+        raise RecveilError(
+            f"{name_of(path)}: can be read once only; expected a file (see spooled)",
+            code="input.pipe",
+        )
     selection = Selection(given or {}, extras=True)
     return _read_published(Path(path), format, selection, layout or Layout())
 
@@ -104,10 +107,13 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
     if not taken.is_whole:  # a column that is left out may tell people apart
         raise RecveilError(
             f"{taken.name}: only {table.num_columns} of {len(frame.columns)} columns can be "
-            f"compared; expected numbers, text or times in each; convert the others to text"
+            f"compared; expected numbers, text or times in each; convert the others to text",
+            code="column.type",
         )
     if table.num_rows == 0:
-        raise RecveilError(f"{taken.name} has no rows; expected at least one rating")
+        raise RecveilError(
+            f"{taken.name} has no rows; expected at least one rating", code="table.no-ratings"
+        )
     named = {role: name for role, name in given.items() if name is not None}
     chosen = Selection({**taken.roles, **named}, extras=True).choose(table.column_names, taken.name)
     columns = {name: table[own] for name, own in chosen.items()}
@@ -150,7 +156,8 @@ def read_source(
     if are_words and layout.wide:
         raise RecveilError(
             f"{path.name}: wide (--wide) is given, but the cells of a matrix are numbers; write "
-            f"words one a row, as user,item,rating"
+            f"words one a row, as user,item,rating",
+            code="option.conflict",
         )
     selection = Selection(
         given, times=times, time_is_text=time_format is not None, feedback=feedback
@@ -177,7 +184,8 @@ def _refuse_word_as_name(where: str, source: Source, scale: RatingScale | None) 
     if scale is not None and isinstance(name, str) and name in scale.words:
         raise RecveilError(
             f"{where}: its first line, with {quoted(name, 40)} in it, was taken for names of "
-            f"columns; if it is a row, say so with format (--format csv-plain, or movielens-tab)"
+            f"columns; if it is a row, say so with format (--format csv-plain, or movielens-tab)",
+            code="input.header",
         )
 
 
@@ -206,7 +214,8 @@ def _read_server(
         if value is not None:
             raise RecveilError(
                 f"{address.name}: {name} (--{name}) is given, but a database has columns with "
-                f"types; leave that out"
+                f"types; leave that out",
+                code="option.unsupported",
             )
     return read_server(address, selection, layout.wanted)
 
@@ -290,11 +299,13 @@ def _read_wide(
     if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
         raise RecveilError(
             f"{named[0]} (--{named[0]}): given for a wide table, whose columns are the items; "
-            f"leave that out"
+            f"leave that out",
+            code="option.unsupported",
         )
     if parts is not None or path.is_dir():
         raise RecveilError(
-            f"{path.name}: a folder or pattern, where one wide table was expected; name its file"
+            f"{path.name}: a folder or pattern, where one wide table was expected; name its file",
+            code="input.folder",
         )
     dialect = recognize_wide(path, format, layout)
     split = dialect.dialect or DIALECTS["csv"]
@@ -342,6 +353,9 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
 def _checked(source: Source, path: Path) -> Source:
     """Refuse a table without rows, and a single field that spans lines; report several."""
     if source.table.num_rows == 0:
-        raise RecveilError(f"{path.name}: there are no ratings in it; expected at least one")
+        raise RecveilError(
+            f"{path.name}: there are no ratings in it; expected at least one",
+            code="table.no-ratings",
+        )
     spans = [] if source.spans is None else source.spans.describe(path.name)
     return source._replace(notes=(*spans, *source.notes))

@@ -135,7 +135,8 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
     if several is not None:
         raise RecveilError(
             f"{path.name}: wide (--wide) is given, but no matrix is read of {several[1]}; save the "
-            f"table as CSV, and name that"
+            f"table as CSV, and name that",
+            code="option.unsupported",
         )
     mark = layout.delimiter
     if mark is None and format is None:
@@ -161,7 +162,8 @@ def _within(found: str, what: str, layout: Layout, path: Path, format: str | Non
     if format is not None:
         raise RecveilError(
             f"{path.name}: {what}, as is found by looking, but format (--format) is {format}; "
-            f"leave that out, or name another file"
+            f"leave that out, or name another file",
+            code="option.unsupported",
         )
     refuse_missing_reader(found, f"{path.name}: {what}")
     _refuse_layout(layout, path, "text")
@@ -178,7 +180,8 @@ def _refuse_within(layout: Layout, path: Path, format: str = "") -> None:
         if value is not None and not fits:
             raise RecveilError(
                 f"{path.name}: {name} (--{name}) is given, {quoted(value, 40)}, but the file is no "
-                f"{expected}; leave that out, or name another file"
+                f"{expected}; leave that out, or name another file",
+                code="option.unsupported",
             )
 
 
@@ -188,7 +191,7 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         lines.pop()  # it may be cut off
     lines = lines[:_LOOKED_AT]
     if not lines:
-        raise RecveilError(f"{path.name}: the file is empty; expected ratings")
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
     if format in ("json", "netflix") or (format is None and is_json(start)):
         _refuse_layout(layout, path, "delimited text")
         return Recognized(format or "json")
@@ -199,7 +202,8 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
             raise RecveilError(
                 f"{path.name}: expected 3 columns or more between {layout.delimiter!r}, got "
                 f"{len(fields)} ({quoted(lines[0])}); name another mark with delimiter "
-                f"(--delimiter), or leave it out"
+                f"(--delimiter), or leave it out",
+                code="input.line",
             )
         return _as_said(layout.delimiter, format, lines)
     if format is not None:
@@ -227,7 +231,8 @@ def _refuse_title(start: str, name: str) -> None:
     if at:
         raise RecveilError(
             f"{name}: the table seems to begin in line {lines[at][0]}, and line {first} is none of "
-            f"its rows ({quoted(title, 60)}); delete what stands above line {lines[at][0]}"
+            f"its rows ({quoted(title, 60)}); delete what stands above line {lines[at][0]}",
+            code="input.header",
         )
 
 
@@ -336,7 +341,8 @@ def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
     if len(both) == 2 and len(lines) > 1:
         raise RecveilError(
             f"{path.name}: its lines could be split at {mark!r} or at {usual[0]!r}; name "
-            f"what separates columns with delimiter (--delimiter {mark!r})"
+            f"what separates columns with delimiter (--delimiter {mark!r})",
+            code="option.required",
         )
     return mark if both == [mark] else None
 
@@ -398,5 +404,6 @@ def _refuse_layout(layout: Layout, path: Path, expected: str) -> None:
         if value is not None:
             raise RecveilError(
                 f"{path.name}: {name} (--{name}) is given, {quoted(value)}, but the file is no "
-                f"{expected}; leave that out, or name another file"
+                f"{expected}; leave that out, or name another file",
+                code="option.unsupported",
             )

@@ -53,7 +53,8 @@ def local_path(address: str) -> Path:
     if host not in ("", "localhost") or not path.strip("/"):
         raise RecveilError(
             "file://: expected the path of a file behind three slashes, such as "
-            "file:///data/ratings.csv"
+            "file:///data/ratings.csv",
+            code="input.address",
         )
     return Path(slash + unquoted(path))
 
@@ -91,7 +92,8 @@ def fetched(address: str) -> Iterator[Path]:
             files = _files(system, path, pattern)
             if not files:
                 raise RecveilError(
-                    f"{name}: there is nothing at this address; check it, or list what is there"
+                    f"{name}: there is nothing at this address; check it, or list what is there",
+                    code="input.not-found",
                 )
             _refuse_without_room(name, [info.size for info, _ in files], folder)
             for info, inner in files:
@@ -140,7 +142,8 @@ def _safe(inner: str, name: str) -> str:
     if any(part in ("", ".", "..") or "\0" in part for part in inner.split("/")):
         raise RecveilError(
             f"{PurePosixPath(name).name}: a file there has a name that no folder can hold; name "
-            f"one file, or a pattern that leaves it out"
+            f"one file, or a pattern that leaves it out",
+            code="input.remote",
         )
     return inner
 
@@ -151,7 +154,8 @@ def _refuse_without_room(name: str, sizes: list[int], folder: Path) -> None:
         raise MachineError(
             f"{name}: its {in_words(sum(sizes))} are copied while they are read, but "
             f"{shortened(str(folder.parent.parent), 60)} has room for {in_words(room)}; make room, "
-            f"or name another folder with TMPDIR"
+            f"or name another folder with TMPDIR",
+            code="machine.disk",
         )
 
 
@@ -183,12 +187,13 @@ def _telling(name: str, address: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             raise MachineError(
                 f"{name}: cannot be copied ({error.strerror}); make room, or name another folder "
-                f"with TMPDIR"
+                f"with TMPDIR",
+                code="machine.disk",
             ) from None
         problem = _why(str(error), service)
     else:
         return
-    raise RecveilError(f"{name}: {problem}") from None
+    raise RecveilError(f"{name}: {problem}", code="input.remote") from None
 
 
 def _why(message: str, service: str) -> str:

@@ -56,7 +56,8 @@ def refuse_many_columns(n_columns: int, where: str, *, read: bool = False) -> No
     if n_columns > MOST_COLUMNS:
         raise RecveilError(
             f"{where}: {n_columns:,} columns, where a table of ratings was expected, which has "
-            f"{MOST_COLUMNS:,} at most; write one with the user, the item, the rating and the time"
+            f"{MOST_COLUMNS:,} at most; write one with the user, the item, the rating and the time",
+            code="table.too-large",
         )
     if read:
         refuse_beyond_limit(f"{where}: its columns", _A_COLUMN * n_columns)
@@ -211,11 +212,15 @@ class Selection:
             said = f", or, in a text file, say which by its place with {role} (--{role} {place})"
             if role not in COLUMNS or self.given.get(role) not in (None, name):
                 said = ""  # it was given by its place, which only text is read by
-            raise RecveilError(f"{where}: two columns are called {quoted(name)}; rename one{said}")
+            raise RecveilError(
+                f"{where}: two columns are called {quoted(name)}; rename one{said}",
+                code="column.duplicate",
+            )
         if self.extras and len(chosen) != len(names):
             raise RecveilError(
                 f"{where}: {len(names)} columns, of which only {len(chosen)} would be read; "
-                f"this is a fault in recveil, please report it"
+                f"this is a fault in recveil, please report it",
+                code="internal.fault",
             )
         return chosen
 
@@ -239,7 +244,8 @@ class Selection:
         if given in names and at_place not in (None, given):
             raise RecveilError(
                 f"column {quoted(given)}: that is the name of one column, and the place of another "
-                f"({quoted(at_place)}); rename the columns, so that it is clear which is meant"
+                f"({quoted(at_place)}); rename the columns, so that it is clear which is meant",
+                code="column.ambiguous",
             )
         if given in names or at_place is not None:
             return given if given in names else at_place

@@ -150,7 +150,9 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
             held += encoded.nbytes + _BESIDE_A_ROW * encoded.num_rows
             refuse_beyond_limit(f"{name}: its rows", held, at_least=True)
     if not batches:
-        raise RecveilError(f"{name}: there are no ratings in it; expected at least one")
+        raise RecveilError(
+            f"{name}: there are no ratings in it; expected at least one", code="table.no-ratings"
+        )
     raw = pa.Table.from_batches(batches)
     table = plain_table(pa.table({role: raw[each] for role, each in chosen.items()}))
     return Source(table, lambda row: f"{name} row {row + 1}", address.kind, chosen, look)
@@ -175,5 +177,6 @@ def refuse_missing_reader(format: str, what: str) -> None:
     elif find_spec("python_calamine") is None:
         raise RecveilError(
             f"{what}, which python-calamine reads; install it (pip install 'recveil[excel]'), or "
-            f"save the sheet as CSV (UTF-8), and name that file"
+            f"save the sheet as CSV (UTF-8), and name that file",
+            code="dependency.missing",
         )

@@ -110,7 +110,10 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
         else:
             values[position[pair[0]], position[pair[1]]] = value
     if not values and not n_ignored:
-        raise RecveilError(f"{path.name}: the file is empty; expected lines such as 'ann ben 1'")
+        raise RecveilError(
+            f"{path.name}: the file is empty; expected lines such as 'ann ben 1'",
+            code="input.empty",
+        )
     from scipy import sparse
 
     pairs = np.array(list(values), dtype=np.int64).reshape(-1, 2)
@@ -159,7 +162,8 @@ def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
                 if len(fields) != 3:
                     raise RecveilError(
                         f"{place}: expected three columns (truster, trustee, value), got "
-                        f"{len(fields)}; mend or drop the line"
+                        f"{len(fields)}; mend or drop the line",
+                        code="input.line",
                     )
                 yield (fields[0], fields[1]), _number(fields[2], place)
 
@@ -172,7 +176,8 @@ def _number(value: Any, place: str) -> float:
     if not math.isfinite(number):
         got = "missing" if value is None else quoted(value)
         raise RecveilError(
-            f"{place}: trust is {got}; expected a finite number; mend or drop the line"
+            f"{place}: trust is {got}; expected a finite number; mend or drop the line",
+            code="input.line",
         )
     return number
 

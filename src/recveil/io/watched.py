@@ -135,14 +135,16 @@ class _Watched(io.RawIOBase):
         if (at := piece.find(b"\0")) >= 0:
             raise RecveilError(
                 f"{self._place(piece[:at])}: holds a NUL byte, which no text has; mend or drop "
-                f"the line, or fetch the file again"
+                f"the line, or fetch the file again",
+                code="input.line",
             )
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         self.of_line = self.of_line + len(piece) if end < 0 else len(piece) - end - 1
         if self.longest is not None and self.of_line > self.longest:
             raise RecveilError(
                 f"{self._place(piece)}: has more than {self.longest:,} bytes; expected one rating "
-                f"a line"
+                f"a line",
+                code="input.line",
             )
         self.bytes += len(piece)
         self.lines += _count_lines(piece) - (self.end.endswith(b"\r") and piece.startswith(b"\n"))

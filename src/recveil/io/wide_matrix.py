@@ -85,7 +85,9 @@ def read_wide(
         stripped = ((line, [field.strip() for field in fields]) for line, fields in records)
         first = _first(stripped, path.name)
         if not first:
-            raise RecveilError(f"{path.name}: the file is empty; expected ratings")
+            raise RecveilError(
+                f"{path.name}: the file is empty; expected ratings", code="input.empty"
+            )
         nulls = _Nulls(null)
         form = _form(path.name, first, user, nulls)
         cells = _Cells(path.name, form, nulls)
@@ -165,12 +167,16 @@ def _form(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -
     if place is None and count is None and not is_item and _looks_like_ids(rows, nulls):
         raise RecveilError(
             f"{name}: the first column may hold ids of users, or ratings; say it with user (--user "
-            f"1), or add a header whose first name is another item's"
+            f"1), or add a header whose first name is another item's",
+            code="column.ambiguous",
         )
     taken = {place, count}
     items = [each if header else str(at + 1) for at, each in enumerate(names)]
     if header and (twice := named_twice(items)):
-        raise RecveilError(f"{name}: two columns are called {quoted(twice[0])}; rename one")
+        raise RecveilError(
+            f"{name}: two columns are called {quoted(twice[0])}; rename one",
+            code="column.duplicate",
+        )
     if count is not None:
         items = ["", *map(str, range(1, width))]  # the items are numbered without it
     kept = ["" if at in taken else each for at, each in enumerate(items)]
@@ -192,7 +198,8 @@ def _is_header(name: str, first: Sequence[Record], user: str | None, nulls: _Nul
     if len(names) < 2:
         raise RecveilError(
             f"{Place(name, first[0][0])}: a matrix of one column; expected a row for each user, a "
-            f"column for each item; say what stands between these with delimiter (--delimiter)"
+            f"column for each item; say what stands between these with delimiter (--delimiter)",
+            code="input.line",
         )
     if (_is_user(names[0]) and names[0]) or (user in names and not (user or "").isdigit()):
         return True
@@ -214,7 +221,8 @@ def _has_ids(name: str, first: Sequence[Record], start: int) -> bool:
     if start or len(ids) > _FEW_ITEMS:
         raise RecveilError(
             f"{Place(name, first[0][0])}: this line may name the items, or hold ratings; put a "
-            f"line of names above it whose first is user, or call its first column so"
+            f"line of names above it whose first is user, or call its first column so",
+            code="input.header",
         )
     return False
 
@@ -228,7 +236,8 @@ def _place_of_user(names: list[str], user: str | None, header: bool, where: str)
         return place - 1
     raise RecveilError(
         f"{where}: no column {quoted(user)} for the user; expected a name in its header, or a "
-        f"place from 1 to {len(names)} (user, --user)"
+        f"place from 1 to {len(names)} (user, --user)",
+        code="column.missing",
     )
 
 
@@ -275,16 +284,21 @@ class _Cells:
             raise RecveilError(
                 f"{Place(self.name, line)}: expected "
                 f"{describe_count(len(form.items), 'column')}, got {len(fields)}; "
-                f"mend or drop the line"
+                f"mend or drop the line",
+                code="input.line",
             )
         user = str(len(self.users) + 1) if form.user is None else fields[form.user]
         if not user:
-            raise RecveilError(f"{Place(self.name, line)}: no user; drop the row, or give it an id")
+            raise RecveilError(
+                f"{Place(self.name, line)}: no user; drop the row, or give it an id",
+                code="id.missing",
+            )
         if form.counter is not None and not _is_count(fields, self.nulls):
             raise RecveilError(
                 f"{Place(self.name, line)}: its first column is {quoted(fields[0], 20)}, but in "
                 f"the rows before it counted the ratings that follow; name the column with the "
-                f"users (--user), or mend the line"
+                f"users (--user), or mend the line",
+                code="input.line",
             )
         check_utf8([user], Place(self.name, line))
         for at, cell in enumerate(fields):
@@ -311,7 +325,9 @@ class _Cells:
         line, fields = record
         start = self.ends[-1] if self.ends else 0
         if len(self.items) == start:
-            raise RecveilError(f"{Place(self.name, line)}: a row without ratings; drop it")
+            raise RecveilError(
+                f"{Place(self.name, line)}: a row without ratings; drop it", code="rating.missing"
+            )
         rated = {*self.items[start:]}
         other = [
             (at + 1, text)
@@ -328,7 +344,8 @@ class _Cells:
             if not _is_number(cell):
                 raise RecveilError(
                     f"{Place(self.name, line)} column {at + 1}: rating {quoted(cell, 30)} is not a "
-                    f"number; if it stands for no rating, say so with null (--null)"
+                    f"number; if it stands for no rating, say so with null (--null)",
+                    code="rating.not-a-number",
                 )
             code = len(self.texts)
             self.texts.append(cell)

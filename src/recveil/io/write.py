@@ -77,7 +77,10 @@ def write_ratings(
         _write_folder(FOLDERS[chosen], ratings, target)
         return
     if target.exists() and not target.is_file():
-        raise RecveilError(f"{target}: expected a plain file to replace; choose another place")
+        raise RecveilError(
+            f"{target}: expected a plain file to replace; choose another place",
+            code="output.not-writable",
+        )
     write = _WRITERS[chosen]
     write_beside(target, lambda beside: write(ratings, beside, target))
 
@@ -85,7 +88,8 @@ def write_ratings(
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:
     if format == "parquet" and sys.stdout.isatty():
         raise RecveilError(
-            "Parquet is no text for a terminal; lead it into a file or a program, or name a file"
+            "Parquet is no text for a terminal; lead it into a file or a program, or name a file",
+            code="output.not-writable",
         )
     # A file first, for what fails on the way shall not have been read by a program already.
     with temporary_folder() as folder:
@@ -107,7 +111,7 @@ def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
     refuse_in_release(target)
     if target.is_dir() or (target.exists() and not force):
         remedy = "name another target" if target.is_dir() else "replace it with force (--force)"
-        raise RecveilError(f"{target} exists; {remedy}")
+        raise RecveilError(f"{target} exists; {remedy}", code="output.exists")
 
 
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
@@ -132,12 +136,18 @@ def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
         raise RecveilError(
             f"{what}: expected one of {', '.join(known)}; end the name in .parquet, .csv, "
             f".inter, .csv.gz or .inter.gz, or name it: format (--format), target_format "
-            f"(--target-format)"
+            f"(--target-format)",
+            code="option.value" if format else "output.extension",
         )
     if chosen in FOLDERS and (is_standard(path) or name.lower().endswith(".gz")):
-        raise RecveilError(f"{name}: {chosen} is a folder; name one that does not exist yet")
+        raise RecveilError(
+            f"{name}: {chosen} is a folder; name one that does not exist yet",
+            code="output.extension",
+        )
     if chosen == "parquet" and name.lower().endswith(".gz"):
-        raise RecveilError(f"{name}: Parquet is compressed within; leave out .gz")
+        raise RecveilError(
+            f"{name}: Parquet is compressed within; leave out .gz", code="output.extension"
+        )
     return chosen
 
 
@@ -148,7 +158,9 @@ def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
 def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
     """Write a folder beside its target, and rename it once it is whole."""
     if target.exists():
-        raise RecveilError(f"{target} exists; name another target for a folder")
+        raise RecveilError(
+            f"{target} exists; name another target for a folder", code="output.exists"
+        )
     prefix = f".{target.name}.layout-"
     try:
         sweep(target.parent, rf"{re.escape(prefix)}[0-9a-f]{{8}}")
@@ -162,7 +174,8 @@ def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
                 new.rename(target)
     except OSError as error:
         raise RecveilError(
-            f"{target}: cannot be written ({error.strerror or error}); choose another target"
+            f"{target}: cannot be written ({error.strerror or error}); choose another target",
+            code="output.not-writable",
         ) from error
 
 

@@ -52,7 +52,8 @@ def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
         if isinstance(label, str) and re.search(r"[\t\r\n]", label):
             raise RecveilError(
                 f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
-                f".inter cannot carry; write Parquet or CSV"
+                f".inter cannot carry; write Parquet or CSV",
+                code="id.line-break",
             )
     table = written_table(ratings)
     types = RECBOLE_TYPES | ({"rating": "rating:token"} if ratings.scale.words else {})
@@ -73,12 +74,14 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
         if isinstance(label, str) and (label != label.strip() or re.search(r"[\t\r\n]", label)):
             raise RecveilError(
                 f"{target.name}: the label {quoted(label)} holds a tab, a line break, or a space "
-                f"at an end, which this layout cannot carry; write Parquet or CSV"
+                f"at an end, which this layout cannot carry; write Parquet or CSV",
+                code="id.line-break",
             )
     if ratings.scale.words:
         raise RecveilError(
             f"{target.name}: surprise reads numbers, and these ratings are words "
-            f"({ratings.scale}); write CSV or Parquet"
+            f"({ratings.scale}); write CSV or Parquet",
+            code="table.kind",
         )
     table = ratings.to_arrow()
     with temporary.open("wb") as file, _zipped(file, target) as stream:
