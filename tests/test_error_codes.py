@@ -15,7 +15,6 @@ WITHOUT_CODE = {
     "attack": 40,
     "audit": 25,
     "beside": 5,
-    "cli": 21,
     "compare": 31,
     "databases": 11,
     "datasets": 7,
@@ -29,9 +28,7 @@ WITHOUT_CODE = {
     "publish": 60,
     "ratings": 103,
     "release": 32,
-    "spark": 73,
     "verify": 40,
-    "workbench": 70,
 }
 
 
