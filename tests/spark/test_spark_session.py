@@ -77,6 +77,7 @@ def test_where_recveil_is_missing_it_is_told_what_to_do():
         ("ModuleNotFoundError: No module named 'recveil'", "dependency.missing"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/x.", "input.not-found"),
         ("[CANNOT_MERGE_SCHEMA] cannot merge", "input.parts"),
+        ("while reading file file:///x/a.csv. \nMALFORMED_CSV_RECORD: ann,7", "input.line"),
     ],
 )
 def test_what_spark_says_has_a_code(text, code):

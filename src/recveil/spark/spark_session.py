@@ -60,8 +60,8 @@ _CODES = {
     "No module named 'recveil'": "dependency.missing",
     "UNABLE_TO_INFER_SCHEMA": "table.no-ratings",
     "PATH_NOT_FOUND": "input.not-found",
-    "MALFORMED_CSV_RECORD": "input.line",
     **dict.fromkeys(_OF_PARTS, "input.parts"),
+    "MALFORMED_CSV_RECORD": "input.line",
 }
 
 
