@@ -12,10 +12,10 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import recveil
+from error_assertions import raises
 from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.io import write_ratings
 
 
@@ -339,6 +339,6 @@ def test_a_scale_that_is_refused_is_refused_before_anything_is_expected(tmp_path
     rows = [f"u{user},i{item},{1 + (user + item) % 4}" for user in range(9) for item in range(9)]
     Path("r.csv").write_text("\n".join(["user,item,rating", *rows, "u9,i0,50"]))
     told = []
-    with pytest.raises(RecveilError, match="nobody named the scale"):
+    with raises("scale.inferred"):
         anonymize("r.csv", "out", k=3, seed=1, tell=told.append)
     assert not told

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.compare import Row
 from recveil.compare.comparison import Comparison
 from recveil.compare.frontier_chart import draw_frontier, looks_of, utilities_of
-from recveil.errors import RecveilError
 from recveil.io import Reading
 from recveil.release.registry import all_variants
 from recveil.report.page_of_comparison import compare_page, write_compare_page
@@ -254,5 +254,5 @@ def test_writing_replaces_the_old_page(tmp_path, result):
     write_compare_page(result, target)
     assert "keeps most" in target.read_text(encoding="utf-8")
     assert list(tmp_path.iterdir()) == [target]
-    with pytest.raises(RecveilError, match=r"index\.html: cannot be written"):
+    with raises("output.not-writable"):
         write_compare_page(result, tmp_path / "nowhere" / "index.html")

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater
 from recveil.cli import main
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark import anonymize, spread_groups, support_order, verify
 from recveil.verify import verify as verify_here
@@ -178,30 +178,30 @@ def test_fills_that_are_not_rounded_are_those_of_the_local_engine(frame, ratings
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "code"),
     [
-        ({"fill": "random"}, r"fill \(--fill\) 'random': not by Spark yet"),
-        ({"fill": "nothing"}, "fill 'nothing': expected one of"),
-        ({"grouping": "supports"}, r"grouping \(--grouping\) 'supports': not by Spark yet"),
-        ({"fill": "trust", "trust": object()}, r"fill \(--fill\) 'trust': not by Spark yet"),
-        ({"trust": object()}, r"trust \(--trust\): not by Spark yet"),
-        ({"protect": "no"}, "protect 'no': expected one of"),
-        ({"homogenize": "simple"}, "only for the method predictive"),
-        ({"k": 1}, "k is 1"),
-        ({"k": 401}, "400 users cannot form a group of k = 401; lower k"),
-        ({"scale": None}, r"scale \(--scale\): 1:5:1 was read off the ratings"),
-        ({"seed": -1}, "seed is -1"),
+        ({"fill": "random"}, "option.unsupported"),
+        ({"fill": "nothing"}, "option.value"),
+        ({"grouping": "supports"}, "option.unsupported"),
+        ({"fill": "trust", "trust": object()}, "option.unsupported"),
+        ({"trust": object()}, "option.unsupported"),
+        ({"protect": "no"}, "option.value"),
+        ({"homogenize": "simple"}, "option.unsupported"),
+        ({"k": 1}, "option.value"),
+        ({"k": 401}, "table.too-few-users"),
+        ({"scale": None}, "scale.inferred"),
+        ({"seed": -1}, "option.value"),
     ],
 )
-def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, said):
-    with pytest.raises(RecveilError, match=said):
+def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
+    with raises(code):
         anonymize(frame, tmp_path / "out", **{**CO_RATED, **options})
     assert not any(tmp_path.iterdir())
 
 
 def test_settings_of_labels_are_refused_for_likes(frame, tmp_path):
     likes, options = frame.select("user_id", "item_id"), {**CO_RATED, "scale": None}
-    with pytest.raises(RecveilError, match=r"protect \(--protect\) is about labels"):
+    with raises("option.unsupported"):
         anonymize(likes, tmp_path / "out", likes=True, protect="mean", **options)
 
 

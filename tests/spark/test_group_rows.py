@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.predict import ItemMean
 from recveil.ratings import RatingScale
 from recveil.spark.group_making import people_of
@@ -41,5 +41,5 @@ def test_rows_of_classes_stand_in_the_order_that_was_drawn_and_have_k():
     assert block.indices.tolist() == [0, 2, 2, 1]
     assert block.values.tolist() == [1.0, 2.0, 4.1, 3.5]
     assert given == []
-    with pytest.raises(RecveilError, match="a group of 5 people, and k = 6"):
+    with raises("internal.fault"):
         ClassRows(None, 0.1, 6).of(drawn, 3, (1, 2))

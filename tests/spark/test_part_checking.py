@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.spark.part_checking import put_together
 from recveil.verify.verification import Found
 
@@ -67,7 +67,7 @@ def test_what_parts_found_is_told():
 
 
 def test_a_part_that_cannot_be_read_though_it_is_right_is_no_verdict():
-    with pytest.raises(RecveilError, match="write the release again"):
+    with raises("release.damaged"):
         problems([row(0, 4), row(4, 8, unread="ratings-00001.parquet: broken"), row(8, 9)])
 
 

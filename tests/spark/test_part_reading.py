@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.spark.lake import lake_of
 from recveil.spark.part_reading import is_for_spark, read_frame
 from recveil.spark.spark_session import errors_told
@@ -24,28 +24,27 @@ def test_folders_of_parts_are_read_by_spark(spark, frame, ratings, tmp_path):
 
 LINES = "".join(f"u{i},i{i % 3},{i % 5 + 1}\n" for i in range(9))
 NAMED = f"user,item,rating\n{LINES}"
-OTHER_HEADER = r"^part-[01]\.csv: its header is not that of the other parts"
-OTHER_COLUMNS = r"^part-0\.csv: a line has more or fewer columns than the header"
 
 
 @pytest.mark.parametrize(
-    ("parts", "problem"),
+    ("parts", "code", "named"),
     [
-        ([NAMED, "item,user,rating\ni1,v1,3\n"], OTHER_HEADER),
-        ([NAMED, LINES.replace("u", "v")], OTHER_HEADER),
-        ([f"{NAMED}x,i1,3,more\n"], OTHER_COLUMNS),
-        ([f"{NAMED}x,i1\n"], OTHER_COLUMNS),
-        ([f'{NAMED}"two\nlines",i1,3\n'], OTHER_COLUMNS),
-        ([f"{NAMED}Jo\x0bse,i1,3\n"], "^1 of 10 rows hold an id with a line break or a NUL"),
-        ([f"{NAMED}Jos\xe9,i1,3\nJos\xe8,i1,4\n"], "^2 of 11 rows hold an id that is not UTF-8"),
+        ([NAMED, "item,user,rating\ni1,v1,3\n"], "input.parts", "part-"),
+        ([NAMED, LINES.replace("u", "v")], "input.parts", "part-"),
+        ([f"{NAMED}x,i1,3,more\n"], "input.line", "part-0.csv: "),
+        ([f"{NAMED}x,i1\n"], "input.line", "part-0.csv: "),
+        ([f'{NAMED}"two\nlines",i1,3\n'], "input.line", "part-0.csv: "),
+        ([f"{NAMED}Jo\x0bse,i1,3\n"], "id.line-break", "1 of 10 rows"),
+        ([f"{NAMED}Jos\xe9,i1,3\nJos\xe8,i1,4\n"], "input.encoding", "2 of 11 rows"),
     ],
 )
-def test_text_is_read_as_it_stands_or_not_at_all(spark, tmp_path, parts, problem):
+def test_text_is_read_as_it_stands_or_not_at_all(spark, tmp_path, parts, code, named):
     """By Spark's own settings users become items here, people are lost, and two become one."""
     for number, part in enumerate(parts):
         (tmp_path / f"part-{number}.csv").write_bytes(part.encode("latin-1"))
-    with pytest.raises(RecveilError, match=problem) as caught, errors_told():
+    with raises(code) as caught, errors_told():
         lake_of(read_frame(spark, str(tmp_path)))
+    assert str(caught.value).startswith(named)
     assert "u3" not in str(caught.value)
 
 
@@ -73,7 +72,7 @@ def _swallowing(stray: str) -> str:
 @pytest.mark.parametrize("stray", ["user", "item", "rating"])
 def test_a_stray_pair_of_quotes_is_refused(spark, tmp_path, stray):
     (tmp_path / "part-0.csv").write_text(_swallowing(stray))
-    with pytest.raises(RecveilError, match=OTHER_COLUMNS) as caught, errors_told():
+    with raises("input.line") as caught, errors_told():
         lake_of(read_frame(spark, str(tmp_path)))
     assert "u3" not in str(caught.value)
 
@@ -89,8 +88,7 @@ def test_parts_of_different_types_are_refused(spark, tmp_path):
     for number, items in enumerate(([7, 8], ["7", "8"])):
         rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})
         pq.write_table(rows, tmp_path / f"part-{number}.parquet")
-    problem = "^a part of the table: a column is of another type in some parts than in others"
-    with pytest.raises(RecveilError, match=problem), errors_told():
+    with raises("input.parts"), errors_told():
         lake_of(read_frame(spark, str(tmp_path)))
 
 
@@ -115,7 +113,7 @@ def test_no_part_is_left_out(spark, tmp_path, place, problem, ending):
             pq.write_table(pa.table({"user": ["a"], "item": ["i"], "rating": [3.0]}), file)
     (tmp_path / "_SUCCESS").touch()
     assert is_for_spark(str(tmp_path))
-    with pytest.raises(RecveilError) as caught:
+    with raises("input.parts") as caught:
         read_frame(spark, str(tmp_path))
     assert str(caught.value).startswith(problem.format(ending))
 
@@ -145,9 +143,10 @@ def test_columns_of_one_part_alone_are_gaps_in_the_others(spark, tmp_path):
     rows = {"user": ["a", "b"], "item": ["i", "j"]}
     pq.write_table(pa.table(rows), tmp_path / "a.parquet")
     pq.write_table(pa.table(rows | {"rating": [3.0, 4.0]}), tmp_path / "b.parquet")
-    problem = r"rating column: 2 of 4 rows are without a number, such as in a\.parquet"
-    with pytest.raises(RecveilError, match=problem):
+    with raises("rating.missing") as caught:
         lake_of(read_frame(spark, str(tmp_path)))
+    assert "2 of 4 rows" in str(caught.value)
+    assert "a.parquet" in str(caught.value)
 
 
 @pytest.mark.parametrize(("log", "kind"), [("_delta_log", "Delta"), (".hoodie", "Hudi")])
@@ -155,5 +154,6 @@ def test_tables_with_a_log_are_refused(spark, tmp_path, log, kind):
     """People who were dropped from such a table still stand in its old parts."""
     pq.write_table(pa.table({"user": ["a"], "item": ["i"]}), tmp_path / "a.parquet")
     (tmp_path / log).mkdir()
-    with pytest.raises(RecveilError, match=f"this is a {kind} table"):
+    with raises("input.unknown-format") as caught:
         read_frame(spark, str(tmp_path))
+    assert kind in str(caught.value)

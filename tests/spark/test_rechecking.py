@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from release_in_parts import InParts
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.publish.folder import write_release
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
@@ -109,9 +109,9 @@ def test_wrong_counts_are_found(spark, simple):
 
 
 def test_what_is_not_checked_is_refused(spark, folder):
-    with pytest.raises(RecveilError, match=r"private \(--private\), of a release of people"):
+    with raises("option.unsupported"):
         verify(folder / "simple", private=folder / "simple.private")
-    with pytest.raises(RecveilError, match="no release"):
+    with raises("release.not-found"):
         verify(folder)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize.gecom import gecom
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark import spread_groups, support_order
 from recveil.spark.group_making import people_of
@@ -125,5 +125,5 @@ def test_a_class_of_very_many_is_taken_apart(spark, monkeypatch):
 
 
 def test_fewer_than_k_people_are_refused(spark):
-    with pytest.raises(RecveilError, match="3 users cannot form a group of k = 4"):
+    with raises("table.too-few-users"):
         spread(spark, table(["a", "b", "c"]), 4)

@@ -1,7 +1,5 @@
-import pytest
-
+from error_assertions import raises
 from recveil.compare.rows import Row
-from recveil.errors import RecveilError
 from recveil.workbench.answer import answer, rows_of
 from recveil.workbench.question import Question
 
@@ -95,7 +93,7 @@ def test_settings_that_are_not_told_apart_are_named():
 
 
 def test_what_is_not_finished_cannot_be_looked_at():
-    with pytest.raises(RecveilError, match="is not finished"):
+    with raises("workbench.not-found"):
         answer(ROWS, Question(setting="padded, k = 1000"))
 
 

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from error_assertions import raises
 from recveil.errors import RecveilError
 from recveil.workbench import jobs
 from recveil.workbench.project import Project
@@ -188,7 +189,7 @@ def test_a_process_that_cannot_be_opened_is_told(bench, monkeypatch):
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(jobs, "_open_worker", none)
-    with pytest.raises(RecveilError, match="no process can work on it"):
+    with raises("workbench.process"):
         bench.jobs.start("risk", "audit", {})
     assert bench.project.last_job("risk").state == "failed"
 
@@ -234,7 +235,7 @@ class TestWithoutProcesses:
 
     def test_nothing_begins_once_all_is_closed(self, bench):
         bench.jobs.close()
-        with pytest.raises(ValueError, match="being closed"):
+        with raises("workbench.closing"):
             bench.jobs.start("x", "inspect", {})
 
     def test_what_happens_is_told_as_it_happens(self, browser, small_table):

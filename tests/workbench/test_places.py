@@ -2,7 +2,7 @@
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.workbench.places import place_of
 
 
@@ -11,7 +11,7 @@ from recveil.workbench.places import place_of
 )
 def test_what_is_checked_has_no_address(address):
     """It was once read as a path, and lost a slash: file:/etc/passwd."""
-    with pytest.raises(RecveilError, match="is an address") as refused:
+    with raises("input.remote") as refused:
         place_of(address, is_release=True)
     assert address in str(refused.value)
 
@@ -21,5 +21,5 @@ def test_the_address_of_a_file_is_its_path(tmp_path):
     (tmp_path / "my shop.csv").write_text("ann,film,1")
     found = place_of(f"file://{tmp_path}/my%20shop.csv")
     assert found.path == str(tmp_path / "my shop.csv")
-    with pytest.raises(RecveilError, match="no such file"):
+    with raises("input.not-found"):
         place_of(f"file://{tmp_path}/nothing.csv")

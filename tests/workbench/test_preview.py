@@ -2,9 +2,9 @@ from collections import Counter
 
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.publish import WrittenRelease
 from recveil.release.claim import claim_kind
 from recveil.workbench.preview import preview, say_what_is_seen
@@ -62,5 +62,5 @@ def test_who_stands_alone_is_told_so():
 
 
 def test_a_crowd_that_nobody_counted_is_no_crowd():
-    with pytest.raises(RecveilError, match=r"is not in classes\.csv"):
+    with raises("release.damaged"):
         say_what_is_seen(claim_kind("identical-rows"), None)

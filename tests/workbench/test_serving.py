@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.workbench import serving, workbench
 
 
@@ -117,7 +117,7 @@ def test_no_other_user_gets_in_even_with_the_token(address, family, source):
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "starlette", None)
-    with pytest.raises(RecveilError, match=r"pip install 'recveil\[workbench\]'"):
+    with raises("dependency.missing"):
         workbench(tmp_path / "project")
     assert not (tmp_path / "project").exists()
 
@@ -137,9 +137,9 @@ def test_a_port_that_is_taken_is_told(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(RecveilError, match="another one with port"):
+        with raises("workbench.port"):
             workbench(tmp_path / "project", port=taken.getsockname()[1], open_browser=False)
-    with pytest.raises(RecveilError, match="port 99999"):
+    with raises("workbench.port"):
         workbench(tmp_path / "project", port=99_999, open_browser=False)
     assert not (tmp_path / "project").exists()
 

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from recveil.errors import RecveilError
+from error_assertions import raises
 from recveil.workbench.store import Store
 
 
@@ -47,7 +47,7 @@ def test_all_steps_or_none(store):
 
 
 def test_what_cannot_be_written_is_told_and_undone(store):
-    with pytest.raises(RecveilError, match="make room"):
+    with raises("output.not-writable"):
         keep_both(store, "a", "a")
     assert kept_in(store) == []
 

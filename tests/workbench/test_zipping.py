@@ -3,9 +3,9 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import PredictiveAnonymizer
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.release.manifest import FileEntry
 from recveil.verify import verify
 from recveil.workbench.zipping import published_files, zipped
@@ -71,7 +71,7 @@ def test_what_was_changed_since_is_not_sent(release, name):
     verified = sha256(release)
     with (release / name).open("ab") as file:
         file.write(b" ")
-    with pytest.raises(RecveilError, match="was changed after it was verified"):
+    with raises("release.changed"):
         published_files(release, verified)
 
 
@@ -79,12 +79,12 @@ def test_a_link_is_not_followed(release, tmp_path):
     verified = sha256(release)
     (release / "README.md").rename(tmp_path / "elsewhere.md")
     (release / "README.md").symlink_to(tmp_path / "elsewhere.md")
-    with pytest.raises(RecveilError, match="was changed"):
+    with raises("release.changed"):
         published_files(release, verified)
 
 
 def test_what_is_missing_is_told(release):
     verified = sha256(release)
     (release / "README.md").unlink()
-    with pytest.raises(RecveilError, match=r"^out: .*make it again"):
+    with raises("input.unreadable"):
         published_files(release, verified)

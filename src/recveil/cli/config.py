@@ -11,7 +11,7 @@ from recveil.cli.outputs import is_stdout
 from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
-    from recveil.cli.settings_file import Known
+    from recveil.cli.settings_text import Known
 
 
 def config(
@@ -29,7 +29,8 @@ def config(
 
     Example: `recveil config`
     """
-    from recveil.cli.settings_file import config, settings_text
+    from recveil.cli.settings_file import config
+    from recveil.cli.settings_text import settings_text
 
     known: Known = more["known"]
     if is_stdout(output):

@@ -13,12 +13,12 @@ from recveil.cli.declare import Verb
 from recveil.cli.sentences import tell
 from recveil.cli.settings_file import (
     FILE,
-    Known,
     read_settings,
     refuse_of_others,
     refuse_unnamed,
     taken_in_words,
 )
+from recveil.cli.settings_text import Known
 from recveil.errors import printable
 
 # Of each of these only one can be given: the one that is typed.

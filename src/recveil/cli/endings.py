@@ -251,7 +251,8 @@ class _Patient:
         if not isinstance(error, BrokenPipeError) and self._name == _NAMES[0]:
             raise RecveilError(
                 f"{self._name}: cannot be written ({error.strerror or error}); make room where it "
-                f"leads, or lead it somewhere else"
+                f"leads, or lead it somewhere else",
+                code="output.not-writable",
             ) from None
 
 

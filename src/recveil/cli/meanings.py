@@ -152,7 +152,8 @@ def explain(words: Iterable[str]) -> None:
         if word not in MEANINGS:
             raise RecveilError(
                 f"nothing says what {word!r} means; expected a word of recveil.cli.meanings, such "
-                f"as 'found'; write it down there and in the glossary"
+                f"as 'found'; write it down there and in the glossary",
+                code="internal.fault",
             )
     console = Console(highlight=False)
     console.print("\n[bold]What the words mean[/]")

@@ -32,7 +32,8 @@ def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
     if (twin / RISK).is_symlink():
         raise RecveilError(
             f"{twin / RISK} is a link, and nobody named it as an output; remove it, or name a file "
-            f"for everybody's risk (--risk FILE)"
+            f"for everybody's risk (--risk FILE)",
+            code="output.not-writable",
         )
     return twin / RISK if twin.is_dir() and os.access(twin, os.W_OK) else None
 

@@ -3,7 +3,6 @@
 import difflib
 import os
 import re
-import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -12,6 +11,7 @@ from typing import Any
 
 from recveil.beside import refuse_in_release, write_beside
 from recveil.cli.known_options import KnownOption, as_toml
+from recveil.cli.settings_text import Known, settings_text
 from recveil.devices import (
     IsTooLargeError,
     is_anothers,
@@ -33,20 +33,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "float": (int, float),
     "str": (str, int, float),
 }
-_HEAD = """\
-# Options of recveil's verbs, in place of typing them. What is typed wins.
-# recveil takes this file where it is called recveil.toml and stands in the
-# folder in which a verb runs, or is named with --config; each run says which
-# options it took from here. Options marked "With --config alone" are refused
-# in a file that nobody named.
-# Take the # away before what you need. What several verbs take alike is told
-# below the first of them, and named below the others: copy its line to each
-# verb that is to take it.
-# No secret belongs in here.
-"""
-_WIDTH = 80
-
-Known = Mapping[str, Iterable[KnownOption]]
 
 
 def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
@@ -85,12 +71,14 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
         if not isinstance(options, dict):
             raise RecveilError(
                 f"{path.name}: {quoted(verb, 40)} stands above all verbs; expected options of a "
-                f"verb below a line with its name, such as [anonymize]"
+                f"verb below a line with its name, such as [anonymize]",
+                code="settings.file",
             )
         if verb not in known:
             raise RecveilError(
                 f"{path.name}: [{verb}] is no verb of recveil; the nearest is "
-                f"[{_nearest(verb, known)}]; mend that line"
+                f"[{_nearest(verb, known)}]; mend that line",
+                code="settings.file",
             )
         found[verb] = _of_verb(f"{path.name}: [{verb}]", options, known[verb])
     return found
@@ -107,7 +95,8 @@ def _of_verb(
         if parameter in found:
             raise RecveilError(
                 f"{where} {quoted(name, 40)} stands there twice, with a hyphen and with an "
-                f"underscore; take one of them out"
+                f"underscore; take one of them out",
+                code="option.conflict",
             )
         found[parameter] = value
     return found
@@ -147,7 +136,8 @@ def refuse_of_others(path: Path) -> None:
             continue
         raise RecveilError(
             f"{path} in this folder {why}; look into it, and name it with --config {path} if it is "
-            f"to count, or run in another folder"
+            f"to count, or run in another folder",
+            code="settings.untrusted",
         )
 
 
@@ -195,7 +185,8 @@ def refuse_unnamed(
         raise RecveilError(
             f"{path}, found in this folder: [{verb}] {listed(refused, 100)} {count} only in a file "
             f"that you name; look into it, and type --config {path} if it is yours, or take that "
-            f"out of it"
+            f"out of it",
+            code="settings.untrusted",
         )
 
 
@@ -204,18 +195,23 @@ def _content(path: Path) -> bytes:
     if str(path) == os.devnull:
         return b""
     if is_device(path):
-        raise RecveilError(f"{path.name}: a pipe or a device, where a file of options was expected")
+        raise RecveilError(
+            f"{path.name}: a pipe or a device, where a file of options was expected",
+            code="settings.file",
+        )
     try:
         content = read_whole(path, _MOST_BYTES)
     except IsTooLargeError:
         raise RecveilError(
             f"{path.name}: more than {_MOST_BYTES:,} bytes, where options were expected; take out "
-            f"what is none"
+            f"what is none",
+            code="settings.file",
         ) from None
     if any(line.count(b".") > _MOST_POINTS for line in content.splitlines()):
         raise RecveilError(
             f"{path.name}: a line of more than {_MOST_POINTS} points, where options were expected; "
-            f"write each option in a line of its own, such as k = 5"
+            f"write each option in a line of its own, such as k = 5",
+            code="settings.file",
         )
     return content
 
@@ -228,14 +224,19 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise RecveilError(f"{path.name}: no UTF-8 text; save it as UTF-8") from None
+        raise RecveilError(
+            f"{path.name}: no UTF-8 text; save it as UTF-8", code="settings.file"
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise RecveilError(
             f"{path.name}: no TOML: {error}; expected lines such as k = 5 below a line "
-            f"[anonymize] (recveil config writes such a file)"
+            f"[anonymize] (recveil config writes such a file)",
+            code="settings.file",
         ) from None
     except RecursionError:
-        raise RecveilError(f"{path.name}: no options: lists stand in lists too deep") from None
+        raise RecveilError(
+            f"{path.name}: no options: lists stand in lists too deep", code="settings.file"
+        ) from None
 
 
 def _checked(
@@ -246,23 +247,27 @@ def _checked(
     if option is None:
         raise RecveilError(
             f"{where} {quoted(name, 40)} is no option of it; the nearest is "
-            f"{_nearest(name, known)}; mend that line, or take it out"
+            f"{_nearest(name, known)}; mend that line, or take it out",
+            code="option.unknown",
         )
     if option.is_secret:
         raise RecveilError(
             f"{where} {option.name}: a secret of whoever publishes, which no file may hold; take "
-            f"that line out, and type --{option.name} if you must"
+            f"that line out, and type --{option.name} if you must",
+            code="settings.secret",
         )
     values = value if option.several and isinstance(value, list) else [value]
     if option.several != isinstance(value, list) or not all(_fits(each, option) for each in values):
         raise RecveilError(
             f"{where} {option.name} is {quoted(value, 40)}; expected {option.expected}; mend that "
-            f"line"
+            f"line",
+            code="option.value",
         )
     if any(isinstance(each, str) and _PASSWORD.search(each) for each in values):
         raise RecveilError(
             f"{where} {option.name} holds a password, which no file of options may; keep it in the "
-            f"environment, or in the service's own file"
+            f"environment, or in the service's own file",
+            code="settings.secret",
         )
     return option.parameter, [
         _plain(each, option) for each in values
@@ -315,12 +320,15 @@ def config(output: str | PathLike[str], known: Known, *, force: bool = False) ->
     path = Path(output)
     if path.exists() and not force:
         raise RecveilError(
-            f"{path} exists; choose another output, or replace it with force (--force)"
+            f"{path} exists; choose another output, or replace it with force (--force)",
+            code="output.exists",
         )
     if path.is_file():
         _refuse_no_settings(path, known)
     if not path.parent.is_dir() or path.is_dir():
-        raise RecveilError(f"{path} cannot be written; expected a file in a folder")
+        raise RecveilError(
+            f"{path} cannot be written; expected a file in a folder", code="output.not-writable"
+        )
     refuse_in_release(path)
     text = settings_text(known)
     write_beside(path, lambda beside: beside.write_text(text, "utf-8"))
@@ -335,50 +343,9 @@ def _refuse_no_settings(path: Path, known: Known) -> None:
         is_one = False
     if not is_one:
         raise RecveilError(
-            f"{path} is no file of options, which alone is replaced by one; choose another output"
+            f"{path} is no file of options, which alone is replaced by one; choose another output",
+            code="output.exists",
         )
-
-
-def settings_text(known: Known) -> str:
-    """Return such a file as text.
-
-    Examples
-    --------
-    >>> from recveil.cli.convert import convert
-    >>> from recveil.cli.known_options import options_by_verb
-    >>> print(settings_text(options_by_verb([convert])).splitlines()[10])
-    [convert]
-    """
-    parts: list[str] = [_HEAD]
-    first: dict[str, str] = {}  # the verb below which something is told
-    for verb, options in known.items():
-        own, alike = [], dict[str, list[str]]()
-        for option in (each for each in options if not each.is_secret):
-            told = _told(option)
-            if first.setdefault(told, verb) == verb:
-                own.append(told)
-            else:
-                alike.setdefault(first[told], []).append(option.name)
-        own += [_commented(f"As in [{one}]: {', '.join(names)}.") for one, names in alike.items()]
-        parts.append(f"[{verb}]\n" + "\n\n".join(own) + "\n")
-    return "\n".join(parts)
-
-
-def _commented(text: str) -> str:
-    lines = textwrap.wrap(text, _WIDTH - len("# "), break_on_hyphens=False)
-    return "\n".join(f"# {line}" for line in lines)
-
-
-def _told(option: KnownOption) -> str:
-    """Return an option's help and its line, which is not in force."""
-    alone = "" if option.counts_found else " With --config alone."
-    if option.default:
-        line = f"# {option.name} = {option.default}"
-        line += f"  # {option.expected}" if option.choices else ""
-    else:
-        about = f": {option.metavar}" if option.metavar else ""
-        line = f"# {option.name} = ...  # {option.expected}{about}"
-    return f"{_commented(option.help + alone)}\n{line}"
 
 
 def taken_in_words(path: Path, taken: Mapping[str, Any]) -> str:

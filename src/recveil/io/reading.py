@@ -132,7 +132,8 @@ class Reading:
             why = self.lost_times.replace("was not taken for times: ", "holds no times: ")
             why = why.replace(f": not every row of it holds a date: {self.name} ", ": ")
             raise RecveilError(
-                f"{self.name}: {why}; correct them, or drop the column (recveil convert --no-times)",
+                f"{self.name}: {why}; correct them, or drop the column "
+                f"(recveil convert --no-times)",
                 code="time.unreadable",
             )
         return self

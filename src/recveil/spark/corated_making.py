@@ -53,7 +53,8 @@ class CoRatedMaking:
                 told = f" {quoted(value)}" if isinstance(value, str) else ""
                 raise RecveilError(
                     f"{name} (--{name}){told}: not by Spark yet, where fills are the item-mean, "
-                    f"and groups are those of gecom; leave it out, or leave engine (--engine) out"
+                    f"and groups are those of gecom; leave it out, or leave engine (--engine) out",
+                    code="option.unsupported",
                 )
         self._seed = drawn_seed(seed)
         self._maker = KCoRater(k or 0, seed=self._seed, **given)

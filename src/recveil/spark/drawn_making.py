@@ -55,7 +55,8 @@ class DrawnMaking:
             if not lake.scale.unary and lake.values.size == 1:
                 raise RecveilError(
                     f"all ratings are {lake.values[0]:g}: likes, not supported yet as ratings; "
-                    f"read them as likes (--likes), without a scale"
+                    f"read them as likes (--likes), without a scale",
+                    code="table.kind",
                 )
         return Ready(people, lambda: self._make(people, public, items))
 
@@ -78,7 +79,8 @@ def _synthesizer(given: dict[str, Any], seed: int | None) -> Synthesizer:
     if epsilon is not None and seed is not None:
         raise RecveilError(
             "seed (--seed): with epsilon (--epsilon) the noise is drawn in secret, as whoever "
-            "guesses a seed takes the noise away; leave it out"
+            "guesses a seed takes the noise away; leave it out",
+            code="option.conflict",
         )
     check_seed(seed)
     maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **given)

@@ -46,14 +46,18 @@ def far_table(
     given = {key: value for key, value in reading.items() if was_given(value) and value != "error"}
     if strange := [key for key in given if key not in _OF_TABLES]:
         flags = ", ".join(f"--{key.replace('_', '-')}" for key in strange)
-        raise RecveilError(f"{flags}: not for ratings that do not fit here; leave that out")
+        raise RecveilError(
+            f"{flags}: not for ratings that do not fit here; leave that out",
+            code="option.unsupported",
+        )
     named = {role: given[role] for role in _OF_COLUMNS if role in given}
     found = find_columns(frame.columns, name, feedback=NOT_SAID, **named)
     _refuse_unnamed_times(frame, found)
     lake = lake_of(frame, **given, times=True)
     if not lake.scale.unary and "scale" not in given:
         raise RecveilError(
-            f"scale (--scale): {lake.scale} was read off ratings that do not fit here; name it"
+            f"scale (--scale): {lake.scale} was read off ratings that do not fit here; name it",
+            code="scale.inferred",
         )
     numbered = number_ratings(lake, users_are_whole=_are_whole(frame, found.user, lake.rows))
     # It has all that is asked of ratings here, but for whole arrays.
@@ -80,7 +84,8 @@ def _refuse_unnamed_times(frame: "DataFrame", found: Columns) -> None:
     if found.time is None and others:
         raise RecveilError(
             f"no time column, but {quoted(others[0])} may hold times; name it with time (--time), "
-            f"or drop it if it does not say when people rated"
+            f"or drop it if it does not say when people rated",
+            code="column.ambiguous",
         )
 
 

@@ -67,13 +67,15 @@ class GroupMaking:
             if name not in _OFFERED and usual.get(name) != value:
                 raise RecveilError(
                     f"{name} (--{name.replace('_', '-')}): not by Spark yet, with k (--k); leave "
-                    f"it out, or leave engine (--engine) out"
+                    f"it out, or leave engine (--engine) out",
+                    code="option.unsupported",
                 )
         self._k = int(k or 0)
         self._homogenize: Homogenize = given.get("homogenize", "padded")
         if self._homogenize not in get_args(Homogenize):
             raise RecveilError(
-                f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'"
+                f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'",
+                code="option.value",
             )
         self._round_labels = given.get("round_labels", "usual")
         self._seed = drawn_seed(seed)
@@ -177,7 +179,8 @@ def people_of(lake: Lake, k: int) -> SpreadPeople:
         people.let_go()
         raise RecveilError(
             f"{describe_count(people.n_people, 'user')} "
-            f"cannot form a group of k = {k}; lower k, or add users"
+            f"cannot form a group of k = {k}; lower k, or add users",
+            code="table.too-few-users",
         )
     return people
 
@@ -257,18 +260,21 @@ def refuse_table(lake: Lake, *, takes_likes: bool = False) -> None:
             return
         raise RecveilError(
             "these are likes, and rows of groups publish ratings, which likes have none of; draw "
-            "people with epsilon (--epsilon 3), or leave engine (--engine) out"
+            "people with epsilon (--epsilon 3), or leave engine (--engine) out",
+            code="table.kind",
         )
     if lake.values.size == 1:
         raise RecveilError(
             f"all {lake.n_ratings:,} ratings are {lake.values[0]:g}: likes, not supported yet as "
-            f"ratings; {PUBLISHED}; read them as likes (--likes)"
+            f"ratings; {PUBLISHED}; read them as likes (--likes)",
+            code="table.kind",
         )
     if lake.scale.inferred:
         raise RecveilError(
             f"scale (--scale): {lake.scale} was read off the ratings, and the lowest and highest "
             f"may be one person's; Spark does not look whose, so name the scale, such as --scale "
-            f"{lake.scale}"
+            f"{lake.scale}",
+            code="scale.inferred",
         )
 
 

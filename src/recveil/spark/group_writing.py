@@ -151,7 +151,8 @@ class GroupsByExecutors:
         if found != list(enumerate(expected.tolist())):
             raise RecveilError(
                 f"{sum(n for _, n in found):,} records in {len(found):,} parts were written; "
-                f"expected {expected.sum():,} in {expected.size:,}; run it again"
+                f"expected {expected.sum():,} in {expected.size:,}; run it again",
+                code="spark.parts-missing",
             )
 
     def write_people(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
@@ -172,7 +173,10 @@ class GroupsByExecutors:
         remove_unfinished(folder)
         n = groups.parts.size
         if sorted(found["part"].to_pylist()) != list(range(n)):
-            raise RecveilError(f"{found.num_rows} of {n} parts were written; run it again")
+            raise RecveilError(
+                f"{found.num_rows} of {n} parts were written; run it again",
+                code="spark.parts-missing",
+            )
         shown = {} if self.given is None else {"lone_ratings": self.given._asdict()}
         used = {} if self._used is None else {"settings": self._used(self.n_labels)}
         return {PARTS: n, **shown, **used}
@@ -189,7 +193,10 @@ def bare(published: Published) -> Published:
 
 
 def _no_blocks() -> Iterator[Records]:
-    raise RecveilError("these rows are made by executors; read the folder with Release.read")
+    raise RecveilError(
+        "these rows are made by executors; read the folder with Release.read",
+        code="spark.not-collected",
+    )
 
 
 def _write_part(

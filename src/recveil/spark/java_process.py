@@ -119,7 +119,8 @@ def _begin(words: IO[bytes]) -> "subprocess.Popen[bytes]":
     except PySparkRuntimeError as error:
         raise RecveilError(
             f"Spark: its Java process could not be begun ({_telling(_read(words))}); install Java "
-            f"17 or newer, or mend Spark's settings (spark-defaults.conf, PYSPARK_SUBMIT_ARGS)"
+            f"17 or newer, or mend Spark's settings (spark-defaults.conf, PYSPARK_SUBMIT_ARGS)",
+            code="spark.start",
         ) from error
     finally:
         if disks is not None:

@@ -125,7 +125,10 @@ def lake_of(
     with_parts = frame.select(*columns, sql.input_file_name().alias(_PART))
     if is_likes:
         if scale is not None:
-            raise RecveilError("scale (--scale): likes have none; leave it out, or name the rating")
+            raise RecveilError(
+                "scale (--scale): likes have none; leave it out, or name the rating",
+                code="option.conflict",
+            )
         # With times, somebody who likes an item twice is refused where people are gathered.
         rows = rows if "time" in rows.columns else rows.distinct()
     exact = rows if is_likes else frame.select(*columns, told.alias(_EXACT))
@@ -136,7 +139,8 @@ def lake_of(
     items, codes = encode_labels(raw, "item", lambda at: f"item {int(at) + 1}")
     if np.unique(codes).size < codes.size:
         raise RecveilError(
-            "the items: one id is written in two ways, such as 7 and 7.0; write each in one way"
+            "the items: one id is written in two ways, such as 7 and 7.0; write each in one way",
+            code="id.duplicate",
         )
     named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
     return Lake(
@@ -158,7 +162,8 @@ def _refuse_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
                 raise RecveilError(
                     f"the folders of column {quoted(name)}: Spark takes {quoted(told)} for "
                     f"{int(told)}, so that two ids would become one; write that column into the "
-                    f"files, as text"
+                    f"files, as text",
+                    code="id.type",
                 )
 
 
@@ -190,7 +195,8 @@ def _id(frame: "DataFrame", name: str, role: str) -> "Column":
     if kind in _TEXT:
         return column.cast("string")  # compared byte by byte, whatever the column's collation
     raise RecveilError(
-        f"the {role} column {quoted(name)} holds {kind}; expected text or whole numbers; cast it"
+        f"the {role} column {quoted(name)} holds {kind}; expected text or whole numbers; cast it",
+        code="column.type",
     )
 
 
@@ -199,7 +205,9 @@ def _number(frame: "DataFrame", name: str) -> "Column":
 
     kind = frame.schema[_quoted(name)].dataType.typeName()
     if kind in ("boolean", "date", "timestamp", "array", "map", "struct", "binary"):
-        raise RecveilError(f"the rating column {quoted(name)} holds {kind}; expected numbers")
+        raise RecveilError(
+            f"the rating column {quoted(name)} holds {kind}; expected numbers", code="column.type"
+        )
     column = frame[_quoted(name)]
     if kind in _TEXT:
         text = column.cast("string")
@@ -227,7 +235,8 @@ def _time(frame: "DataFrame", name: str) -> "Column":
     raise RecveilError(
         f"the time column {quoted(name)} holds {kind}; expected dates, timestamps, or Unix times "
         f"in seconds, the latest between 1996 and now; cast it, or drop the column if it is "
-        f"something else"
+        f"something else",
+        code="column.type",
     )
 
 
@@ -256,25 +265,34 @@ def _refuse_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
         ]
     found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
     if found is None or not found["n"]:
-        raise RecveilError("the table has no rows; give one that holds ratings")
+        raise RecveilError(
+            "the table has no rows; give one that holds ratings", code="table.no-ratings"
+        )
     for name, which in gaps.items():
         if found[name]:
             what = "a number" if name == "rating" else f"a {name}"
             raise RecveilError(
                 f"the {name} column: {found[name]:,} of "
                 f"{describe_count(found['n'], 'row')} are without {what}"
-                f"{_of_which_part(with_parts, which)}"
+                f"{_of_which_part(with_parts, which)}",
+                code="rating.missing"
+                if name == "rating"
+                else "time.missing"
+                if name == "time"
+                else "id.missing",
             )
     if found[_NO_TEXT]:
         raise RecveilError(
             f"{found[_NO_TEXT]:,} of "
             f"{describe_count(found['n'], 'row')} hold an id that is not UTF-8 text, or was "
-            f"not before it was read, so that two ids may have become one; save the table as UTF-8"
+            f"not before it was read, so that two ids may have become one; save the table as UTF-8",
+            code="input.encoding",
         )
     if found[_LINE_BREAK]:
         raise RecveilError(
             f"{found[_LINE_BREAK]:,} of {found['n']:,} rows hold an id with a line break or a "
-            f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}"
+            f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}",
+            code="id.line-break",
         )
     if _EXACT not in rows.columns or found["changed"] is None:
         return int(found["n"]), []
@@ -339,5 +357,6 @@ def _refuse_off_scale(values: NDArray[np.float64], scale: RatingScale) -> None:
     if not (right := scale.contains(values)).all():
         raise RecveilError(
             f"rating {values[~right][0]:g} outside the scale {scale}; give another scale "
-            f"(--scale), or leave such rows out"
+            f"(--scale), or leave such rows out",
+            code="rating.off-scale",
         )

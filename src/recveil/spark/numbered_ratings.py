@@ -80,7 +80,8 @@ class NumberedRatings:
             if found.num_rows != missing.size:
                 raise RecveilError(
                     f"{found.num_rows:,} of {missing.size:,} ratings were found again; the table "
-                    f"changed meanwhile: run it again on one that rests"
+                    f"changed meanwhile: run it again on one that rests",
+                    code="input.changed",
                 )
             self._remember(found)
         return self._held[name][np.searchsorted(self._places, places)]
@@ -117,7 +118,8 @@ class FarColumn:
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise RecveilError(
             "an adversary who is off by nearly half of the scale, and wrong sometimes: not by "
-            "Spark where the ratings do not fit here; give another rating_error (--rating-error)"
+            "Spark where the ratings do not fit here; give another rating_error (--rating-error)",
+            code="option.unsupported",
         )
 
     def __repr__(self) -> str:
@@ -158,7 +160,8 @@ def number_ratings(lake: Lake, *, users_are_whole: bool) -> NumberedRatings:
     if frame.select("rating").distinct().count() > lake.values.size:
         raise RecveilError(
             "ratings with more than 1,000 different values: not by Spark where they do not fit "
-            "here; round them"
+            "here; round them",
+            code="rating.too-many-values",
         )
     counts = frame.groupBy("item").count().toArrow()
     support = np.zeros(lake.items.size, np.int64)
@@ -192,7 +195,8 @@ def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if (~begins & (places <= before)).any():
             raise RecveilError(
                 "somebody rated an item more than once; duplicates (--duplicates) are not settled "
-                "by Spark: leave one rating of each user and item"
+                "by Spark: leave one rating of each user and item",
+                code="rating.duplicate",
             )
         records = number + np.cumsum(begins)
         yield pa.RecordBatch.from_pydict(
@@ -234,7 +238,9 @@ def part_number() -> int:
 
     task = TaskContext.get()
     if task is None:
-        raise RecveilError("no task of Spark runs here; call it from an executor")
+        raise RecveilError(
+            "no task of Spark runs here; call it from an executor", code="internal.fault"
+        )
     return int(task.partitionId())
 
 

@@ -85,7 +85,9 @@ def put_together(
         violations += (Violation(*told) for told in json.loads(row["violations"]))
         violations.left_out += row["left_out"]
         if row["unread"] and row["right"]:
-            raise RecveilError(f"{row['unread']}; fetch or write the release again")
+            raise RecveilError(
+                f"{row['unread']}; fetch or write the release again", code="release.damaged"
+            )
         if row["unread"]:
             what = row["unread"].removeprefix(f"{name}: ")
             violations.append(Violation(name, None, None, f"what stands there now: {what}"))

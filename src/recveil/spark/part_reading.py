@@ -105,7 +105,8 @@ def _refuse_logs(spark: "SparkSession", where: str) -> None:
             raise RecveilError(
                 f"{_name_of(where)}: this is a {kind} table ({log}), in which parts that were "
                 f"dropped still lie; read it in a session of your own as {kind}, and give the "
-                f"DataFrame to recveil.spark"
+                f"DataFrame to recveil.spark",
+                code="input.unknown-format",
             )
 
 
@@ -125,7 +126,8 @@ def _hidden_in(folder: Path) -> str:
 def _left_out(name: str, why: str) -> RecveilError:
     return RecveilError(
         f"{quoted(_name_of(name))} {why}, where Spark does not look, so that its ratings would be "
-        f"left out; move it beside the others, or out of the table's folder"
+        f"left out; move it beside the others, or out of the table's folder",
+        code="input.parts",
     )
 
 

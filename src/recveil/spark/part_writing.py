@@ -60,7 +60,9 @@ class ByExecutors:
             If an executor cannot write to the folder.
         """
         if file_format != "parquet" or in_groups:
-            raise RecveilError("file format 'csv': Spark writes Parquet; leave it out")
+            raise RecveilError(
+                "file format 'csv': Spark writes Parquet; leave it out", code="option.unsupported"
+            )
         n = self._crowds.n_crowds
         # What is not needed there is not sent there: sums over people above all.
         bare = replace(published, blocks=self._crowds.blocks, model=None, expect=None)
@@ -69,7 +71,9 @@ class ByExecutors:
         rows.sort(key=lambda row: row["part"])
         remove_unfinished(folder)
         if [row["part"] for row in rows] != list(range(n)):
-            raise RecveilError(f"{len(rows)} of {n} parts were written; run it again")
+            raise RecveilError(
+                f"{len(rows)} of {n} parts were written; run it again", code="spark.parts-missing"
+            )
         seen = np.zeros(published.items.size, bool)
         for row in rows:
             seen |= np.unpackbits(np.frombuffer(row["seen"], np.uint8), count=seen.size).astype(
@@ -94,7 +98,9 @@ class ByExecutors:
         remove_unfinished(folder)
         n = frame.rdd.getNumPartitions()
         if sorted(found) != list(range(n)):
-            raise RecveilError(f"{len(found)} of {n} parts were written; run it again")
+            raise RecveilError(
+                f"{len(found)} of {n} parts were written; run it again", code="spark.parts-missing"
+            )
         return {PARTS: n}
 
     def verify(self, folder: Path, private: Path) -> Verification:
@@ -168,7 +174,8 @@ def put_into(folder: str, name: str) -> Iterator[Path]:
     if not file.parent.is_dir():
         raise RecveilError(
             f"{file.parent}: an executor does not see this folder; choose an output that all "
-            f"machines see at the same path"
+            f"machines see at the same path",
+            code="output.not-writable",
         )
     try:
         yield unfinished
@@ -177,7 +184,8 @@ def put_into(folder: str, name: str) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
         raise RecveilError(
             f"{file.parent}: an executor cannot write here ({error.strerror or error}); make room, "
-            f"or choose another output"
+            f"or choose another output",
+            code="output.not-writable",
         ) from error
     except BaseException:
         unfinished.unlink(missing_ok=True)

@@ -62,7 +62,8 @@ def number_people(people: SpreadPeople) -> NumberedPeople:
     if counts.sum() != people.n_people:
         raise RecveilError(
             f"{people.n_people:,} people became {counts.sum():,}: the table changed while it was "
-            f"read; run it again on one that nobody writes to"
+            f"read; run it again on one that nobody writes to",
+            code="input.changed",
         )
     firsts = np.cumsum(counts) - counts
     digest = hashlib.blake2b(b"".join(row["digest"] for row in rows), digest_size=32).digest()

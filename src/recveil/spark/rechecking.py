@@ -101,7 +101,8 @@ def verify(
     if not (folder / MANIFEST).is_file():
         raise RecveilError(
             f"{folder}: no release (it has no release.json), and Spark checks releases alone; "
-            f"leave engine (--engine) out"
+            f"leave engine (--engine) out",
+            code="release.not-found",
         )
     manifest, _ = read_manifest(folder / MANIFEST)
     _refuse_not_offered(manifest, k, is_private=private is not None)
@@ -122,7 +123,8 @@ def _refuse_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) 
     for what, is_so in refused.items():
         if is_so:
             raise RecveilError(
-                f"{what}: not checked by Spark; leave it out, or leave engine (--engine) out"
+                f"{what}: not checked by Spark; leave it out, or leave engine (--engine) out",
+                code="option.unsupported",
             )
 
 
@@ -154,7 +156,9 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     required = claim.k if k is None else k
     for name in manifest.ratings_files or (RATINGS[0],):
         if not (folder / name).is_file():
-            raise RecveilError(f"{folder}: no {name}; fetch or write the release again")
+            raise RecveilError(
+                f"{folder}: no {name}; fetch or write the release again", code="release.damaged"
+            )
     checksums = readers.checksums(folder, manifest)
     violations = Found()
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
@@ -288,12 +292,14 @@ def _told(folder: Path, private: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecveilError(
             f"{private}: cannot be read as the private folder of a release; expected the one that "
-            f"recveil wrote with it"
+            f"recveil wrote with it",
+            code="private.damaged",
         ) from error
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
             f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
-            f"name the one that was written with {folder.name}"
+            f"name the one that was written with {folder.name}",
+            code="private.mismatch",
         )
     return told
 
@@ -338,7 +344,8 @@ def _scan_part(
             if set(records) != set(published.user_ids):
                 raise RecveilError(
                     f"{names[number]} is not of the people of {paths[number].name}; this is a "
-                    f"fault in recveil, please report it"
+                    f"fault in recveil, please report it",
+                    code="internal.fault",
                 )
             side = _side(users, records, told)
             yield _as_row(*found_values(Path(folder), published, side), len(users))

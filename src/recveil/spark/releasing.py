@@ -141,7 +141,8 @@ def anonymize(
     if hide_items or file_format != "parquet":
         what = "hide_items (--hide-items)" if hide_items else f"file format {file_format!r}"
         raise RecveilError(
-            f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out"
+            f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out",
+            code="option.unsupported",
         )
     given = check_options(chosen, given)
     check_layout(chosen, layout)
@@ -202,7 +203,8 @@ def _method(name: str) -> Method:
     if method is None or name not in _MAKINGS:
         raise RecveilError(
             f"method {name!r}: not by Spark yet, which makes releases by {', '.join(_MAKINGS)}; "
-            f"leave engine (--engine) out"
+            f"leave engine (--engine) out",
+            code="method.unsupported",
         )
     return method
 
@@ -216,10 +218,13 @@ def _table(
         if not hasattr(source, "mapInArrow"):
             raise RecveilError(
                 f"source: expected a DataFrame of Spark's or a path, got {type(source).__name__}; "
-                f"give that to recveil.anonymize"
+                f"give that to recveil.anonymize",
+                code="argument.type",
             )
         if master is not None:
-            raise RecveilError("master: a DataFrame has a session already; leave it out")
+            raise RecveilError(
+                "master: a DataFrame has a session already; leave it out", code="option.conflict"
+            )
         with session_of(source.sparkSession):
             yield lake_of(source, **_for_spark(reading))
     elif is_for_spark(str(source)):
@@ -231,7 +236,9 @@ def _table(
         ratings = read.ratings
         if ratings.scale.words:
             raise RecveilError(
-                "words (--words) and order (--order): not by Spark yet; leave engine (--engine) out"
+                "words (--words) and order (--order): not by Spark yet; leave engine (--engine) "
+                "out",
+                code="table.kind",
             )
         with spark_session(master) as spark:
             frame = spark.createDataFrame(ratings.to_arrow().drop_columns(_times(ratings)))
@@ -256,7 +263,8 @@ def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise RecveilError(
             f"{flags}: not for a table that Spark reads itself; leave that out, or give a file "
-            f"that is read here"
+            f"that is read here",
+            code="option.unsupported",
         )
     return given
 

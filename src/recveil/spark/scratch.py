@@ -63,7 +63,8 @@ def _folder(disk: Path) -> Iterator[Path]:
     except OSError as error:
         raise RecveilError(
             f"{disk}: Spark is to put down rows there, and cannot ({error.strerror}); name another "
-            f"folder in SPARK_LOCAL_DIRS"
+            f"folder in SPARK_LOCAL_DIRS",
+            code="machine.disk",
         ) from error
     try:
         with held(folder / LOCK):

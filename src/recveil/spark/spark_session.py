@@ -54,6 +54,15 @@ _OF_PARTS = {
     "MALFORMED_CSV_RECORD": "a line has more or fewer columns than the header, or an id goes on in "
     "the next line; mend or drop that line",
 }
+# What Spark's words come to; all else, and what an executor raised, is a task that failed.
+_CODES = {
+    "recveil.errors.": "spark.task",
+    "No module named 'recveil'": "dependency.missing",
+    "UNABLE_TO_INFER_SCHEMA": "table.no-ratings",
+    "PATH_NOT_FOUND": "input.not-found",
+    **dict.fromkeys(_OF_PARTS, "input.parts"),
+    "MALFORMED_CSV_RECORD": "input.line",
+}
 
 
 @contextmanager
@@ -78,7 +87,8 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
         if master is not None:
             raise RecveilError(
                 f"master (--master) is {master!r}, but a session of Spark runs already; leave it "
-                f"out, or stop that session"
+                f"out, or stop that session",
+                code="option.conflict",
             )
         with session_of(active):
             yield active
@@ -169,7 +179,8 @@ def needed() -> Any:
     except ImportError as error:
         raise RecveilError(
             "engine (--engine) spark: pyspark is not installed; install recveil with the extra "
-            "spark (pip install 'recveil[spark]')"
+            "spark (pip install 'recveil[spark]')",
+            code="dependency.missing",
         ) from error
     return SparkSession
 
@@ -178,7 +189,8 @@ def _refuse_no_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and os.access(f"{home}/bin/java", os.X_OK)):
         raise RecveilError(
-            "engine (--engine) spark: no java is found; install Java 17 or newer, or set JAVA_HOME"
+            "engine (--engine) spark: no java is found; install Java 17 or newer, or set JAVA_HOME",
+            code="dependency.missing",
         )
 
 
@@ -200,9 +212,15 @@ def errors_told(java: JavaProcess | None = None) -> Iterator[None]:
             yield
     except (Py4JError, PySparkException, ConnectionError) as error:
         why = java.why_it_ended() if java else None
-        if why is None:
-            why = WHY_UNKNOWN if isinstance(error, ended()) else _in_our_words(str(error))
-        raise RecveilError(why) from error
+        if why is None and isinstance(error, ended()):
+            why = WHY_UNKNOWN
+        if why is not None:
+            raise RecveilError(why, code="spark.ended") from error
+        text = str(error)
+        code = next((code for sign, code in _CODES.items() if sign in text), None)
+        raise RecveilError(
+            _in_our_words(text), code="spark.task" if code is None else code
+        ) from error
 
 
 def _in_our_words(text: str) -> str:

@@ -322,6 +322,7 @@ def _crowds_of(
     if sizes.min() < least:
         raise RecveilError(
             f"{sizes.min()} people came into one crowd, of at least {least}; nothing is "
-            f"published; this is a fault in recveil, please report it"
+            f"published; this is a fault in recveil, please report it",
+            code="internal.fault",
         )
     return labels

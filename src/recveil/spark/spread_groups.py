@@ -118,7 +118,8 @@ def count_groups(
     if in_parts.sum() != n_people or least.min() < k:
         raise RecveilError(
             f"groups of {in_parts.sum():,} people, the smallest of {least.min():,}, came of "
-            f"{n_people:,} people and k = {k}; this is a fault in recveil, please report it"
+            f"{n_people:,} people and k = {k}; this is a fault in recveil, please report it",
+            code="internal.fault",
         )
     return SpreadGroups(frame, parts, in_parts, groups, k, secret)
 
@@ -146,7 +147,8 @@ def _gathered_bin(table: pa.Table, k: int, secret: tuple[int, ...], n_parts: int
     if table.num_rows < k:
         raise RecveilError(
             f"{table.num_rows} people are left in a bin, who cannot form a group of k = {k}; this "
-            f"is a fault in recveil, please report it"
+            f"is a fault in recveil, please report it",
+            code="internal.fault",
         )
     drawing = np.random.default_rng([*secret, _GROUPING, number_of_bin])
     labels = KGather(min_size=k, random_state=drawing).fit(as_matrix(table["place"])).labels_
@@ -184,5 +186,6 @@ def refuse_small(sizes: NDArray[np.int64], k: int) -> None:
     if sizes.min() < k:
         raise RecveilError(
             f"a group of {sizes.min()} people, and k = {k}; nothing is published; this is a fault "
-            f"in recveil, please report it"
+            f"in recveil, please report it",
+            code="internal.fault",
         )

@@ -179,7 +179,8 @@ def _refuse_pieces(
     if not in_order or (last is not None and not pc.less_equal(last, users[0]).as_py()):
         raise RecveilError(
             "the rows of a person do not stand together once they are sorted; give ids of users as "
-            "plain text or whole numbers"
+            "plain text or whole numbers",
+            code="id.type",
         )
     return users[-1]
 
@@ -192,7 +193,8 @@ def _rows(table: pa.Table, starts: NDArray[np.int64], most_items: int) -> Iterat
     if not np.isin(again, starts).all():
         raise RecveilError(
             "somebody rated an item more than once; duplicates (--duplicates) are not settled by "
-            "Spark: leave one rating of each user and item"
+            "Spark: leave one rating of each user and item",
+            code="rating.duplicate",
         )
     if np.diff(starts).max() > most_items:
         within = np.arange(places.size) - np.repeat(starts[:-1], np.diff(starts))

@@ -72,7 +72,7 @@ def audit(
     refuse_not_offered(reading)
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
-            raise RecveilError(f"{name} is {number}; expected at least 1")
+            raise RecveilError(f"{name} is {number}; expected at least 1", code="option.value")
     refuse_unknown_keywords("audit", reading, "k", "people_in")
     with (
         parts("Auditing", {durations.READING: 1, THE_REST: 8}) as begin,
@@ -114,7 +114,8 @@ def refuse_not_offered(given: dict[str, Any]) -> None:
     for name in _NOT_OFFERED:
         if given.pop(name, None) is not None:
             raise RecveilError(
-                f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out"
+                f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out",
+                code="option.unsupported",
             )
 
 
@@ -130,10 +131,13 @@ def _session(
     if not hasattr(source, "mapInArrow"):
         raise RecveilError(
             f"source: expected a DataFrame of Spark's or a path, got {type(source).__name__}; "
-            f"give that to recveil.audit"
+            f"give that to recveil.audit",
+            code="argument.type",
         )
     if master is not None:
-        raise RecveilError("master: a DataFrame has a session already; leave it out")
+        raise RecveilError(
+            "master: a DataFrame has a session already; leave it out", code="option.conflict"
+        )
     with session_of(source.sparkSession):
         yield source.sparkSession
 
@@ -156,7 +160,8 @@ def _table(
         raise RecveilError(
             f"curves, and targets (--targets) all: of {size:,} bytes of ratings, which do not fit "
             f"here, they would need all; give --no-curves and a number of targets, or raise "
-            f"spark.driver.maxResultSize"
+            f"spark.driver.maxResultSize",
+            code="table.too-large",
         )
     with far_table(frame, _name_of(source), reading) as (read, candidates):
         yield read, candidates
@@ -170,7 +175,8 @@ def _here(
     read = understand(source, **reading).settled()
     if not read.ratings.scale.ordered:
         raise RecveilError(
-            "words (--words), of words without an order: not by Spark; leave engine (--engine) out"
+            "words (--words), of words without an order: not by Spark; leave engine (--engine) out",
+            code="table.kind",
         )
     searchers = Searchers(spark)
     try:

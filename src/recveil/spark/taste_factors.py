@@ -169,7 +169,8 @@ def learn_factors(
 
     if people.n_people > _MOST_PEOPLE:
         raise RecveilError(
-            f"{people.n_people:,} people: MLlib numbers {_MOST_PEOPLE:,} at most; split the table"
+            f"{people.n_people:,} people: MLlib numbers {_MOST_PEOPLE:,} at most; split the table",
+            code="table.too-large",
         )
     work = partial(_left_over, scale=people.scale, n_items=people.n_items, offset=items.offset)
     rows = numbered.frame.mapInArrow(work, "user int, item int, rating float")
@@ -182,7 +183,9 @@ def learn_factors(
     learned = table["features"].combine_chunks().flatten().to_numpy().reshape(-1, RANK)
     factors[table["id"].to_numpy()] = learned
     if not np.isfinite(factors).all():
-        raise RecveilError("learning what people like failed; tell us, and leave engine out")
+        raise RecveilError(
+            "learning what people like failed; tell us, and leave engine out", code="internal.fault"
+        )
     return TasteFactors.of(items.offset, factors, people.scale)
 
 
@@ -255,7 +258,10 @@ def _placed(
     for table in some_at_a_time(batches):
         places = known.places_of(known.of_people(ratings_of(table, scale, n_items)))
         if not np.isfinite(places).all():
-            raise RecveilError("somebody's factors are no numbers, so that nobody is like them")
+            raise RecveilError(
+                "somebody's factors are no numbers, so that nobody is like them",
+                code="internal.fault",
+            )
         numbers = table["number"].combine_chunks()
         yield pa.RecordBatch.from_arrays([numbers, as_lists(places)], names=["number", "place"])
 

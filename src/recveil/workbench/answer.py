@@ -217,4 +217,7 @@ def _named(rows: list[Row], title: str) -> Row:
     for row in rows:
         if row.title == title:
             return row
-    raise RecveilError(f"setting {quoted(title)}: is not finished; choose one of the drawing")
+    raise RecveilError(
+        f"setting {quoted(title)}: is not finished; choose one of the drawing",
+        code="workbench.not-found",
+    )

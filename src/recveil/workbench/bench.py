@@ -122,7 +122,9 @@ def needed_table(bench: Bench) -> Input:
     """Return the table that is worked on, or say that there is none yet."""
     chosen = bench.project.chosen_input()
     if chosen is None:
-        raise RecveilError("there is no table yet; drop or name one on the page Data")
+        raise RecveilError(
+            "there is no table yet; drop or name one on the page Data", code="workbench.not-ready"
+        )
     return chosen
 
 

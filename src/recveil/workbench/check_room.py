@@ -77,7 +77,9 @@ def _again(request: Request) -> Response:
     """Check the same with what somebody says of it."""
     bench, form = bench_of(request), form_of(request)
     if bench.project.kept(_KEPT, fields=_FIELDS) is None:
-        raise RecveilError("there is nothing to check yet; drop or name a release")
+        raise RecveilError(
+            "there is nothing to check yet; drop or name a release", code="workbench.not-ready"
+        )
     _start(bench, _options(form), with_table=bool(form.get("with_table")))
     return go_to("/check")
 
@@ -116,11 +118,13 @@ def _options(form: dict[str, str]) -> dict[str, Any]:
     k, claim = form.get("k", "").strip(), form.get("claim", "")
     if k and not (k.isascii() and k.isdecimal() and 0 < int(k[:12]) <= _MOST_K):
         raise RecveilError(
-            f"k is {quoted(k)}; expected how many people must share a row, such as 5"
+            f"k is {quoted(k)}; expected how many people must share a row, such as 5",
+            code="option.value",
         )
     if claim and claim not in published_claims():
         raise RecveilError(
-            f"claim {quoted(claim)}: expected one of {', '.join(published_claims())}"
+            f"claim {quoted(claim)}: expected one of {', '.join(published_claims())}",
+            code="claim.unknown",
         )
     return options | ({"k": int(k)} if k else {}) | ({"claim": claim} if claim else {})
 

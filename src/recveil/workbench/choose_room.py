@@ -128,7 +128,9 @@ def _start(request: Request) -> Response:
     names = methods_to_choose(of=_kind_of(bench, chosen))
     methods = [name for name in names if form.get(f"method-{name}")]
     if not methods:
-        raise RecveilError("no method is marked; mark at least one to be compared")
+        raise RecveilError(
+            "no method is marked; mark at least one to be compared", code="option.required"
+        )
     ks = _read_ks(form.get("ks", ""))
     shadows = _N_SHADOWS if form.get("shadows") else None
     out = bench.project.folder_for("comparisons") / str(chosen.id)
@@ -157,12 +159,17 @@ def _take(request: Request) -> Response:
     told = _so_far(bench, chosen)
     comparison = (told or {}).get("comparison")
     if comparison is None:
-        raise RecveilError("nothing is compared yet; begin it on the page Choose")
+        raise RecveilError(
+            "nothing is compared yet; begin it on the page Choose", code="workbench.not-ready"
+        )
     question = Question.read(form, Question())
     answered = answer(rows_of(comparison["rows"]), question)
     row = answered.row
     if row is None or not answered.may_be_taken:
-        raise RecveilError("this setting cannot be published; choose one that promises something")
+        raise RecveilError(
+            "this setting cannot be published; choose one that promises something",
+            code="release.refused",
+        )
     bench.project.keep_of(chosen, "question", question._asdict())
     taken = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
     bench.project.keep_of(chosen, "setting", taken)
@@ -176,7 +183,10 @@ def _whole(request: Request) -> Response:
     job = bench.project.job(request.path_params["number"])
     file = bench.project.job_folder(job.id) / PAGE
     if job.task != "compare" or not file.is_file():
-        raise RecveilError(f"job {job.id} has no page of a comparison; run it to its end")
+        raise RecveilError(
+            f"job {job.id} has no page of a comparison; run it to its end",
+            code="workbench.not-found",
+        )
     return HTMLResponse(file.read_bytes(), headers={"content-security-policy": _OF_ITS_OWN})
 
 
@@ -223,7 +233,8 @@ def _read_ks(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not 1 <= len(parts) <= _MOST_KS or not all(p.isdecimal() and len(p) < 8 for p in parts):
         raise RecveilError(
-            f"k: {quoted(text, 40)}; expected up to {_MOST_KS} whole numbers, as in {_KS}"
+            f"k: {quoted(text, 40)}; expected up to {_MOST_KS} whole numbers, as in {_KS}",
+            code="option.value",
         )
     return [int(part) for part in parts]
 

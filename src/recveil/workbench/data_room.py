@@ -103,7 +103,9 @@ def _number_in(request: Request) -> int:
     """Return the number of the table that a form names."""
     number = form_of(request).get("input", "")
     if not (number.isascii() and number.isdecimal()) or len(number) > 9:
-        raise RecveilError("expected the number of a table; choose one of the list")
+        raise RecveilError(
+            "expected the number of a table; choose one of the list", code="option.value"
+        )
     return int(number)
 
 

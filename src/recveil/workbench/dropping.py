@@ -36,7 +36,9 @@ async def take_dropped(
     name = request.scope[FILE_NAME] if is_form else unquote(request.headers.get("x-file-name", ""))
     try:
         if is_form and not name:
-            raise RecveilError("no file was chosen; choose one, and send it again")
+            raise RecveilError(
+                "no file was chosen; choose one, and send it again", code="option.required"
+            )
         came = await receive(
             request.stream(),
             name[:LONGEST_NAME] or "table",
@@ -47,5 +49,5 @@ async def take_dropped(
     except RecveilError as error:
         if is_form:
             raise
-        return JSONResponse({"error": str(error)}, 400)
+        return JSONResponse({"error": str(error), "code": error.code}, 400)
     return go_to(go_on) if is_form else JSONResponse({"next": go_on})

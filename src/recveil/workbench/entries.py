@@ -93,6 +93,7 @@ def _read(text: str, of: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise RecveilError(
-            f"{of}: what {DATABASE} says of it was damaged; open another folder as the project"
+            f"{of}: what {DATABASE} says of it was damaged; open another folder as the project",
+            code="workbench.damaged",
         )
     return found

@@ -89,7 +89,9 @@ class Jobs:
         """
         with self._lock:
             if self._is_closed:
-                raise RecveilError("the workbench is being closed: nothing new is begun")
+                raise RecveilError(
+                    "the workbench is being closed: nothing new is begun", code="workbench.closing"
+                )
             self._note_the_rest()
             before = [each for each in self._running.values() if each.job.room == room]
             self.cancel_room(room)
@@ -184,7 +186,7 @@ class Jobs:
         except OSError as error:
             why = f"no process can work on it ({reason_of(error)}); make room, and run it again"
             self._note(job.id, "failed", why)
-            raise RecveilError(f"{job.task}: {why}") from None
+            raise RecveilError(f"{job.task}: {why}", code="workbench.process") from None
 
     def _note(self, number: int, state: str, error: str) -> bool:
         """Note how a job ended; keep it in mind where that cannot be written. Say whether it was.

@@ -37,18 +37,21 @@ def make_folder(folder: Path) -> None:
         if not is_ours(folder.stat()):
             raise RecveilError(
                 f"{folder}: is another user's folder; work as that user, or name a folder of your "
-                f"own"
+                f"own",
+                code="workbench.folder",
             )
         is_project = (folder / DATABASE).is_file() or not any(folder.iterdir())
         if is_project:
             folder.chmod(ONLY_OWNER)
     except OSError as error:
         raise RecveilError(
-            f"{folder}: cannot be the folder of a project ({reason_of(error)}); name another"
+            f"{folder}: cannot be the folder of a project ({reason_of(error)}); name another",
+            code="workbench.folder",
         ) from None
     if not is_project:
         raise RecveilError(
-            f"{folder}: holds other things, and no project (no {DATABASE}); name a new folder"
+            f"{folder}: holds other things, and no project (no {DATABASE}); name a new folder",
+            code="workbench.folder",
         )
 
 
@@ -68,13 +71,15 @@ def take(folder: Path) -> int:
         descriptor = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | NOT_FOLLOWED, FOR_OWNER)
     except OSError as error:
         raise RecveilError(
-            f"{folder / _LOCK}: cannot be locked ({reason_of(error)}); name another folder"
+            f"{folder / _LOCK}: cannot be locked ({reason_of(error)}); name another folder",
+            code="workbench.folder",
         ) from None
     try:
         if lock(descriptor, wait=False) is False:
             raise RecveilError(
                 f"{folder}: is open in another workbench; look for its page, end it, or name "
-                f"another folder"
+                f"another folder",
+                code="output.locked",
             )
         _refuse_planted(folder)
     except BaseException:
@@ -106,7 +111,8 @@ def within(folder: Path, *names: str) -> Path:
     are_names = all(name not in ("", "..") and Path(name).name == name for name in names)
     if not are_names or os.path.realpath(path) != str(path):
         raise RecveilError(
-            f"{path}: leads out of the project; remove this link, or name another folder"
+            f"{path}: leads out of the project; remove this link, or name another folder",
+            code="workbench.folder",
         )
     return path
 
@@ -116,7 +122,8 @@ def _refuse_planted(folder: Path) -> None:
 
     def fail(error: OSError) -> None:
         raise RecveilError(
-            f"{error.filename}: cannot be looked at ({reason_of(error)}); name another folder"
+            f"{error.filename}: cannot be looked at ({reason_of(error)}); name another folder",
+            code="workbench.folder",
         ) from None
 
     for place, folders, files in os.walk(folder, onerror=fail):
@@ -138,5 +145,6 @@ def _refuse_planted(folder: Path) -> None:
                 continue
             raise RecveilError(
                 f"{path}: is {what}, which no workbench puts into a project; remove it, or name "
-                f"another folder"
+                f"another folder",
+                code="workbench.folder",
             )

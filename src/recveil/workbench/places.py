@@ -62,17 +62,22 @@ def place_of(text: str, *, is_release: bool = False) -> NamedPlace:
     """
     text = text.strip()
     if not text or len(text) > _MOST_CHARACTERS or "\0" in text or text == "-":
-        raise RecveilError("expected the path of a file or folder, or the address of a database")
+        raise RecveilError(
+            "expected the path of a file or folder, or the address of a database",
+            code="option.value",
+        )
     if "://" in text and holds_password(text):
         raise RecveilError(
             "the address holds a password, which would be kept in the project; leave it out, and "
-            "give it in the environment (PGPASSWORD) or in the service's own file"
+            "give it in the environment (PGPASSWORD) or in the service's own file",
+            code="settings.secret",
         )
     scheme = scheme_of(text)
     if scheme is not None and is_release:
         raise RecveilError(
             f"{shortened(text)}: is an address ({shortened(scheme, 20)}), where the folder of a "
-            f"release or a file was expected; copy it to this machine, and name the copy"
+            f"release or a file was expected; copy it to this machine, and name the copy",
+            code="input.remote",
         )
     if scheme == "file":  # so that it is seen when it changes
         return _path(str(local_path(text)))
@@ -113,17 +118,25 @@ def _path(text: str) -> NamedPlace:
         if has_magic(text) and not path.exists():
             return NamedPlace(path.name, str(path))
         if not path.exists():
-            raise RecveilError(f"{where}: no such file or folder; name one from the root on")
+            raise RecveilError(
+                f"{where}: no such file or folder; name one from the root on",
+                code="input.not-found",
+            )
         if not (path.is_file() or path.is_dir()):
-            raise RecveilError(f"{where}: is neither a file nor a folder; name one")
+            raise RecveilError(
+                f"{where}: is neither a file nor a folder; name one", code="input.unreadable"
+            )
         if not os.access(path, os.R_OK):
-            raise RecveilError(f"{where}: may not be read; ask its owner, or name another")
+            raise RecveilError(
+                f"{where}: may not be read; ask its owner, or name another", code="input.unreadable"
+            )
     except RuntimeError:  # ~ of somebody who is not here
         raise RecveilError(
-            f"{where}: no such user's folder; name a path from the root on"
+            f"{where}: no such user's folder; name a path from the root on", code="input.not-found"
         ) from None
     except OSError as error:
         raise RecveilError(
-            f"{where}: cannot be looked at ({error.strerror}); name another"
+            f"{where}: cannot be looked at ({error.strerror}); name another",
+            code="input.unreadable",
         ) from None
     return NamedPlace(path.name or str(path), str(path))

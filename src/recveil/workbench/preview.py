@@ -109,7 +109,8 @@ def say_what_is_seen(about: ClaimKind, crowd: int | None) -> str:
         return f"Nobody’s row: {about.unpromised}."
     if crowd is None:
         raise RecveilError(
-            f"a row is not in {CLASSES}, which lists what people share; verify the release"
+            f"a row is not in {CLASSES}, which lists what people share; verify the release",
+            code="release.damaged",
         )
     if crowd == 1:
         return "One person alone: whoever finds this row has found them."

@@ -105,7 +105,10 @@ class Project:
         """Return an input by its number."""
         rows = self._store.rows(f"{INPUTS} WHERE id = ?", (number,))
         if not rows:
-            raise RecveilError(f"input {number}: there is none of this number; choose another")
+            raise RecveilError(
+                f"input {number}: there is none of this number; choose another",
+                code="workbench.not-found",
+            )
         return input_of(rows[0])
 
     def chosen_input(self) -> Input | None:
@@ -199,7 +202,10 @@ class Project:
         """Return a job by its number."""
         rows = self._store.rows(f"{JOBS} WHERE id = ?", (number,))
         if not rows:
-            raise RecveilError(f"job {number}: there is none of this number; choose another")
+            raise RecveilError(
+                f"job {number}: there is none of this number; choose another",
+                code="workbench.not-found",
+            )
         return job_of(rows[0])
 
     def jobs(self) -> list[Job]:

@@ -94,6 +94,7 @@ def _whole(what: str, text: str | None, least: int, most: int) -> int | None:
     number = int(plain) if plain.isdecimal() and len(plain) < 10 else -1
     if not least <= number <= most:
         raise RecveilError(
-            f"{what} is {quoted(text, 20)}; expected a whole number from {least} to {most:,}"
+            f"{what} is {quoted(text, 20)}; expected a whole number from {least} to {most:,}",
+            code="option.value",
         )
     return number

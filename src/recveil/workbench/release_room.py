@@ -80,12 +80,18 @@ def _make(request: Request) -> Response:
     name, method, k = _name(form), form.get("method", ""), None
     takes_k = _methods(bench, chosen)
     if method not in takes_k:
-        raise RecveilError(f"method {quoted(method, 40)}: not one of those that can be published")
+        raise RecveilError(
+            f"method {quoted(method, 40)}: not one of those that can be published",
+            code="method.unsupported",
+        )
     if takes_k[method]:
         k = _read_k(form.get("k", ""))
     file_format = form.get("file_format", _FORMATS[0])
     if file_format not in _FORMATS:
-        raise RecveilError(f"format {quoted(file_format, 40)}: expected {' or '.join(_FORMATS)}")
+        raise RecveilError(
+            f"format {quoted(file_format, 40)}: expected {' or '.join(_FORMATS)}",
+            code="option.value",
+        )
     output = bench.project.folder_for(_RELEASES) / name
     options = {**_options_of(method), "file_format": file_format}
     command = command_of(
@@ -102,7 +108,8 @@ def _make(request: Request) -> Response:
     with bench.beginning:  # two tabs may ask at once
         if bench.jobs.running_in(_ROOM) is not None:
             raise RecveilError(
-                "a release is being made; wait until it is there, or cancel it first"
+                "a release is being made; wait until it is there, or cancel it first",
+                code="workbench.busy",
             )
         bench.project.note(f"made the release {name} of {chosen.name}", command)
         bench.jobs.start(_ROOM, "release", settings, command=command, input=chosen.id)
@@ -156,7 +163,9 @@ async def _download(request: Request) -> Response:
     bench = bench_of(request)
     job, found = _release_of(request)
     if not found["verification"]["holds"]:
-        raise RecveilError(f"{found['name']}: does not keep its promise, and is not handed out")
+        raise RecveilError(
+            f"{found['name']}: does not keep its promise, and is not handed out", code="claim.false"
+        )
     folder = Path(job.settings["output"])
     files = await run_in_threadpool(published_files, folder, found["sha256"])
     described = bench.project.result(_about(bench, "describe", job, found))
@@ -173,7 +182,10 @@ def _whole(request: Request) -> Response:
     job = bench.project.job(request.path_params["number"])
     file = bench.project.job_folder(job.id) / ATTACKED
     if job.task != "attack" or not file.is_file():
-        raise RecveilError(f"job {job.id} has no page of an audit; attack the release again")
+        raise RecveilError(
+            f"job {job.id} has no page of an audit; attack the release again",
+            code="workbench.not-found",
+        )
     return HTMLResponse(file.read_bytes(), headers={"content-security-policy": _OF_ITS_OWN})
 
 
@@ -183,10 +195,16 @@ def _release_of(request: Request) -> tuple[Job, dict[str, Any]]:
     job = bench.project.job(request.path_params["number"])
     found = bench.project.result(job) if job.task == "release" else None
     if found is None:
-        raise RecveilError(f"job {job.id} has made no release; choose one on the page Release")
+        raise RecveilError(
+            f"job {job.id} has made no release; choose one on the page Release",
+            code="workbench.not-found",
+        )
     output = bench.project.folder / _RELEASES / str(found["name"])
     if not _NAME.fullmatch(str(found["name"])) or job.settings["output"] != str(output):
-        raise RecveilError(f"job {job.id}: its release lies in no folder of ours; make it again")
+        raise RecveilError(
+            f"job {job.id}: its release lies in no folder of ours; make it again",
+            code="workbench.not-found",
+        )
     return job, found
 
 
@@ -229,7 +247,8 @@ def _described(bench: Bench, found: dict[str, Any], sha256: str) -> Zipped:
     if file.is_symlink() or not file.is_file() or FileEntry.of(file).sha256 != sha256:
         raise RecveilError(
             f"{file.name}: is not the description that was made of this release here; describe it "
-            f"again"
+            f"again",
+            code="release.changed",
         )
     return Zipped(DESCRIPTION, file)
 
@@ -280,7 +299,8 @@ def _name(form: dict[str, str]) -> str:
     name = form.get("name", "").strip()
     if not _NAME.fullmatch(name):
         raise RecveilError(
-            f"name {quoted(name, 40)}: expected up to 60 letters, digits, - and _, as in release-1"
+            f"name {quoted(name, 40)}: expected up to 60 letters, digits, - and _, as in release-1",
+            code="option.value",
         )
     return name
 
@@ -288,7 +308,9 @@ def _name(form: dict[str, str]) -> str:
 def _read_k(text: str) -> int:
     text = text.strip()
     if not text.isdecimal() or len(text) > 7 or not 2 <= int(text) <= _MOST_K:
-        raise RecveilError(f"k: {quoted(text, 20)}; expected a whole number of at least 2")
+        raise RecveilError(
+            f"k: {quoted(text, 20)}; expected a whole number of at least 2", code="option.value"
+        )
     return int(text)
 
 

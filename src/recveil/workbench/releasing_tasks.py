@@ -106,5 +106,7 @@ def _refuse_another(settings: dict[str, Any]) -> None:
     release = Path(settings["release"])
     if FileEntry.of(release / MANIFEST).sha256 != settings["sha256"]:
         raise RecveilError(
-            f"{release.name}: is another release than the one that was verified here; make it again"
+            f"{release.name}: is another release than the one that was verified here; make it "
+            f"again",
+            code="release.changed",
         )

@@ -65,7 +65,9 @@ def _whole(request: Request) -> Response:
     job = bench.project.job(request.path_params["number"])
     file = bench.project.job_folder(job.id) / AUDIT_PAGE
     if job.task not in _WITH_PAGE or not file.is_file():
-        raise RecveilError(f"job {job.id} has no page of an audit; run the audit again")
+        raise RecveilError(
+            f"job {job.id} has no page of an audit; run the audit again", code="workbench.not-found"
+        )
     text = file.read_bytes()
     return HTMLResponse(text, headers={"content-security-policy": _OF_ITS_OWN})
 

@@ -36,7 +36,8 @@ def said_in(form: Mapping[str, str]) -> dict[str, Any]:
         text = form.get(name, "").strip()
         if len(text) > _MOST_CHARACTERS:
             raise RecveilError(
-                f"{name}: is longer than {_MOST_CHARACTERS:,} characters; shorten it"
+                f"{name}: is longer than {_MOST_CHARACTERS:,} characters; shorten it",
+                code="option.value",
             )
         if text:
             said[name] = text
@@ -44,7 +45,9 @@ def said_in(form: Mapping[str, str]) -> dict[str, Any]:
     for name, choices in _CHOICES.items():
         chosen = form.get(name, choices[0])
         if chosen not in choices:
-            raise RecveilError(f"{name}: {quoted(chosen)} is not among {', '.join(choices)}")
+            raise RecveilError(
+                f"{name}: {quoted(chosen)} is not among {', '.join(choices)}", code="option.value"
+            )
         if chosen != choices[0]:
             said[name] = chosen
     return said

@@ -104,7 +104,8 @@ def refuse_changed(project: Project, table: Input) -> None:
     if has_changed(project, table):
         raise RecveilError(
             f"{shortened(table.name)}: has changed since it was looked at, or is gone; look at it "
-            f"again on the page Data"
+            f"again on the page Data",
+            code="input.changed",
         )
 
 
@@ -153,7 +154,8 @@ def _files_in(folder: Path, depth: int | None) -> Iterator[Path]:
                     raise RecveilError(
                         f"{shortened(str(folder))}: more than {_MOST_SEEN:,} files and folders lie "
                         f"there; name the folder of the table alone, or its files by a pattern "
-                        f"such as ratings/*.csv"
+                        f"such as ratings/*.csv",
+                        code="input.too-large",
                     )
                 # Only patterns that name each level lead through links.
                 if entry.is_dir(follow_symlinks=depth is not None):

@@ -72,7 +72,8 @@ def refuse_missing_extra() -> None:
     except ImportError as error:
         raise RecveilError(
             f"the workbench needs {error.name}, which is not installed; install it with "
-            f"pip install 'recveil[workbench]'"
+            f"pip install 'recveil[workbench]'",
+            code="dependency.missing",
         ) from None
     del starlette, uvicorn
 
@@ -88,7 +89,8 @@ def _listen(port: int) -> socket.socket:
         why = getattr(error, "strerror", None) or error
         raise RecveilError(
             f"port {port}: cannot listen there ({why}); give another one with port (--port), or 0 "
-            f"for any that is free"
+            f"for any that is free",
+            code="workbench.port",
         ) from None
     return listener
 

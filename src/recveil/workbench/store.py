@@ -109,7 +109,8 @@ class Store:
                 if not isinstance(error, sqlite3.Error):
                     raise
                 raise RecveilError(
-                    f"{self._file}: cannot be written ({error}); make room, or name another folder"
+                    f"{self._file}: cannot be written ({error}); make room, or name another folder",
+                    code="output.not-writable",
                 ) from None
 
     def _prepare(self) -> bool:
@@ -133,5 +134,6 @@ class Store:
 
     def _unreadable(self, error: sqlite3.Error) -> RecveilError:
         return RecveilError(
-            f"{self._file}: is no project that can be read ({error}); name another folder"
+            f"{self._file}: is no project that can be read ({error}); name another folder",
+            code="workbench.damaged",
         )

@@ -35,5 +35,8 @@ def find_task(name: str) -> Task:
     'inspect_input'
     """
     if name not in _TASKS:
-        raise RecveilError(f"{quoted(name)}: no such task; expected one of {', '.join(_TASKS)}")
+        raise RecveilError(
+            f"{quoted(name)}: no such task; expected one of {', '.join(_TASKS)}",
+            code="argument.value",
+        )
     return _TASKS[name]

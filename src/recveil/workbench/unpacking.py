@@ -88,7 +88,8 @@ def unpack_release(path: Path, folder: Path) -> Unpacked:
         if isinstance(error, RecveilError) or not isinstance(error, Exception):
             raise
         raise RecveilError(
-            f"{path.name}: cannot be unpacked ({reason_of(error)}); pack it again"
+            f"{path.name}: cannot be unpacked ({reason_of(error)}); pack it again",
+            code="release.archive",
         ) from None
     return found
 
@@ -96,7 +97,10 @@ def unpack_release(path: Path, folder: Path) -> Unpacked:
 def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpacked]:
     """Return the files by the names that they get, and the one folder that holds them."""
     if len(infos) > _MOST_FILES:
-        raise RecveilError(f"{path.name}: holds more than {_MOST_FILES:,} files; {_REMEDY}")
+        raise RecveilError(
+            f"{path.name}: holds more than {_MOST_FILES:,} files; {_REMEDY}",
+            code="release.too-large",
+        )
     files = [info for info in infos if not info.is_dir()]
     for info in files:
         _refuse_strange(path, info)
@@ -110,12 +114,15 @@ def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpa
     if len(folders) != 1 or len(next(iter(folders)).parts) > 1:
         raise RecveilError(
             f"{path.name}: holds {len(folders)} folders; expected the files of one release, or one "
-            f"folder with them; {_REMEDY}"
+            f"folder with them; {_REMEDY}",
+            code="release.archive",
         )
     named = {PurePosixPath(info.filename).name: info for info in files}
     # Where the file system takes upper for lower case, one would replace the other.
     if len({name.casefold() for name in named}) != len(files):
-        raise RecveilError(f"{path.name}: a file stands in it twice; pack it again")
+        raise RecveilError(
+            f"{path.name}: a file stands in it twice; pack it again", code="release.archive"
+        )
     (folder,) = folders
     beside = DESCRIPTION if described else ""
     return named, Unpacked("/".join(folder.parts), beside)
@@ -128,19 +135,25 @@ def _refuse_strange(path: Path, info: ZipInfo) -> None:
     leads_out = name.startswith("/") or ".." in parts or any(mark in name for mark in "\\:\0")
     if leads_out or not parts or not name.isprintable():
         raise RecveilError(
-            f"{path.name}: {quoted(name)} would lead out of its folder; it is not unpacked"
+            f"{path.name}: {quoted(name)} would lead out of its folder; it is not unpacked",
+            code="release.archive",
         )
     if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         raise RecveilError(
-            f"{path.name}: {quoted(name)} is a link or device, and no file; it is not unpacked"
+            f"{path.name}: {quoted(name)} is a link or device, and no file; it is not unpacked",
+            code="release.archive",
         )
     if info.compress_type not in _WAYS:
         raise RecveilError(
             f"{path.name}: {quoted(name)} is packed in way {info.compress_type}; expected stored "
-            f"or deflated, as usual in a zip; {_REMEDY}"
+            f"or deflated, as usual in a zip; {_REMEDY}",
+            code="release.archive",
         )
     if info.flag_bits & 1:
-        raise RecveilError(f"{path.name}: {quoted(name)} is locked by a password; {_REMEDY}")
+        raise RecveilError(
+            f"{path.name}: {quoted(name)} is locked by a password; {_REMEDY}",
+            code="release.archive",
+        )
 
 
 def _write(packed: IO[bytes], place: Path, room: int, name: str) -> int:
@@ -153,7 +166,8 @@ def _write(packed: IO[bytes], place: Path, room: int, name: str) -> int:
             if size > room:
                 raise RecveilError(
                     f"{name}: becomes more than {in_words(max(room, 0))} when it is unpacked, and "
-                    f"may be a bomb; {_REMEDY}"
+                    f"may be a bomb; {_REMEDY}",
+                    code="release.too-large",
                 )
             file.write(piece)
     return size

@@ -93,7 +93,8 @@ async def receive(
     except OSError as error:
         raise RecveilError(
             f"{shortened(name)}: cannot be kept in the project ({error.strerror}); make room on "
-            f"its disk, or name the file instead"
+            f"its disk, or name the file instead",
+            code="output.not-writable",
         ) from None
     finally:
         with suppress(OSError):
@@ -139,12 +140,14 @@ def _refuse_too_much(name: str, size: int, most: int, folder: Path) -> None:
     if size > most:
         raise RecveilError(
             f"{shortened(name)}: is larger than {in_words(most)}, the most that is taken; name the "
-            f"file instead, which copies nothing"
+            f"file instead, which copies nothing",
+            code="input.too-large",
         )
     if size % _AT_ONCE < _AT_ONCE // 8 and shutil.disk_usage(folder).free < _FREE:
         raise RecveilError(
             f"{shortened(name)}: the project's disk has less than {in_words(_FREE)} left; make "
-            f"room, or name the file instead, which copies nothing"
+            f"room, or name the file instead, which copies nothing",
+            code="machine.disk",
         )
 
 

@@ -53,7 +53,8 @@ def published_files(folder: Path, sha256: str) -> list[Zipped]:
     """
     changed = RecveilError(
         f"{folder.name}: was changed after it was verified; make it again, or check it on the page "
-        f"Check"
+        f"Check",
+        code="release.changed",
     )
     try:
         if FileEntry.of(folder / MANIFEST).sha256 != sha256:
@@ -65,7 +66,8 @@ def published_files(folder: Path, sha256: str) -> list[Zipped]:
                 raise changed
     except OSError as error:
         raise RecveilError(
-            f"{folder.name}: cannot be read ({reason_of(error)}); make it again"
+            f"{folder.name}: cannot be read ({reason_of(error)}); make it again",
+            code="input.unreadable",
         ) from error
     return [Zipped(f"{folder.name}/{name}", folder / name) for name in (*told, MANIFEST)]
 
