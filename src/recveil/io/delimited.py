@@ -302,7 +302,7 @@ def _check_fields_that_span_lines(
         ):
             if remedy := _escape_remedy(path, dialect, line, n_columns):
                 raise RecveilError(f"{Place(path.name, line)}: {remedy}")
-            raise RecveilError(f"{span}, and other rows are inside it; {STRAY_QUOTE}")
+            raise RecveilError(f"{span}, and other rows may be inside it; {STRAY_QUOTE}")
     if n_records - dialect.header != read.n_rows:
         raise RecveilError(
             f"{path.name}: two readers disagree on its quotes: {read.n_rows:,} rows or "
