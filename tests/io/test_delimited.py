@@ -484,3 +484,10 @@ def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
     assert "r.csv line 3" in str(error.value)
     path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,5" disc,5\n3,"C:\\",4\n')
     assert read_ratings(path).n_items == 3
+
+
+def test_an_id_that_spans_lines_may_hold_rows_and_may_not(write: Write) -> None:
+    """Whether a field holds rows, nobody knows: "9,i9,5" in an id may be a name."""
+    path = write('user,item,rating\n1,"i1",3\n1,"i\r9",4\n2,"i1",3\n')
+    with pytest.raises(RecveilError, match=r"line 3: .* goes on to line 4, and other rows may be"):
+        understand(path)

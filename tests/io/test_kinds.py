@@ -139,7 +139,7 @@ KINDS |= {
     "a sound or video file": b"\0\0\0\x18ftypmp42" + bytes(300),
     "a program": b"\x7fELF\2\1\1" + bytes(300),
     "a document for print": b"%!PS-Adobe-3.0\n%%Creator: ann, ben\n",
-    "a Stata file": b"<stata_dta><header>\0\0" + bytes(40),
+    "a Stata file": b"<stata_dta><header><release>118</release>",
     "a Stata": b"\x73\2\1\0\3\0" + bytes(400),
     "a Stat": b"\x68\1\1\0\0\3" + b"ratings".ljust(32, b"\0") + bytes(range(256)),
     "an R data file": b"X\n\0\0\0\3\0\4\1\2\0\3\5\0" + bytes(40),

@@ -7,7 +7,7 @@ import pytest
 from recveil.inspect import inspect
 from recveil.io import understand
 from recveil.ratings import RatingScale
-from recveil.ratings.alike_ids import tell_alike_ids, tell_nothings
+from recveil.ratings.alike_ids import tell_alike_ids, tell_nothings, tell_rounded
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 
@@ -119,3 +119,23 @@ def test_a_line_of_totals_is_reported_for_users_and_items(tmp_path, total):
     ]
     path.write_text(rows)
     assert not any("totals" in note for note in understand(path).notes)
+
+
+@pytest.mark.parametrize("written", ["1.23457E+15", "1,23457E+15", "1e+15", "4.0E+08"])
+def test_ids_that_a_spreadsheet_rounded_are_reported(tmp_path, written):
+    rows = [f'"{written}",i1,4', "1002,i2,5", "1002,i1,1"]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows]))
+    notes = " ".join(understand(tmp_path / "r.csv").notes)
+    assert f"looks like a rounded number ({written!r})" in notes
+    assert "format the column as text" in notes
+
+
+def test_ids_that_are_no_numbers_are_not_rounded():
+    labels = np.array(["1E15", "12E+4", "E+15", "3e+1x"], object)
+    assert tell_rounded(labels, "item") == []
+
+
+def test_a_blank_before_a_quote_is_reported_with_the_quote(tmp_path):
+    (tmp_path / "r.csv").write_text('user,item,rating\n1001, "i1",4\n1002, "i2",5\n1002, "i1",1\n')
+    notes = " ".join(understand(tmp_path / "r.csv").notes)
+    assert "2 of 2 items have a blank beside a quote, such as ' \"i1\"', which makes both" in notes

@@ -164,7 +164,13 @@ def test_words_are_met_as_the_simplest_way_meets_them(values, labels):
     assert met_as_words(values, labels) == simplest(values, labels)
 
 
-@pytest.mark.parametrize("between", ["\n", "\t", ",", ";", "|", "::"])
+def test_rows_of_likes_inside_an_item_id_are_found():
+    users, items = ["u1", "u2"], ["Heat", "Heroes", "u2,Heat"]
+    assert "contain rows" in ids_in_items(users, items, is_unrated=True).problem
+    assert "contain rows" not in ids_in_items(users, items).problem
+
+
+@pytest.mark.parametrize("between", ["\n", "\t", ",", ";", "|", "::", "\\n", "^", " / "])
 def test_original_rows_inside_an_item_id_are_found(between):
     users, items = ["u1", "u2"], ["Heat", "Heroes"]
     swallowed = between.join(["Alien", "5", "u2", "Heat", "3"])

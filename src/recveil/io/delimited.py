@@ -305,7 +305,7 @@ def _check_fields_that_span_lines(
             if remedy := _escape_remedy(path, dialect, line, n_columns):
                 raise RecveilError(f"{Place(path.name, line)}: {remedy}", code="input.quotes")
             raise RecveilError(
-                f"{span}, and other rows are inside it; {STRAY_QUOTE}",
+                f"{span}, and other rows may be inside it; {STRAY_QUOTE}",
                 code="input.quote-spans-lines",
             )
     if n_records - dialect.header != read.n_rows:

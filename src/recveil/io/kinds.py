@@ -76,7 +76,6 @@ _BINARY = {
     b"FEA1": Kind("an old Feather file (version 1)", "read it with pandas.read_feather; " + _FRAME),
     b"RDX": _RDATA,
     b"X\n\0\0\0": _RDS,
-    b"<stata_dta>": _STATA,
     b"$FL2": _SPSS,
     b"$FL3": _SPSS,
     b"MATLAB 5.0": Kind("a MATLAB file", "read it with scipy.io.loadmat; " + _FRAME),
@@ -112,7 +111,7 @@ _STARTS = {
     rb"RIFF[\s\S]{4}(WAVE|AVI )|\0\0[\s\S]{2}ftyp|ID3[\x02-\x04]\0|OggS\0|fLaC\0": _MEDIA,
     rb"\x7fELF|MZ[\s\S]{0,9}\0|\xca\xfe\xba\xbe|\xcf\xfa\xed\xfe": _PROGRAM,
     rb"%!PS|\{\\rtf": Kind("a document for print or Office", _ASK),
-    rb"[\x66-\x73][\x01\x02]\x01[\0\x01]": _STATA,
+    rb"<stata_dta>|[\x66-\x73][\x01\x02]\x01[\0\x01]": _STATA,
     rb"A\r?\n[23]\r?\n\d+\r?\n\d+\r?\n": _RDS,
     rb"RDA[23]\r?\n": _RDATA,
     rb"(?:\w+\s*(?:<-|=)\s*)?structure\(list\(": Kind(

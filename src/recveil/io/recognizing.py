@@ -228,6 +228,11 @@ def _refuse_title(start: str, name: str) -> None:
     if names_columns(split_line(title, max(_MARKS, key=title.count))):
         return
     at = _named_below(texts) or _begins_below(texts)
+    if at and title.count('"') % 2:
+        raise RecveilError(
+            f"{name} line {first}: a quote that does not end ({quoted(title, 60)}); remove it, or "
+            f"close it"
+        )
     if at:
         raise RecveilError(
             f"{name}: the table seems to begin in line {lines[at][0]}, and line {first} is none of "

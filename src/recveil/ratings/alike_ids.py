@@ -21,6 +21,8 @@ _LOOK_ALIKE = str.maketrans(
     "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
     "aeopcyxijshdqwABEKMHOPCTYXIJSQWaovpuixjABEZHIKMNOPTYX",
 )
+# How spreadsheets show long numbers.
+_ROUNDED = r"^\s*-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,3}\s*$"
 # How programs and people name the line below a table that sums it up.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write where there is nothing.
@@ -117,6 +119,12 @@ def tell_blanks(labels: NDArray[Any], role: str) -> list[str]:
     if not len(found):
         return []
     has = "has" if len(found) == 1 else "have"
+    if (text := found[0].as_py()).strip()[0:1] == '"':
+        return [
+            f"{len(found):,} of {len(labels):,} {role}s {has} a blank beside a quote, such as "
+            f"{quoted(text, 40)}, which makes both a part of the id; remove the blanks from the "
+            f"table."
+        ]
     return [
         f"{len(found):,} of {len(labels):,} {role}s {has} a blank before or after "
         f"{'its id' if len(found) == 1 else 'their ids'}, such as {quoted(found[0].as_py(), 40)}, "
@@ -164,6 +172,27 @@ def tell_nothings(labels: NDArray[Any] | Sequence[str], role: str) -> list[str]:
     ]
 
 
+def tell_rounded(labels: NDArray[Any], role: str) -> list[str]:
+    """Say how many ids are numbers that a spreadsheet rounded, so that several may be one.
+
+    Examples
+    --------
+    >>> print(*tell_rounded(np.array(["1.23457E+15", "i2"], object), "user"))
+    1 of 2 users looks like a rounded number ('1.23457E+15'), so that several may have been merged;
+    format the column as text where it comes from, and export it again.
+    """
+    texts = pa.array(labels, pa.large_string())
+    found = texts.filter(pc.match_substring_regex(texts, _ROUNDED))
+    if not len(found):
+        return []
+    looks = "looks like a rounded number" if len(found) == 1 else "look like rounded numbers"
+    return [
+        f"{len(found):,} of {len(labels):,} {role}s {looks} ({quoted(found[0].as_py(), 40)}), so "
+        f"that several may have been merged; format the column as text where it comes from, and "
+        f"export it again."
+    ]
+
+
 def tell_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     """Say of all ids what their owner must look at, a sentence each.
 
@@ -176,6 +205,7 @@ def tell_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     for role, labels in (("user", users), ("item", items)):
         told += tell_alike_ids(labels, role)
         if labels.dtype == object:
+            told += tell_rounded(labels, role)
             told += tell_blanks(labels, role)
             told += tell_totals(labels, role)
             told += tell_nothings(labels, role)

@@ -19,8 +19,9 @@ from recveil.ratings.dates import one_date_each
 from recveil.ratings.dictionaries import missing_rows
 from recveil.ratings.feedback import take_feedback
 from recveil.ratings.instants import sort_keys
-from recveil.ratings.labels import encode_labels, require_no_rows_within
+from recveil.ratings.labels import encode_labels
 from recveil.ratings.left_out import NOTHING, LeftOut, leave_out
+from recveil.ratings.rows_within import require_no_rows_within
 from recveil.ratings.scale import RatingScale, refuse_no_scale, refuse_off_scale
 from recveil.ratings.times import Days, parse_days, times_from_format
 
@@ -188,8 +189,9 @@ def _build(
         locate = off_scale.skipped(unrated.skipped(locate))
     users, user_of = encode_labels(columns.pop("user"), "user", locate)
     items, indices = encode_labels(columns.pop("item"), "item", locate)
-    require_no_rows_within(users, user_of, "user", (users, items), locate)
-    require_no_rows_within(items, indices, "item", (users, items), locate)
+    for ids, codes, role in ((users, user_of, "user"), (items, indices, "item")):
+        both, is_unrated = (users, items), "rating" not in columns
+        require_no_rows_within(ids, codes, role, both, locate, is_unrated=is_unrated)
     pa.default_memory_pool().release_unused()
     taken = take_feedback(columns.pop("rating", None), user_of.size, feedback, scale, locate)
     values, scale, why_likes, rating_note, merged = taken

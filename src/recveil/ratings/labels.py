@@ -1,7 +1,7 @@
 """Labels: a column of ids as its sorted distinct labels and each row's position among them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,6 @@ from recveil.ratings.dictionaries import tidied
 # read this alike.
 NOT_IN_IDS = "[\\x00\\x0a-\\x0d\\x1c-\\x1e\\x85\u2028\u2029]"
 _FOUND_IN_IDS = re.compile(NOT_IN_IDS)
-# A row within an id has a user, an item and a rating, and what separates them.
-_BETWEEN_FIELDS, _BETWEEN_WORDS = re.compile(r"[\n\r\t,;|\"]+|::"), re.compile(r"\s+")
-_FEWEST_FIELDS, _NUMBER = 3, re.compile(r"[+-]?\d+([.,]\d+)?")
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 # So many binary digits of a whole number are exact in a float of so many bits.
@@ -115,60 +112,6 @@ def describe_break(text: str) -> str:
         return ""
     what = "a NUL" if found[0] == "\0" else "a line break"
     return f"{what} (U+{ord(found[0]):04X})"
-
-
-def require_no_rows_within(
-    ids: NDArray[Any], codes: NDArray[np.int32], role: str, both: tuple[Any, Any], locate: Locate
-) -> None:
-    """Raise for the first id that contains a user id and an item id next to each other.
-
-    Parameters
-    ----------
-    both : tuple of ndarray
-        The ids of all users, and of all items.
-    """
-    if ids.dtype == object and (found := find_rows_within(ids, *both)):
-        row = int(np.flatnonzero(np.isin(codes, found))[0])
-        raise RecveilError(
-            f"{locate(row)}: the {role} contains ids of a user and an item, as rows that a stray "
-            f"quote swallowed; correct it, or drop the row",
-            code="id.row-within",
-        )
-
-
-def find_rows_within(
-    labels: Iterable[str], users: Iterable[Any], items: Iterable[Any]
-) -> list[int]:
-    """Return the positions of ids that contain a user id, an item id and a number in a row.
-
-    They are fields, or words that blanks separate. Where all of an id are whole numbers, it may
-    as well be a list of items, and is none of these.
-
-    Examples
-    --------
-    >>> find_rows_within(["i7, 1003, i8, 5", "12, 13 and me", "i8"], [1003, 1004], ["i7", "i8"])
-    [0]
-    >>> find_rows_within(["i7 1003 i8 5", "Heat|Crime|Drama", "1|2|3"], [1003, 2], ["i8", "3"])
-    [0]
-    """
-    several = []
-    for at, label in enumerate(labels):
-        for between in (_BETWEEN_FIELDS, _BETWEEN_WORDS):
-            parts = [part.strip() for part in between.split(label)]
-            if len(parts) >= _FEWEST_FIELDS and not all(map(str.isdigit, parts)):
-                several.append((at, parts))
-    if not several:
-        return []
-    names, known = set(map(str, users)) - {""}, set(map(str, items)) - {""}
-    return sorted(
-        {
-            at
-            for at, parts in several
-            for one, other, rating in zip(parts, parts[1:], parts[2:], strict=False)
-            if ((one in names and other in known) or (one in known and other in names))
-            and _NUMBER.fullmatch(rating)
-        }
-    )
 
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recveil.brief import brief
-from recveil.ratings.labels import describe_break, find_rows_within
+from recveil.ratings.labels import describe_break
+from recveil.ratings.rows_within import find_rows_within
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.verify.telling_text import found_within, telling, words_of
 from recveil.verify.verification import Violation
@@ -56,7 +57,11 @@ class IdsInItems(NamedTuple):
 
 
 def ids_in_items(
-    users: Sequence[Any], items: Iterable[Any], *, can_hide: bool = True
+    users: Sequence[Any],
+    items: Iterable[Any],
+    *,
+    can_hide: bool = True,
+    is_unrated: bool = False,
 ) -> IdsInItems:
     """Look for people in the ids of items.
 
@@ -68,6 +73,8 @@ def ids_in_items(
         The published ids of items. Pseudonyms of items are left out: they hold nothing.
     can_hide : bool
         Whether the release could have pseudonyms of items instead.
+    is_unrated : bool
+        Whether the original table has no ratings.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def ids_in_items(
     clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
     remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
-    if n_rows := len(find_rows_within(texts, users, texts)):
+    if n_rows := len(find_rows_within(texts, users, texts, is_unrated=is_unrated)):
         problem = (
             f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"

@@ -89,7 +89,8 @@ def found_values(
 ) -> tuple[list[Violation], IdsInItems]:
     """Look for them, and return what ids of items hold of people's, too; see `private_values`."""
     manifest, problems = read_manifest(folder / MANIFEST)
-    in_items = ids_in_items(side.users, names.items, can_hide=manifest.holds_people)
+    kind = {"can_hide": manifest.holds_people, "is_unrated": manifest.scale.unary}
+    in_items = ids_in_items(side.users, names.items, **kind)
     found = [
         *_among_ids(names, side),
         *([("item_id", in_items.problem)] if in_items.problem else []),

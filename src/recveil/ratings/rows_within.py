@@ -1,0 +1,215 @@
+r"""Rows of other users within an id: a user id and an item id next to each other, most often.
+
+What separates them is not known: a stray quote swallows rows with their delimiters, and dumps of
+databases write line breaks as ``\n``. So ids are searched for known ids, not split.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.brief import brief
+from recveil.errors import RecveilError
+from recveil.ratings.columns import Locate
+
+_WORD = re.compile(r"[^\W_]+")
+# An id without the punctuation around it.
+_CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+# Delimiters of files, and what programs write for these and for line breaks.
+_DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
+_ESCAPED = re.compile(
+    r"\\(?:[nrtvfN]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|[0-3][0-7]{2}|0)|%[01][\da-fA-F]|%2[Cc]|%3[Bb]"
+    r"|%7[Cc]|&#(?:\d{1,2}|x[\da-fA-F]{1,2});|<br */?>"
+)
+_ESCAPES = re.compile(r"[\\%&<]")
+_AROUND = re.compile(r"[\s\"']+")
+# Where more of the ids are whole numbers, several numbers are no list of items.
+_NUMERIC = 0.95
+# A number of four digits in a title may be its year.
+_YEAR = re.compile(r"(1[89]|20)\d\d")
+
+
+def require_no_rows_within(
+    ids: NDArray[Any],
+    codes: NDArray[np.int32],
+    role: str,
+    both: tuple[Any, Any],
+    locate: Locate,
+    *,
+    is_unrated: bool = False,
+) -> None:
+    """Raise for the first id that contains a row of another user.
+
+    Parameters
+    ----------
+    both : tuple of ndarray
+        The ids of all users, and of all items.
+    is_unrated : bool
+        Whether the table has no column of ratings.
+    """
+    if ids.dtype == object and (found := find_rows_within(ids, *both, is_unrated=is_unrated)):
+        row = int(np.flatnonzero(np.isin(codes, found))[0])
+        raise RecveilError(
+            f"{locate(row)}: the {role} contains ids of a user and an item, as if another row were "
+            f"inside it; correct it, or drop the row",
+            code="id.row-within",
+        )
+
+
+def find_rows_within(
+    labels: Iterable[str], users: Iterable[Any], items: Iterable[Any], *, is_unrated: bool = False
+) -> list[int]:
+    r"""Return the positions of ids that contain rows of other users.
+
+    Such an id contains a user id next to an item id, and either a number after them, or delimiters
+    around them, or another id after the same punctuation. Titles contain numbers, too, and words
+    that are names: less than this is no row. Where all of an id are whole numbers, it may as well
+    be a list of items, unless nearly all ids are one whole number.
+
+    Examples
+    --------
+    >>> find_rows_within(["i7, 1003, i8, 5", "12, 13 and me", "i8"], [1003, 1004], ["i7", "i8"])
+    [0]
+    >>> find_rows_within(["i7 1003 i8 5", "Heat|Crime|Drama", "1|2|3"], [1003, 2], ["i8", "3"])
+    [0]
+    >>> find_rows_within([r"i7\n1003,i8", "i7-1003-i8", "i7|1003"], [1003], ["i7", "i8"])
+    [0, 1]
+    >>> find_rows_within(["1003|i7", "i7|1003"], [1003], ["i7", "i8"], is_unrated=True)
+    [0]
+    """
+    labels = [*labels]
+    several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
+    if not several:
+        return []
+    is_numeric = sum(map(str.isdigit, labels)) > _NUMERIC * len(labels)
+    search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric)
+    return [at for at, label in several if search.finds(label)]
+
+
+class _Ids:
+    """Ids, to be found among the words of a text."""
+
+    def __init__(self, ids: Iterable[Any]):
+        self.known: set[str] = set()
+        self.starts: set[str] = set()
+        self.lengths: set[int] = set()
+        for core in filter(None, (_CORE.search(str(each)) for each in ids)):
+            words = _WORD.findall(core[0])
+            self.known.add(core[0])
+            self.starts.add(words[0])
+            self.lengths.add(len(words))
+
+    def ends(self, text: "_Text", first: int) -> list[int]:
+        """Return each position behind an id that begins with a word."""
+        ends = (first + length for length in self.lengths)
+        return [end for end in ends if end <= text.size and text.part(first, end) in self.known]
+
+    def begins(self, text: "_Text", end: int) -> list[int]:
+        """Return each position of the first word of an id that ends before a word."""
+        begins = (end - length for length in self.lengths)
+        return [first for first in begins if first >= 0 and text.part(first, end) in self.known]
+
+
+class _Text:
+    """The words of an id, and what separates them: a comma for any delimiter, and at both ends."""
+
+    def __init__(self, text: str, words: list[str]):
+        self.text, self.words, self.size = text, words, len(words)
+        self.spans = [word.span() for word in _WORD.finditer(text)]
+        between = zip(self.spans, self.spans[1:], strict=False)
+        kinds = [_kind(text[end:begin]) for (_, end), (begin, _) in between]
+        self.gaps = [",", *kinds, ","]
+        self.n_fields = self.gaps.count(",") - 1
+
+    def part(self, first: int, end: int) -> str:
+        return self.text[self.spans[first][0] : self.spans[end - 1][1]]
+
+    def is_field(self, at: int) -> bool:
+        """Return whether a number ends with a field."""
+        if self.gaps[at + 1] == "." and self.words[at + 1].isdigit():
+            at += 1
+        return self.gaps[at + 1] == ","
+
+
+def _kind(gap: str) -> str:
+    return "," if _DELIMITER.search(gap) else _AROUND.sub("", gap) or " "
+
+
+@brief
+class _Search(NamedTuple):
+    """A search for rows within ids."""
+
+    users: _Ids
+    items: _Ids
+    is_unrated: bool
+    is_numeric: bool
+
+    def finds(self, label: str) -> bool:
+        """Return whether an id contains a row, as it is or without its escapes."""
+        if self._finds(label, self.is_numeric):
+            return True
+        if not _ESCAPES.search(label):
+            return False
+        plain = _ESCAPED.sub("\n", label)
+        return plain != label and self._finds(plain, True)
+
+    def _finds(self, label: str, is_certain: bool) -> bool:
+        words = _WORD.findall(label)
+        if (
+            self.users.starts.isdisjoint(words)
+            or self.items.starts.isdisjoint(words)
+            or (not is_certain and all(map(str.isdigit, words)))
+        ):
+            return False
+        text = _Text(label, words)
+        for first in (at for at, word in enumerate(words) if word in self.users.starts):
+            for end in self.users.ends(text, first):
+                before, after = self.items.begins(text, first), self.items.ends(text, end)
+                if not is_certain and text.part(first, end).isdigit():
+                    before = [low for low in before if not text.part(low, first).isdigit()]
+                    after = [high for high in after if not text.part(end, high).isdigit()]
+                if self._is_row(text, first, end, before, after):
+                    return True
+        return False
+
+    def _is_row(
+        self, text: _Text, first: int, end: int, before: list[int], after: list[int]
+    ) -> bool:
+        """Return whether a user id, from one word to another, is that of a row.
+
+        Parameters
+        ----------
+        before, after : list of int
+            Where item ids begin that end at the user id, and where those end that follow it.
+        """
+        gaps, is_word = text.gaps, not any(map(str.isdigit, text.part(first, end)))
+        if before and after and gaps[first] == gaps[end] and (gaps[end] == "," or not is_word):
+            return True
+        for middle, last in (*((first, end) for _ in before[:1]), *((end, high) for high in after)):
+            if last < text.size and _is_number_after(text, middle, last, middle == end, is_word):
+                return True
+            if is_word or gaps[middle] != gaps[last]:
+                continue
+            if middle == end and last < text.size and self.users.ends(text, last):
+                return True
+        if is_word and not self.is_unrated:
+            return False
+        fewest = 2 if self.is_unrated else 3
+        lows = [(low, first, end) for low in before] if text.n_fields > 2 else []
+        highs = [(first, end, high) for high in after] if text.n_fields >= fewest else []
+        return any({gaps[at] for at in ends} == {","} for ends in (*lows, *highs))
+
+
+def _is_number_after(
+    text: _Text, middle: int, last: int, is_user_first: bool, is_word: bool
+) -> bool:
+    """Return whether a number follows a user id and an item id, as a rating does."""
+    number, between, after = text.words[last], text.gaps[middle], text.gaps[last]
+    if not number.isdigit():
+        return False
+    if between == after:
+        return text.is_field(last) if after == "," else not _YEAR.fullmatch(number)
+    return is_user_first and not is_word and after != "." and not _YEAR.fullmatch(number)

@@ -1,0 +1,82 @@
+"""Rows of other users within ids, whatever separates their fields."""
+
+import pytest
+
+from recveil import read_ratings
+from recveil.errors import RecveilError
+from recveil.ratings.rows_within import find_rows_within
+
+USERS = [*range(1001, 1021), "u-7"]
+ITEMS = [*(f"i{n}" for n in range(1, 9)), "i-9", "Alien", "Toy Story (1995)"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *(rf"i4{end}1002,i3,4{end}1003,i7,2" for end in (r"\n", r"\r\n", r"\012", "%0A", "<br>")),
+        r"i4\t1002\ti3\t\N",
+        "i4%2C1002%2Ci3",
+        "4\\n1002,3",
+        *(sign.join(["i4", "1002", "i3", "4"]) for sign in "^:-/~#=&@!+*.\u00b7\u2022\x1f"),
+        *(sign.join(["i4", "1002", "i3"]) for sign in "^:-/~#,;\t| \x01"),
+        *(sign.join(["i4", "u-7", "i-9", "4"]) for sign in "^:-/~ "),
+        "i4 -> 1002 -> i3 -> 4",
+        "1002: i3 (4)",
+        "i4::1002::i3",
+        "i4;1002;Toy Story (1995)",
+        "i4,1,(1002,'i3',4.5)",
+        '1","1002","i3","4',
+    ],
+    ids=ascii,
+)
+def test_a_row_within_an_id_is_found_whatever_separates_its_fields(label):
+    items = [*ITEMS, 3, label]
+    assert find_rows_within([label], USERS, items) == [0]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "2001: A Space Odyssey",
+        "Alien 3",
+        "Alien 1003 (1992)",
+        "Alien 1003.5",
+        "Alien: 1003",
+        "Up (2009)",
+        "Alien|1003",
+        "1001,1002,1003,4",
+        "A Christmas, 1001",
+        "Alien, 1003: Return",
+        "i4,i3",
+        "978-3-16-148410-0",
+    ],
+)
+def test_a_title_with_a_number_is_no_row(label):
+    users = [*USERS, 3, 16, 2001]
+    assert find_rows_within([label], users, [*ITEMS, "A", 16, 148410, label]) == []
+
+
+def test_a_row_of_a_table_without_ratings_is_a_user_and_an_item(tmp_path):
+    assert find_rows_within(["1002,i3"], USERS, ITEMS, is_unrated=True) == [0]
+    assert find_rows_within(["1002,i3"], USERS, ITEMS) == []
+    (tmp_path / "likes.csv").write_text('user,item\n1001,"x,1002,i3"\n1002,i3\n1002,i4\n')
+    with pytest.raises(RecveilError, match=r"line 2: the item contains ids of a user and an item"):
+        read_ratings(tmp_path / "likes.csv")
+
+
+@pytest.mark.parametrize("sign", [*"^~", ","])
+def test_rows_within_an_id_are_refused_with_the_line(tmp_path, sign):
+    within = sign.join(["i4", "1002", "i3", "4", "1003", "i1"])
+    rows = ["user,item,rating", "1001,i3,4", "1002,i1,5", f'1003,"{within}",2', "1001,i4,1"]
+    (tmp_path / "r.csv").write_text("\n".join(rows))
+    with pytest.raises(RecveilError, match=r"line 4: the item contains ids of a user and an item"):
+        read_ratings(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("row", ["31,1002,33,4", "31;1002;33;4;1003;35;2", r"31\n1002,33,4"])
+def test_numbers_within_an_id_are_a_row_where_nearly_all_ids_are_numbers(row):
+    users, items = range(1000, 1030), [*map(str, range(10, 60))]
+    assert find_rows_within([*items, row], users, [*items, row]) == [50]
+    assert find_rows_within([*items, "31-2", "12.5"], users, items) == []
+    lists = [f"{n}|{n + 1000}|{n + 1}" for n in range(10, 60)]
+    assert find_rows_within([*items, *lists], users, items) == []
