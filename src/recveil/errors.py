@@ -136,7 +136,7 @@ def refuse_interruption(error: BaseException) -> None:
 
 
 def within_limit(message: str) -> str:
-    """Shorten a message that has 300 characters or more: its long words first, then its middle."""
+    """Shorten a message that is too long for a line: its long words first, then its middle."""
     if len(message) <= MOST_CHARACTERS:
         return message
     message = _WORD.sub(lambda word: shortened(word[0]), message)
