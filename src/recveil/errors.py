@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from json import JSONDecodeError
 
 # Longer messages are not read, and a message must not hand on the data that it complains about.
-MOST_CHARACTERS = 299
+# The command line puts "error: " before it, and the line has fewer than 300 characters.
+MOST_CHARACTERS = 292
 # An address that was made a path has lost a slash.
 _WHO = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]+:/{1,2})\S+@")
 _PASSWORD = re.compile(r"(\bpassword=)[^&\s'\"]+", re.IGNORECASE)
@@ -145,7 +146,7 @@ def refuse_interruption(error: BaseException) -> None:
 
 
 def within_limit(message: str) -> str:
-    """Shorten a message that has 300 characters or more: its long words first, then its middle."""
+    """Shorten a message that is too long for a line: its long words first, then its middle."""
     if len(message) <= MOST_CHARACTERS:
         return message
     message = _WORD.sub(lambda word: shortened(word[0]), message)

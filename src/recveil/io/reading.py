@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError
+from recveil.errors import RecveilError, shortened
 from recveil.io.order import Order
 from recveil.ratings import Ratings
 from recveil.ratings.columns import NOT_SAID
@@ -132,7 +132,7 @@ class Reading:
             why = self.lost_times.replace("was not taken for times: ", "holds no times: ")
             why = why.replace(f": not every row of it holds a date: {self.name} ", ": ")
             raise RecveilError(
-                f"{self.name}: {why}; correct them, or drop the column "
+                f"{shortened(self.name, 24)}: {why}; mend or drop them "
                 f"(recveil convert --no-times)",
                 code="time.unreadable",
             )

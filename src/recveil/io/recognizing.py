@@ -231,7 +231,8 @@ def _refuse_title(start: str, name: str) -> None:
     if at and title.count('"') % 2:
         raise RecveilError(
             f"{name} line {first}: a quote that does not end ({quoted(title, 60)}); remove it, or "
-            f"close it"
+            f"close it",
+            code="input.quotes",
         )
     if at:
         raise RecveilError(

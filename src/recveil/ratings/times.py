@@ -1,6 +1,5 @@
 """Times of a table as days, or the reason why a column holds none."""
 
-import time
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -13,50 +12,31 @@ from recveil.brief import brief
 from recveil.errors import RecveilError, describe_count, quoted, shortened
 from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
 from recveil.ratings.dictionaries import cast_each, in_turn
+from recveil.ratings.misread_times import find_misreading
+from recveil.ratings.time_units import (
+    EARLIEST,
+    EXAMPLE,
+    LEAST_BY_CHANCE,
+    LEAST_FITTING,
+    LEAST_LATEST,
+    LEAST_SECONDS,
+    SECONDS_A_DAY,
+    are_months_and_days,
+    are_snowflakes,
+    find_formats,
+    guess_unit,
+    is_plausible,
+    latest_second,
+)
 
-_SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
 # Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
-# Numbers that all lie below so many seconds, which is in March 1973, are taken for counters: no
-# table of ratings is as old, and few have as many rows.
-_LEAST_SECONDS = 10**8
-# Unix times of ratings lie between 1990 and now, and the latest of them is not before 1996, in
-# Unix seconds. No table of ratings that is known ends before, and times of other units would.
-_EARLIEST, _LEAST_LATEST = 631_152_000, 820_454_400
-# A clock that stands before this is wrong: 2026-01-01.
-_LEAST_NOW = 1_767_225_600
-# Other ways to count time: how many of them a second or a day has, and the Unix seconds of 0.
-_OTHER_UNITS = (
-    ("FILETIME", 10**7, -11_644_473_600),
-    (".NET ticks", 10**7, -62_135_596_800),
-    ("WebKit microseconds since 1601", 10**6, -11_644_473_600),
-    ("Cocoa seconds since 2001", 1, 978_307_200),
-    ("Cocoa nanoseconds since 2001", 10**9, 978_307_200),
-    ("SAS seconds since 1960", 1, -315_619_200),
-    ("milliseconds since 1960", 10**3, -315_619_200),
-    ("hundredths of seconds", 100, 0),
-    ("tenths of seconds", 10, 0),
-    ("units of 100 nanoseconds", 10**7, 0),
-    ("seconds since 1900", 1, -2_208_988_800),
-    ("seconds since 1904", 1, -2_082_844_800),
-    ("minutes since 1970", 1 / 60, 0),
-    ("hours since 1970", 1 / 3_600, 0),
-    ("days since 1970", 1 / _SECONDS_A_DAY, 0),
-    ("Excel days", 1 / _SECONDS_A_DAY, -2_209_161_600),
-    ("SAS days", 1 / _SECONDS_A_DAY, -315_619_200),
-    ("MATLAB days", 1 / _SECONDS_A_DAY, -62_167_305_600),
-    ("Julian days", 1 / _SECONDS_A_DAY, -210_866_760_000),
-    ("Modified Julian Dates", 1 / _SECONDS_A_DAY, -3_506_716_800),
-)
-# Digits that are dates, but that only a format can read.
-_FORMATS = (
-    *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
-    *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
-    *("%d%m%y", "%m%d%y", "%d%m%y%H%M", "%m%d%y%H%M", "%d%m%y%H%M%S", "%m%d%y%H%M%S"),
-    "%Y%j",
-)
+# So many rows of a first part are read at once.
+_TRIED = 1_000
+# Above this share, a day before 1990 or in the future stands for a time that nobody knows.
+_MOST_OF_A_SENTINEL = 0.05
 # What turns the basic format of ISO dates into the extended one, and a decimal comma into a point.
 _BASIC_FORMAT = (
     (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)(\d\d)", r"\1-\2-\3T\4:\5:\6"),
@@ -64,11 +44,8 @@ _BASIC_FORMAT = (
     (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)", r"\1-\2-\3T\4"),
     (r"^\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d),", r"\1."),
 )
-# So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
-_LEAST_BY_CHANCE, _TRIED, _LEAST_FITTING = 5, 1_000, 0.9
 # The digits of the time of day behind a date of eight digits: none, HH, HHMM, HHMMSS, HHMMSSfff.
 _CLOCK_DIGITS = (0, 2, 4, 6, 9)
-_EXAMPLE = datetime(2005, 12, 31, 23, 59, 58, tzinfo=UTC)
 # From 1900 to 4999: others, such as 9999-12-31, stand for a time that nobody knows.
 _FIRST_DAY, _LAST_DAY = -25_567, 1_106_684
 _MISSING = (
@@ -132,7 +109,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
         whole = np.empty(len(column), np.int32)
         for first, piece in pieces(column):
             seconds = piece.cast(pa.int64()).to_numpy()
-            whole[first : first + len(piece)] = seconds // (_SECONDS_A_DAY * a_second)
+            whole[first : first + len(piece)] = seconds // (SECONDS_A_DAY * a_second)
         return Days(whole)
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         column = times_from_text(column, locate)
@@ -236,7 +213,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
         column = _require_whole(column)
     if pa.types.is_integer(column.type):
         # A number has lost the 0 before its first digit: 1012005 is 01012005.
-        width = len(_EXAMPLE.strftime(format))
+        width = len(EXAMPLE.strftime(format))
         text = column.cast(pa.string())
         column = pc.if_else(
             pc.equal(pc.utf8_length(text), width - 1), pc.utf8_lpad(text, width, "0"), text
@@ -272,14 +249,14 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
 
 
 def _check_format(format: str) -> None:
-    text = _EXAMPLE.strftime(format)
+    text = EXAMPLE.strftime(format)
     # The last day of 2011 was a Saturday, too. Without a year, Python warns of what it parses.
-    tells_year = text != _EXAMPLE.replace(year=2011).strftime(format)
+    tells_year = text != EXAMPLE.replace(year=2011).strftime(format)
     try:
         back = datetime.strptime(text, format) if tells_year else None
     except ValueError:
         back = None
-    if back is None or back.date() != _EXAMPLE.date():
+    if back is None or back.date() != EXAMPLE.date():
         raise RecveilError(
             f"time_format (--time-format) {quoted(format)}: expected day, month and year in the "
             f"signs of Python's strptime, such as %d/%m/%Y or %Y-%m-%d %H:%M:%S",
@@ -309,42 +286,29 @@ def _find_plain_unit(column: pa.ChunkedArray) -> int | None:
     for limit, a_second in _UNITS:
         if max(abs(low), abs(high)) < limit:
             # Small numbers may be of another unit, counters, or dates of eight digits.
-            beyond_doubt = low > max(limit / 1e4, _LEAST_SECONDS)
-            plain = beyond_doubt and low / a_second >= _EARLIEST and is_plausible(high / a_second)
+            beyond_doubt = low > max(limit / 1e4, LEAST_SECONDS)
+            plain = beyond_doubt and low / a_second >= EARLIEST and is_plausible(high / a_second)
             both = np.array([low, high])
-            doubtful = _are_rounded(both, a_second) or bool(_find_formats(both))
+            # Whole seconds in nanoseconds are no ids.
+            may_be_ids = a_second == 10**9 and bool((both % a_second).any())
+            doubtful = _are_rounded(both, a_second) or may_be_ids or bool(find_formats(both))
             return a_second if plain and not doubtful else None
     return None
-
-
-def latest_second() -> float:
-    """Return the last Unix second that is not in the future, in any time zone."""
-    return max(time.time(), _LEAST_NOW) + 2 * _SECONDS_A_DAY
-
-
-def is_plausible(latest: float) -> bool:
-    """Check whether the latest time of some ratings, in Unix seconds, can be one.
-
-    Examples
-    --------
-    >>> is_plausible(978_300_760), is_plausible(131_277_024), is_plausible(20_170_101_000)
-    (True, False, False)
-    """
-    return _LEAST_LATEST <= latest <= latest_second()
 
 
 def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     sizes = np.abs(times)
     # Whole Unix days, as recveil writes them, form digits of dates by chance alone.
-    in_seconds = times.min() >= _LEAST_SECONDS and times.max() < _UNITS[0][0]
-    are_days = in_seconds and (times % _SECONDS_A_DAY == 0).all()
+    in_seconds = times.min() >= LEAST_SECONDS and times.max() < _UNITS[0][0]
+    are_days = in_seconds and (times % SECONDS_A_DAY == 0).all()
     if not are_days:
         dates = _read_digits(times)
         others = np.isnan(dates)
         if not others.any():
-            days = (dates // _SECONDS_A_DAY).astype(np.int32)
+            days = (dates // SECONDS_A_DAY).astype(np.int32)
+            _refuse_sentinel_days(days, locate)
             return Days(days, note=_describe_odd(days))
-        if others.mean() < 1 - _LEAST_FITTING:
+        if others.mean() < 1 - LEAST_FITTING:
             row = int(np.argmax(others))
             raise RecveilError(
                 f"{locate(row)}: time {times[row]:.15g} is no date, but {(~others).sum():,} of the "
@@ -359,15 +323,15 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             code="time.unreadable",
         )
     largest = sizes.max()
-    if largest < _LEAST_SECONDS:
-        if (unit := _guess_unit(times)) or _find_formats(times):
+    if largest < LEAST_SECONDS:
+        if (unit := guess_unit(times)) or find_formats(times) or are_months_and_days(times):
             return _implausible(times, unit, "seconds before March 1973")
         return Days(
             None,
             f"its numbers, from {times.min():.12g} to {times.max():.12g}, would be seconds before "
             f"March 1973, so that they count something else",
         )
-    _refuse_sentinels(times, sizes < _LEAST_SECONDS, locate)
+    _refuse_sentinels(times, sizes < LEAST_SECONDS, locate)
     # Ten years after 1970 as seconds are four days as milliseconds.
     limit, a_second = next(unit for unit in _UNITS if largest < unit[0])
     mixed = (sizes > 0) & (sizes < limit / 1e4) & (a_second > 1)
@@ -378,16 +342,17 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             f"{times[other]:.0f} do not count in the same unit; convert one of them",
             code="time.mixed",
         )
-    days = np.floor(times / (_SECONDS_A_DAY * a_second)).astype(np.int32)
+    days = np.floor(times / (SECONDS_A_DAY * a_second)).astype(np.int32)
     if problem := _find_problem(times, a_second):
         return problem
-    return Days(days, note=_describe_odd(days, _EARLIEST))
+    _refuse_sentinel_days(days, locate)
+    return Days(days, note=_describe_odd(days, EARLIEST))
 
 
 def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
     """Return why numbers are no Unix times, if they would be implausible ones."""
     low, high = float(times.min()) / a_second, float(times.max()) / a_second
-    if (times % (_SECONDS_A_DAY * a_second) == 0).all():
+    if (times % (SECONDS_A_DAY * a_second) == 0).all():
         return None  # whole days, as no other unit gives them
     if _are_rounded(times, a_second):
         return Days(
@@ -396,13 +361,19 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
             f"one; write all of their digits",
         )
     latest = latest_second()
-    if high < _LEAST_LATEST or (
-        high > latest and (low < _EARLIEST or (times > latest * a_second).mean() > 0.5)
+    if are_snowflakes(times):
+        return Days(
+            None,
+            f"its numbers, such as {times[0]:.0f}, may be Unix nanoseconds or ids; "
+            f"{guess_unit(times)}",
+        )
+    if high < LEAST_LATEST or (
+        high > latest and (low < EARLIEST or (times > latest * a_second).mean() > 0.5)
     ):
         years = f"{_year(low)}" if _year(low) == _year(high) else f"{_year(low)} to {_year(high)}"
         would_be = f"Unix {_UNIT_NAMES[a_second]} of {years}"
-        return _implausible(times, _guess_unit(times), would_be)
-    if formats := _find_formats(times, _LEAST_BY_CHANCE):
+        return _implausible(times, guess_unit(times), would_be)
+    if formats := find_formats(times, LEAST_BY_CHANCE):
         return Days(
             None,
             f"its numbers, such as {times[0]:.0f}, may be Unix {_UNIT_NAMES[a_second]} or dates; "
@@ -413,7 +384,7 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
 
 
 def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
-    formats = _find_formats(times)
+    formats = find_formats(times)
     if formats:
         remedy = (
             f"and form dates; say so with time_format (--time-format), such as "
@@ -422,56 +393,18 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
     elif unit:
         remedy = unit
     else:
-        remedy = f"convert them to ISO dates, or {_HOW}"
+        remedy = (
+            "their unit is not recognised: convert them to ISO dates, or name their time_format "
+            "(--time-format)"
+        )
     first = np.format_float_positional(times[0], trim="-")
     joint = " " if formats else "; "
-    if not formats and unit and would_be.startswith("Unix seconds"):
+    if not formats and unit.startswith("if") and would_be.startswith("Unix seconds"):
         remedy += ", otherwise to ISO dates"
     return Days(
         None,
         f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
     )
-
-
-def _guess_unit(times: NDArray[np.float64]) -> str:
-    """Return a unit in which all numbers are plausible times, and how to convert them, or ""."""
-    low, high = float(times.min()), float(times.max())
-    counted = high < _LEAST_SECONDS  # which may count anything, but whole days and the like
-    for name, a_second, zero in _OTHER_UNITS:
-        ends = low / a_second + zero, high / a_second + zero
-        if ends[0] < _LEAST_LATEST or ends[1] > latest_second() or (counted and a_second >= 1):
-            continue
-        if low / a_second < _A_YEAR:
-            continue  # any small number is near the 0 of a fine unit
-        scaled = f" / {a_second}" if a_second > 1 else f" * {round(1 / a_second)}"
-        shifted = f" {'+' if zero > 0 else '-'} {abs(zero)}" if zero else ""
-        formula = f"number{'' if a_second == 1 else scaled}{shifted}"
-        return f"if they are {name}, convert them to Unix seconds ({formula})"
-    return ""
-
-
-def _find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
-    return [format for format in _FORMATS if _fits(times, format, least)]
-
-
-def _fits(times: NDArray[Any], format: str, least: int) -> bool:
-    """Check whether some numbers, as digits, are dates in a format, from 1990 to now."""
-    width, last = len(_EXAMPLE.strftime(format)), datetime.fromtimestamp(latest_second(), UTC)
-    low, high = float(times.min()), float(times.max())
-    if low < 10 ** (width - 2) or high >= 10**width or (times[:_TRIED] % 1).any():
-        return False
-    different = np.unique(times[:_TRIED])
-    if different.size < least:
-        different = np.unique(times)
-    tried = different[:_TRIED]
-    n_dates = 0
-    for number in tried:
-        try:
-            found = datetime.strptime(f"{number:.0f}".zfill(width), format).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        n_dates += datetime.fromtimestamp(_EARLIEST, UTC) <= found <= last
-    return different.size >= least and n_dates >= _LEAST_FITTING * tried.size
 
 
 def _are_rounded(times: NDArray[Any], a_second: int) -> bool:
@@ -485,7 +418,7 @@ def _year(second: float) -> int:
 
 def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
     """Say how many days are in the future, or too early; "" if none is."""
-    odd = (days > latest_second() / _SECONDS_A_DAY) | (days < earliest / _SECONDS_A_DAY)
+    odd = (days > latest_second() / SECONDS_A_DAY) | (days < earliest / SECONDS_A_DAY)
     n_odd = int(odd.sum())
     if not n_odd:
         return ""
@@ -544,7 +477,7 @@ def _read_dates(numbers: NDArray[Any], digits: int) -> NDArray[np.float64]:
     # A second may be a leap second.
     is_time = (hours < 24) & (minutes < 60) & (thousandths < 61_000)
     of_clocks = hours * 3_600 + minutes * 60 + np.minimum(thousandths, 59_999) / 1_000
-    of_dates = days.astype(np.int64) * float(_SECONDS_A_DAY)
+    of_dates = days.astype(np.int64) * float(SECONDS_A_DAY)
     return np.asarray(
         np.where(is_date, of_dates, np.nan)[coded.indices.to_numpy()]
         + np.where(is_time, of_clocks, np.nan)[of_day.indices.to_numpy()]
@@ -566,7 +499,7 @@ def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
         return np.asarray(column.cast(pa.int32()).to_numpy(), np.int64)
     unit = "ms" if pa.types.is_date64(kind) else kind.unit
     numbers = column.cast(pa.int64()).to_numpy()
-    return np.asarray(numbers // (_SECONDS_A_DAY * _A_SECOND[unit]), np.int64)
+    return np.asarray(numbers // (SECONDS_A_DAY * _A_SECOND[unit]), np.int64)
 
 
 def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
@@ -582,21 +515,10 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
             f"{describe_count(len(column), 'time')}; no user rated then: correct or drop such rows",
             code="time.implausible",
         )
-    if _are_scaled_down(column, days):
-        return Days(
-            None,
-            "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
-            "read them again, as seconds or milliseconds",
-        )
+    _refuse_sentinel_days(days, locate)
+    if misread := find_misreading(column, days, seconds_of_digits):
+        return Days(None, misread)
     return Days(days.astype(np.int32), note=_describe_odd(days))
-
-
-def _are_scaled_down(column: pa.ChunkedArray, days: NDArray[np.int64]) -> bool:
-    """Check whether timestamps are such as seconds give that are taken for nanoseconds."""
-    if not pa.types.is_timestamp(column.type) or not days.size or not 0 <= days.max() <= 21:
-        return False
-    a_day = _SECONDS_A_DAY * _A_SECOND[column.type.unit]
-    return bool((column.cast(pa.int64()).to_numpy() % a_day != 0).any())
 
 
 def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], locate: Locate) -> None:
@@ -607,5 +529,24 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
             f"{n_early:,} of the "
             f"{describe_count(times.size, 'time')}, and the others are later; mend or drop "
             f"such rows",
+            code="time.implausible",
+        )
+
+
+def _refuse_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
+    """Refuse a day before 1990 or in the future with many rows, while most others are between."""
+    odd = (days < EARLIEST / SECONDS_A_DAY) | (days > latest_second() / SECONDS_A_DAY)
+    if not odd.any():
+        return
+    different, times_each = np.unique(days[odd], return_counts=True)
+    n_equal, sentinel = int(times_each.max()), different[times_each.argmax()]
+    others = days.size - n_equal
+    is_many = n_equal >= max(LEAST_BY_CHANCE, _MOST_OF_A_SENTINEL * days.size)
+    if is_many and others and int(odd.sum()) - n_equal <= others / 2:
+        row = int(np.argmax(days == sentinel))
+        raise RecveilError(
+            f"{locate(row)}: time {np.datetime64(int(sentinel), 'D')}, as in {n_equal:,} of the "
+            f"{describe_count(days.size, 'time')}, stands for a time that nobody knows, as most "
+            f"others are between 1990 and now; mend or drop such rows",
             code="time.implausible",
         )

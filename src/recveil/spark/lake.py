@@ -20,7 +20,7 @@ from recveil.ratings.columns import (
 )
 from recveil.ratings.labels import NOT_IN_IDS, encode_labels
 from recveil.ratings.scale import LIKES, refuse_no_scale
-from recveil.ratings.times import is_plausible
+from recveil.ratings.time_units import is_plausible
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -1,0 +1,161 @@
+"""Timestamps made of numbers of another unit, and days that stand for an unknown time."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.errors import RecveilError
+from recveil.io.intake import understand
+from recveil.ratings.times import parse_days
+
+INSTANTS = [
+    datetime(2017, 1, 1, tzinfo=UTC) + timedelta(days=1, minutes=733, seconds=7) * number
+    for number in range(250)
+]
+SECONDS = [int(instant.timestamp()) for instant in INSTANTS]
+TICKS = [(second + 62_135_596_800) * 10**7 for second in SECONDS]
+FILETIMES = [(second + 11_644_473_600) * 10**7 for second in SECONDS]
+SNOWFLAKES = [(second * 1_000 - 1_288_834_974_657) << 22 | second % 31 for second in SECONDS]
+
+
+def column(values, kind=None):
+    return pa.chunked_array([pa.array(values, kind)])
+
+
+def digits(format):
+    return [int(instant.strftime(format)) for instant in INSTANTS]
+
+
+MISREAD = {
+    "ticks": (TICKS, "ns", ".NET ticks that were read as nanoseconds"),
+    "FILETIME": (FILETIMES, "ns", "look like"),
+    "minutes": (digits("%Y%m%d%H%M"), "ms", "digits of dates that were read as milliseconds"),
+    "days": (digits("%Y%m%d"), "s", "digits of dates that were read as seconds"),
+    "seconds": (digits("%Y%m%d%H%M%S"), "us", "digits of dates that were read as microseconds"),
+    "short": (digits("%y%m%d%H%M"), "s", "digits of dates (%y%m%d%H%M) that were read as seconds"),
+    "hundredths": ([100 * s for s in SECONDS], "ms", "hundredths of seconds that were read as"),
+    "tenths of milliseconds": ([10_000 * s for s in SECONDS], "us", "look like"),
+    "future": (digits("%Y%m%d%H%M%S"), "ms", "are in the future"),
+}
+
+
+@pytest.mark.parametrize("name", MISREAD)
+@pytest.mark.parametrize("written", ["typed", "milliseconds", "text"])
+def test_timestamps_of_another_unit_are_no_times(name, written):
+    """They made days of 13 months of two days, and a risk of 97 % one of 15 %."""
+    numbers, unit, told = MISREAD[name]
+    times = column(numbers, pa.int64()).cast(pa.timestamp(unit))
+    if written == "milliseconds":
+        times = times.cast(pa.timestamp("ms"), safe=False)
+    elif written == "text":
+        times = times.cast(pa.timestamp("us"), safe=False).cast(pa.string())
+    found = parse_days(times, str)
+    assert found.days is None
+    assert told in found.problem
+
+
+@pytest.mark.parametrize("year", [1975, 1985, 1990, 1994])
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("us"), pa.date32()])
+def test_old_dates_of_many_months_are_used(year, kind):
+    moved = [instant.replace(year=year + instant.year - 2017) for instant in INSTANTS]
+    times = pa.array([instant.replace(tzinfo=None) for instant in moved], pa.timestamp("us"))
+    assert parse_days(column(times.cast(kind, safe=False)), str).days.size == 250
+
+
+def test_whole_days_of_one_week_of_1990_are_used():
+    days = column([7_363 + number % 7 for number in range(200)], pa.int32()).cast(pa.date32())
+    assert parse_days(days, str).days.size == 200
+    assert parse_days(days.cast(pa.timestamp("ns")), str).days.size == 200
+
+
+@pytest.mark.parametrize(
+    "sentinel", ["1900-01-01", "1970-01-01", "1969-12-31", "2099-12-31", "1960-01-01"]
+)
+@pytest.mark.parametrize("form", ["text", "typed", "digits", "seconds"])
+def test_a_day_that_stands_for_an_unknown_time_is_refused(sentinel, form):
+    texts = [instant.date().isoformat() for instant in INSTANTS]
+    texts[3::10] = [sentinel] * 25
+    times = column(texts)
+    if form == "typed":
+        times = times.cast(pa.date32())
+    elif form == "digits":
+        times = column([int(text.replace("-", "")) for text in texts])
+    elif form == "seconds":
+        if sentinel in ("1970-01-01", "1969-12-31"):
+            pytest.skip("numbers before March 1973 are refused in any case")
+        times = times.cast(pa.timestamp("s")).cast(pa.int64())
+    with pytest.raises(RecveilError, match=rf"^3: time {sentinel}, as in 25 of the 250 times"):
+        parse_days(times, str)
+    texts[13::10] = texts[12::10]
+    assert parse_days(column(texts), str).days.size == 250
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+def test_snowflakes_are_no_nanoseconds(kind):
+    found = parse_days(column(pa.array(SNOWFLAKES).cast(kind, safe=False)), str)
+    assert found.days is None
+    assert "if they are Twitter ids, convert them to Unix milliseconds (" in found.problem
+    formula = found.problem.partition("(")[2].partition(")")[0]
+    assert eval(formula, {"number": SNOWFLAKES[0]}) // 1_000 == SECONDS[0]
+
+
+@pytest.mark.parametrize("step", [1, 10**3, 10**6, 10**9, 36 * 10**11])
+def test_nanoseconds_are_no_snowflakes(step):
+    drawn = np.random.default_rng(step % 97).integers(0, 3 * 10**16, 250)
+    times = 1_480_000_000_000_000_000 + drawn // step * step
+    assert parse_days(column(times), str).days.size == 250
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [second + 12_219_379_200 for second in SECONDS],  # SPSS
+        [int(instant.strftime("%Y%m%d")) - 5_790_000 for instant in INSTANTS],  # Hijri
+        [int(instant.strftime("%Y%m%d")) + 5_430_000 for instant in INSTANTS],  # Buddhist
+        [float(instant.strftime("%Y%m%d.%H%M%S")) for instant in INSTANTS],
+    ],
+)
+def test_no_unit_is_advised_that_is_not_the_only_one(numbers):
+    """Minutes and tenths of seconds were advised, which made a year of a few weeks or days."""
+    found = parse_days(column(numbers), str)
+    assert found.days is None
+    assert "unit is not recognised: convert them to ISO dates, or name their" in found.problem
+    assert "if they are" not in found.problem
+
+
+def test_uuid_times_are_no_cocoa_nanoseconds():
+    found = parse_days(column([(second + 12_219_292_800) * 10**7 for second in SECONDS]), str)
+    assert "if they are UUID times" in found.problem
+
+
+LONG = "ratings_of_all_users_of_the_shop_" * 5
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [(second + 11_644_473_600) * 10**6 for second in SECONDS],
+        [(second - 978_307_200) * 10**9 for second in SECONDS],
+        [second + 12_219_379_200 for second in SECONDS],
+        *[SNOWFLAKES, digits("%d%m%Y%H%M")],
+        *[pa.array(numbers).cast(pa.timestamp(unit)) for numbers, unit, _ in MISREAD.values()],
+    ],
+)
+def test_the_refusal_fits_a_line_whole(numbers, tmp_path):
+    file = tmp_path / f"{LONG}.parquet"
+    ratings = [1 + number % 5 for number in range(250)]
+    users, items = [number // 10 for number in range(250)], [number % 10 for number in range(250)]
+    columns = {"user": users, "item": items, "rating": ratings, "timestamp": numbers}
+    pq.write_table(pa.table(columns), file)
+    reading = understand(file)
+    assert any("timestamp" in note for note in reading.notes)
+    with pytest.raises(RecveilError) as refused:
+        reading.require_times()
+    told = f"error: {refused.value}"
+    assert len(told) < 300
+    # Only the name is shortened.
+    assert "..." not in told.partition("column")[2]
+    assert told.endswith("mend or drop them (recveil convert --no-times)")
