@@ -20,4 +20,4 @@ def test_some_records_stand_for_all(monkeypatch):
     for name in ("whole_exact", "one_rating", "sure"):
         assert getattr(some, name).low <= getattr(whole, name).rate <= getattr(some, name).high
     told = Content([], None, some).sentences()
-    assert f"of {some.records} of {some.of_records} records, drawn at random" in told[-1]
+    assert f"sample of {some.records} of {some.of_records} records" in told[-1]
