@@ -123,7 +123,7 @@ class TestTheFuzzersOwnEyes:
     def test_fields_that_span_lines_without_a_word_are_found(self, monkeypatch, name):
         table = (CORPUS / "dialects" / name).read_bytes()
         dialects.compare_dialect(table)
-        monkeypatch.setattr(delimited, "_check_fields_that_span_lines", lambda *_: ())
+        monkeypatch.setattr(delimited, "_check_fields_that_span_lines", lambda *given: given[-1])
         with pytest.raises(targets.FoundError, match="span lines, but the notes"):
             dialects.compare_dialect(table)
 

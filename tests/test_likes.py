@@ -105,7 +105,7 @@ class TestAudit:
             "attributes",
         ):
             assert release[name] is None, name
-        assert "by who knows likes, by scores of one release, too: by 8 likes" in said
+        assert "by adversaries who know likes, by scores of one release, too: by 8 likes" in said
 
     def test_its_rates_reassure_nobody_who_holds_ratings(self, audited):
         warned = " ".join(audited["sparse"]["warnings"])
@@ -171,7 +171,7 @@ class TestDrawn:
         said = " ".join([*release["verdict"], release["headline"], *release["does_not_apply"]])
         for words in ABOUT_RATINGS:
             assert words not in said, words
-        assert "by who knows likes" in said
+        assert "by adversaries who know likes" in said
         assert "Who knows all likes of somebody tells so" in said
         assert release["epsilon"] == 60
         assert release["membership"]["all"]["auc"]["trials"]

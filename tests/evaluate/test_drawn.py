@@ -79,7 +79,7 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", str(tmp_path / "r.csv"), "--split", "0.2", "--targets", "20", *release])
     told = " ".join(capsys.readouterr().out.split())
-    assert "do not apply: no record of this release is anybody's" in told
+    assert "do not apply: no record of this release belongs to a user" in told
     assert "what needs a person's own row does not apply" in told
 
 

@@ -76,7 +76,7 @@ class TestGainInterval:
         raw = self.plain([1.0, 1.0], [0.5, 0.5], [1, 1])
         with raises("argument.value") as caught:
             gain_interval(raw, self.plain([1.0] * 3, [0.5] * 3, [1] * 3))
-        assert "2 people" in str(caught.value)
+        assert "2 users" in str(caught.value)
 
 
 class TestRawGain:

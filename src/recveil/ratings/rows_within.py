@@ -26,8 +26,9 @@ _ESCAPED = re.compile(
 )
 _ESCAPES = re.compile(r"[\\%&<]")
 _AROUND = re.compile(r"[\s\"']+")
-# Where more of the ids are whole numbers, several numbers are no list of items.
-_NUMERIC = 0.95
+# Where all but a few of the ids are whole numbers, several numbers are no list of items.
+_NUMBERS, _OTHERS, _OTHER_SHARE = 5, 2, 0.05
+_DIGITS, _FEWEST = re.compile(r"\d+"), 3
 # A number of four digits in a title may be its year.
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 
@@ -53,8 +54,8 @@ def require_no_rows_within(
     if ids.dtype == object and (found := find_rows_within(ids, *both, is_unrated=is_unrated)):
         row = int(np.flatnonzero(np.isin(codes, found))[0])
         raise RecveilError(
-            f"{locate(row)}: the {role} contains ids of a user and an item, as if another row were "
-            f"inside it; correct it, or drop the row",
+            f"{locate(row)}: the {role} contains what looks like another row: the ids of a user and "
+            f"an item; correct it, or drop the row",
             code="id.row-within",
         )
 
@@ -67,7 +68,8 @@ def find_rows_within(
     Such an id contains a user id next to an item id, and either a number after them, or delimiters
     around them, or another id after the same punctuation. Titles contain numbers, too, and words
     that are names: less than this is no row. Where all of an id are whole numbers, it may as well
-    be a list of items, unless nearly all ids are one whole number.
+    be a list of items, unless nearly all ids are one whole number: then an id of three numbers is
+    a row, also one of unknown users.
 
     Examples
     --------
@@ -81,12 +83,21 @@ def find_rows_within(
     [0]
     """
     labels = [*labels]
+    n_numbers = sum(map(str.isdigit, labels))
+    n_others = len(labels) - n_numbers
+    is_numeric = n_numbers >= _NUMBERS and n_others <= max(_OTHERS, _OTHER_SHARE * len(labels))
+    if is_numeric and (found := [at for at, text in enumerate(labels) if _has_numbers(text)]):
+        return found
     several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
     if not several:
         return []
-    is_numeric = sum(map(str.isdigit, labels)) > _NUMERIC * len(labels)
     search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric)
     return [at for at, label in several if search.finds(label)]
+
+
+def _has_numbers(label: str) -> bool:
+    """Return whether an id contains as many numbers as a row, among whatever else."""
+    return len(_DIGITS.findall(label)) >= _FEWEST
 
 
 class _Ids:
