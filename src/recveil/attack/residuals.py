@@ -279,7 +279,7 @@ def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
     >>> from recveil.release.records import Records
     >>> everybody = Records(np.array([30]), np.array([0, 2]), np.array([0, 1]), np.array([3.0, 4]))
     >>> scale = RatingScale(1, 5, 1)
-    >>> why_unfitted(Candidates.from_records([everybody], 2, scale), scale)[-60:]
+    >>> why_unfitted(Candidates.from_records([everybody], 2, scale), scale)[-59:]
     '1 row for 30 people, and a fit needs 3. That shows nothing.'
     """
     if not _is_full(candidates):

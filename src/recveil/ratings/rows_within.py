@@ -54,8 +54,8 @@ def require_no_rows_within(
     if ids.dtype == object and (found := find_rows_within(ids, *both, is_unrated=is_unrated)):
         row = int(np.flatnonzero(np.isin(codes, found))[0])
         raise RecveilError(
-            f"{locate(row)}: the {role} contains what looks like another row: the ids of a user and "
-            f"an item; correct it, or drop the row",
+            f"{locate(row)}: the {role} contains what looks like another row, with the ids of a "
+            f"user and an item; correct it, or drop the row",
             code="id.row-within",
         )
 
