@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from recveil import read_ratings
 from recveil.errors import RecveilError
 from recveil.io.intake import understand
 from recveil.ratings.times import parse_days
@@ -159,3 +160,19 @@ def test_the_refusal_fits_a_line_whole(numbers, tmp_path):
     # Only the name is shortened.
     assert "..." not in told.partition("column")[2]
     assert told.endswith("mend or drop them (recveil convert --no-times)")
+
+
+@pytest.mark.parametrize("time", ["1611111111", "2021-01-07", "2021-01-07T10:00:00"])
+def test_times_that_are_all_on_one_day_are_noted(tmp_path, time):
+    rows = [f"u{n},i{m},{1 + (n + m) % 5},{time}" for n in range(10) for m in range(8)]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating,timestamp", *rows]))
+    with pytest.warns(UserWarning, match="one day"):
+        read_ratings(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("time", ["1610000000", "1.61E+09"])
+def test_one_rounded_time_is_no_time(tmp_path, time):
+    rows = [f"u{n},i{m},{1 + (n + m) % 5},{time}" for n in range(10) for m in range(8)]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating,timestamp", *rows]))
+    with pytest.warns(UserWarning, match="rounded"):
+        assert read_ratings(tmp_path / "r.csv").days is None

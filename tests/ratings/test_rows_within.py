@@ -86,3 +86,61 @@ def test_numbers_within_an_id_are_a_row_where_nearly_all_ids_are_numbers(row):
     assert find_rows_within([*items, "31-2", "12.5"], users, items) == []
     lists = [f"{n}|{n + 1000}|{n + 1}" for n in range(10, 60)]
     assert find_rows_within([*items, *lists], users, items) == []
+
+
+@pytest.mark.parametrize(
+    ("users", "label"),
+    [
+        (["user_1", "user_2"], "B1-503;user_2001;B1-507;4;user_2002;B1-511;2"),
+        (["user_1", "user_2"], "user_2001|B1-900|4"),
+        (["ann@x.org", "b.b@y.com"], "heat|quentin@x.org|alien|4"),
+        (["ann@x.org", "b.b@y.com"], "alien\tquentin@x.org\t4"),
+        ([1003, 1004], "B1-503,2001,alien,4"),
+        (["9f86d081", "60303ae2"], r"x\n2c26b46b,alien,4"),
+    ],
+)
+def test_a_row_of_an_unknown_user_is_found_by_what_ids_look_like(users, label):
+    items = ["B1-503", "B1-507", "B1-511", "alien", label]
+    assert find_rows_within(items, users, items) == [4]
+
+
+@pytest.mark.parametrize("label", ["B1-503;B1-507;4", "heat|alien|4", "u|2|x", "tag_1|tag_2|3"])
+def test_a_list_of_items_is_no_row_of_an_unknown_user(label):
+    items = ["B1-503", "B1-507", "alien", "heat", label]
+    assert find_rows_within(items, ["user_1", "user_2"], items) == []
+
+
+ENCODED = [
+    "U-12 gave the film I7 a 4",
+    '{"who": "u-12", "what": "i7", "n": 4}',
+    "<r><u>u-12</u><i>i7</i><v>4</v></r>",
+    "u-12%252Ci7%252C4",
+    "u-12=2Ci7=2C4",
+    "\uff55-12 \uff49\uff17 \uff14",
+    "u-\u200b12 i\u200b7 04",
+    "4 u&#45;12 i7",
+]
+
+
+@pytest.mark.parametrize("label", ENCODED, ids=ascii)
+def test_an_original_row_within_an_item_is_refused_in_any_notation(tmp_path, label):
+    quoted = label.replace('"', '""')
+    lines = ["user,item,rating", "u-12,i7,4", "u-12,i8,2", "u-13,i7,1", f'u-13,"{quoted}",2']
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    with raises("id.row-within") as caught:
+        read_ratings(tmp_path / "r.csv")
+    assert "line 5" in str(caught.value)
+
+
+@pytest.mark.parametrize("label", ["u-12: i7", "i7 (4)", "Alien 3 (1992)"])
+def test_no_item_is_refused_that_states_no_rating(tmp_path, label):
+    lines = ["user,item,rating", "u-12,i7,4", "u-12,i8,2", "u-13,i7,1", f'u-13,"{label}",2']
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    assert read_ratings(tmp_path / "r.csv").n_items == 3
+
+
+def test_two_likes_within_an_item_are_refused(tmp_path):
+    lines = ["user,item", "u12,i7", "u13,i8", "u13,i7", 'u12,"u12 likes I7 and u13 likes I8"']
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    with raises("id.row-within"):
+        read_ratings(tmp_path / "r.csv")

@@ -1,6 +1,7 @@
 """From the columns of a table to compressed rows, and what was left out on the way."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.brief import brief
 from recveil.errors import RecveilError, describe_count, first_line_of
-from recveil.ratings.assemble import Duplicates, Rows, find_order, settle_duplicates
+from recveil.ratings.assemble import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.ratings.columns import (
     NOT_SAID,
     Feedback,
@@ -21,9 +22,9 @@ from recveil.ratings.feedback import take_feedback
 from recveil.ratings.instants import sort_keys
 from recveil.ratings.labels import encode_labels
 from recveil.ratings.left_out import NOTHING, LeftOut, leave_out
-from recveil.ratings.rows_within import require_no_rows_within
+from recveil.ratings.rows_within import require_no_original_rows, require_no_rows_within
 from recveil.ratings.scale import RatingScale, refuse_no_scale, refuse_off_scale
-from recveil.ratings.times import Days, parse_days, times_from_format
+from recveil.ratings.times import Days, describe_repeated, parse_days, times_from_format
 
 
 @brief
@@ -227,6 +228,9 @@ def _build(
         scale = RatingScale.infer(rows.values)
     elif duplicates == "mean":
         rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
+    require_no_original_rows(
+        (users, items), rows, scale, partial(_locate_item, indices, order, locate)
+    )
     by_time = dropped > 0 and instants is not None and not instants.problem
     if instants is not None:
         problem = problem or instants.problem
@@ -239,6 +243,11 @@ def _build(
         rating_note=rating_note,
         ratings_merged=merged,
     )
+
+
+def _locate_item(indices: NDArray[np.int32], order: Order, locate: Locate, item: int) -> str:
+    at = np.flatnonzero(indices == item)
+    return locate(int((at if order.places is None else order.places[at]).min()))
 
 
 def _days(
@@ -271,7 +280,10 @@ def _days(
     if problem or n_gone == gone.size:
         return _Found(problem=f"was not taken for times: {problem}", is_lost=is_lost)
     if not some_gone:
-        return _Found(days if times.wanted else None, times.deciding, note=note)
+        if not times.wanted:
+            return _Found(None, times.deciding, note=note)
+        note = note or ("" if days is None else describe_repeated(days))
+        return _Found(days, times.deciding, note=note)
     left_out = (
         f"was left out, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
         f"missing, as in {n_gone:,} of {describe_count(gone.size, 'row')}"

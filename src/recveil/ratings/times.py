@@ -37,6 +37,8 @@ _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9
 _TRIED = 1_000
 # Above this share, a day before 1990 or in the future stands for a time that nobody knows.
 _MOST_OF_A_SENTINEL = 0.05
+# So many times, of which most are on one day, are noted.
+_LEAST_REPEATED = 50
 # What turns the basic format of ISO dates into the extended one, and a decimal comma into a point.
 _BASIC_FORMAT = (
     (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)(\d\d)", r"\1-\2-\3T\4:\5:\6"),
@@ -409,11 +411,36 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
 
 def _are_rounded(times: NDArray[Any], a_second: int) -> bool:
     """Check whether numbers were rounded to more than a day."""
-    return bool(times.min() != times.max() and (times % (100_000 * a_second) == 0).all())
+    is_varied = times.min() != times.max() or times.size >= _LEAST_REPEATED
+    return bool(is_varied and (times % (100_000 * a_second) == 0).all())
 
 
 def _year(second: float) -> int:
     return int(np.int64(second).astype("M8[s]").astype("M8[Y]").astype(np.int64)) + 1970
+
+
+def describe_repeated(days: NDArray[np.integer]) -> str:
+    """Say which day holds most of the times, as a column does that was filled in; "" if none does.
+
+    Examples
+    --------
+    >>> describe_repeated(np.full(60, 18000))
+    'all 60 times are on one day, 2019-04-14; if users rated on other days, the audit ...'
+    >>> describe_repeated(np.arange(60))
+    ''
+    """
+    if days.size < _LEAST_REPEATED:
+        return ""
+    distinct, counts = np.unique(days, return_counts=True)
+    most = int(counts.max())
+    if 2 * most <= days.size:
+        return ""
+    day = np.datetime64(int(distinct[counts.argmax()]), "D")
+    share = "all" if most == days.size else f"{most:,} of"
+    return (
+        f"{share} {days.size:,} times are on one day, {day}; if users rated on other days, the "
+        f"audit understates the risk"
+    )
 
 
 def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
