@@ -175,9 +175,7 @@ def test_original_rows_inside_an_item_id_are_found(between):
     users, items = ["u1", "u2"], ["Heat", "Heroes"]
     swallowed = between.join(["Alien", "5", "u2", "Heat", "3"])
     assert "contain rows" in ids_in_items(users, [*items, swallowed]).problem
-    assert not ids_in_items(
-        users, [*items, between.join(["Alien", "5", "u9", "Heat", "3"])]
-    ).problem
+    assert not ids_in_items(users, [*items, between.join(["Alien", "5", "x", "Heat", "3"])]).problem
 
 
 def test_item_ids_with_line_breaks_are_counted():
