@@ -70,7 +70,7 @@ def _compare(page, *methods, k="4", wait=True):
         page.fill("#min_k", k)
         page.locator("#min_k").blur()
         _answer_for(page, 100)
-        # A click is lost if its button is replaced by an answer that comes between press and release.
+        # A click is lost if an answer replaces its button between press and release.
         page.wait_for_timeout(300)
         page.wait_for_function("!document.querySelector('.htmx-request, .htmx-settling')")
         page.wait_for_selector("#take")
