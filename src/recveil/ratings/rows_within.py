@@ -368,6 +368,7 @@ def find_original_rows(
     return found
 
 
+@brief
 class _Pair(NamedTuple):
     """The words of an id that are a user and an item, and their rating in the table."""
 
