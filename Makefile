@@ -14,9 +14,9 @@ demo: $(READY)  ## The main job on invented people
 # What each of them would compile is compiled before, and programs that tests start find it, too.
 test: export PYTHONDONTWRITEBYTECODE =
 test: export OPENBLAS_NUM_THREADS = 1
-test: $(READY)  ## All tests, doctests included
+test: $(READY)  ## All tests of behaviour, doctests included
 	$(BIN)/python tests/compile_kernels.py
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal --ignore=tests/form
 
 torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
 	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))
@@ -27,11 +27,12 @@ fuzz: $(READY)  ## Readers and verify against inputs that nobody thought of: [SE
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[fuzz]"
 	$(BIN)/python fuzz/run.py --seconds $(or $(SECONDS),60) $(TARGET)
 
-check: $(READY)  ## Format, lint, types and prose
+check: $(READY)  ## Format, lint, types, prose, and the form of code and docs
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/proselint check --config .proselintrc.json *.md docs src
+	$(BIN)/pytest tests/form
 
 docs: $(READY)  ## The site, in site/index.html: searchable, and nothing on it is loaded from the network
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"

@@ -1,11 +1,7 @@
 """Nobody publishes a private thing by looking at it: what objects show of themselves."""
 
 import dataclasses
-import importlib
-import inspect
-import pkgutil
 import re
-import typing
 from pprint import pformat
 
 import numpy as np
@@ -13,7 +9,6 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 
-import recveil
 from recveil.anonymize import (
     BASELINES,
     KCoRater,
@@ -35,7 +30,6 @@ from recveil.attack import (
 )
 from recveil.audit import audit
 from recveil.audit.figures import Figure
-from recveil.brief import brief
 from recveil.compare import compare
 from recveil.compare.cells import Ground
 from recveil.demo import Demo
@@ -48,23 +42,6 @@ from recveil.verify import verify
 
 SEED = 987654321987
 SECRETS = ("secret-ann", str(SEED), f"{SEED:,}", f"{SEED:_}", "secret film", "321987", "sparse")
-
-
-def classes():
-    """Return every dataclass and named tuple of recveil."""
-    for module in pkgutil.walk_packages(recveil.__path__, "recveil."):
-        if not module.name.endswith("__main__"):
-            for cls in vars(importlib.import_module(module.name)).values():
-                is_own = inspect.isclass(cls) and cls.__module__ == module.name
-                if is_own and (dataclasses.is_dataclass(cls) or hasattr(cls, "_fields")):
-                    yield cls
-
-
-CLASSES = sorted(classes(), key=lambda cls: (cls.__module__, cls.__name__))
-
-
-def is_brief(cls) -> bool:
-    return cls.__repr__.__module__ == brief.__module__
 
 
 @pytest.fixture(scope="module")
@@ -270,44 +247,3 @@ class TestShort:
     def test_a_verdict_that_fails_says_so(self, shown):
         text = repr(shown["verification of the raw table"])
         assert text.startswith("Verification(identical-rows does not hold, k: 1 (2 required)")
-
-
-# Their fields say nothing about people: parameters, shapes of a chart, words for the docs.
-HARMLESS_WITH_COLLECTIONS = {
-    *("_Family", "GroupSizes", "Selection", "Look", "Chart", "Panel"),
-}
-# They say in their own words what they show; the tests above look at them.
-OWN_WORDS = {"Reading", "ReadColumn"}
-# Fields that hold what nobody else may see, even as mere words and numbers.
-PRIVATE = {"seed", "users", "user_ids", "target", "examples", "values"}
-
-
-class TestEveryClass:
-    """A new class that holds more than numbers and words must be brief, or be named above."""
-
-    @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
-    def test_what_could_hold_something_private_is_brief(self, cls):
-        if is_brief(cls) or cls.__name__ in HARMLESS_WITH_COLLECTIONS | OWN_WORDS:
-            return
-        for name, hint in typing.get_type_hints(cls).items():
-            assert name not in PRIVATE, f"{cls.__name__}.{name}: make it @brief"
-            for leaf in leaves(hint):
-                is_safe = leaf in (str, int, float, bool, type(None)) or leaf in CLASSES
-                assert is_safe, f"{cls.__name__}.{name} holds {leaf}: make it @brief"
-
-    def test_the_classes_are_found(self):
-        names = {cls.__name__ for cls in CLASSES if is_brief(cls)}
-        assert {"Private", "Release", "Anonymized", "Audit", "Evaluated", "Suspects"} <= names
-        assert len(CLASSES) > 90
-
-
-def leaves(hint) -> list:
-    """Return the classes that an annotation is made of."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal or "Callable" in str(origin):
-        return []
-    if origin in (dict,):
-        return [dict]
-    if arguments:
-        return [leaf for argument in arguments if argument is not ... for leaf in leaves(argument)]
-    return [hint]

@@ -1,4 +1,3 @@
-import ast
 import os
 import subprocess
 import sys
@@ -156,33 +155,3 @@ def test_variants_saved_at_the_same_moment_are_not_mixed_up(tmp_path):
     assert run_with(tmp_path / "kept", first) == "10\n"
     later = f"{begin}; print(kernel(numbers), kernel(numbers[::2]))"
     assert run_with(tmp_path / "kept", later) == "10 20\n"
-
-
-def _nested_loops(function: ast.FunctionDef) -> bool:
-    """Say whether a function goes through numbers in a loop within a loop."""
-
-    def is_count(node: ast.AST) -> bool:
-        return (
-            isinstance(node, ast.For)
-            and isinstance(node.iter, ast.Call)
-            and getattr(node.iter.func, "id", "") in ("range", "prange")
-        )
-
-    return any(
-        is_count(inner) and inner is not outer
-        for outer in ast.walk(function)
-        if is_count(outer)
-        for inner in ast.walk(outer)
-    )
-
-
-def test_no_kernel_lost_its_compiler():
-    """Without it the result is the same, and Netflix's size takes hours."""
-    plain = []
-    for file in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and _nested_loops(node):
-                names = {getattr(getattr(d, "func", d), "id", "") for d in node.decorator_list}
-                if "compiled" not in names:
-                    plain.append(f"{file.relative_to(SOURCE)}: {node.name}")
-    assert plain == ["attack/closest.py: find_nearest"]  # a step passes over all records

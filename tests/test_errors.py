@@ -1,9 +1,7 @@
-"""Errors: short whatever they quote, and with the names that their reader can type."""
+"""Errors are short, whatever they quote."""
 
-import ast
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,76 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import recveil
 from recveil.cli import main
 from recveil.errors import MOST_CHARACTERS, RecveilError
 from recveil.io import read_levels, read_ratings, read_trust
 from recveil.ratings import Ratings, RatingScale
 from recveil.verify import verify
-
-SOURCE = Path(recveil.__file__).parent
-MODULES = [
-    path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] != "cli"
-]
-# A flag within a command that is to be typed needs no name in Python.
-COMMAND = re.compile(r"recveil (audit|anonymize|verify|evaluate|compare|convert|demo) [^.;]*")
-FLAG = re.compile(r"--[a-z][a-z-]*")
-
-
-def texts(tree):
-    """Yield every text of a module that is no docstring; of what is filled in, a gap."""
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and isinstance(node.body[0], ast.Expr)
-    }
-    within = {
-        id(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.JoinedStr)
-        for part in ast.walk(node)
-        if part is not node
-    }
-    # The help of an option is read on the command line alone.
-    helps = {
-        id(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Option"
-        for part in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in docstrings | within | helps:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_texts_of_the_library_name_the_parameter_beside_the_flag(path):
-    for text in texts(ast.parse(path.read_text(encoding="utf-8"))):
-        said = COMMAND.sub("", text)
-        words = FLAG.sub("", said)
-        for flag in FLAG.findall(said) if " " in text.partition(", ")[0] else ():
-            name = flag.removeprefix("--").replace("-", "_")
-            name = {"for": "worth"}.get(name, name)  # a word that Python keeps to itself
-            assert re.search(rf"(?<![\w-]){name}", words), text
-
-
-def messages(tree):
-    for node in ast.walk(tree):
-        is_raised = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RecveilError"
-        if is_raised and node.args:
-            yield "".join(texts(ast.Module([ast.Expr(ast.List([node.args[0]], ast.Load()))], [])))
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_what_is_always_said_leaves_room_for_what_is_filled_in(path):
-    for message in messages(ast.parse(path.read_text(encoding="utf-8"))):
-        assert len(message) + 10 * message.count("{}") <= MOST_CHARACTERS, message
-
 
 LONG = st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1).map(
     lambda text: text * (1 + 2_000 // len(text))

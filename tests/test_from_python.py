@@ -1,4 +1,4 @@
-"""The Python of docs/how-to/inputs.md and docs/api.md runs."""
+"""The Python of README.md, docs/how-to/inputs.md and docs/api.md runs."""
 
 import re
 from pathlib import Path
@@ -34,3 +34,9 @@ def test_the_examples_of_the_library_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("api.md")
     assert (tmp_path / "frontier.svg").read_text().startswith("<svg")
+
+
+def test_the_example_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run("../README.md")
+    assert capsys.readouterr().out == "True 5\n"

@@ -15,6 +15,7 @@ from recveil.attack.members import (
     memberships,
     score_by_narrowest,
 )
+from recveil.attack.stronger import MEMBERSHIP
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.scale import LIKES
@@ -55,6 +56,13 @@ def test_an_area_that_is_not_high_reassures_nobody(rate, low):
     told = describe_membership(Interval(rate, low, 1.0, 99))
     assert "This area is a lower bound" in told
     assert "lower bound" not in describe_membership(Interval(0.97, 0.95, 0.99, 99))
+
+
+@pytest.mark.parametrize("area", [0.3, 0.5, 0.57, 0.65, 0.8, 0.94])
+@pytest.mark.parametrize("width", [0.01, 0.2])
+def test_an_area_comes_with_what_a_stronger_test_found(area, width):
+    told = describe_membership(Interval(area, area - width, area + width, 300))
+    assert told.endswith(MEMBERSHIP)
 
 
 def test_a_better_score_is_one_more_entry(invented, monkeypatch):

@@ -6,14 +6,12 @@ import re
 import sqlite3
 import warnings
 import zipfile
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
 
-import recveil.verify
 from recveil.cli import app
 from recveil.errors import RecveilError
 from recveil.io import understand
@@ -134,8 +132,3 @@ def test_messages_name_options_of_the_verb(kind, tmp_path):
 def test_the_test_sees_options():
     assert options_named("name it with user (--user 1 --item 2)") == {"--user", "--item"}
     assert options_named("hide the items (recveil anonymize --hide-items)") == set()
-
-
-def test_what_verify_finds_names_its_own_options():
-    for module in Path(recveil.verify.__file__).parent.glob("*.py"):
-        assert options_named(module.read_text(encoding="utf-8")) <= options_of("verify"), module

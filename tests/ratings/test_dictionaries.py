@@ -1,7 +1,5 @@
 """Dictionaries of few long values stay what they are; what each row says is the oracle."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recveil
 from error_assertions import raises
 from recveil.io import understand
 from recveil.memory import memory_limited
@@ -154,12 +151,6 @@ def test_a_tidied_column_says_the_same(parts):
             cast_each(column, pa.float64())
     else:
         assert cast_each(column, pa.float64()).to_pylist() == expected
-
-
-def test_nothing_else_writes_out_what_a_dictionary_holds():
-    root = Path(recveil.__file__).parent
-    found = {file.name for file in root.rglob("*.py") if "dictionary_decode(" in file.read_text()}
-    assert found == {"dictionaries.py"}
 
 
 @pytest.mark.parametrize(
