@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, anonymize
 from recveil.anonymize.sparse_rows import SparseRows
 from recveil.anonymize.synthetic.synthesizer import Synthesizer
@@ -15,7 +16,6 @@ from recveil.audit.shadowing import attack_by_shadows
 from recveil.cli import main
 from recveil.compare import compare
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
 from recveil.ratings import Ratings
 from recveil.report import audit_page
@@ -114,15 +114,11 @@ class TestAudit:
     def test_a_release_of_likes_is_not_audited_by_ratings_nor_the_reverse(
         self, likes, ratings, made
     ):
-        with pytest.raises(
-            RecveilError, match=r"sparse is of likes, but these are ratings.*--likes"
-        ):
+        with raises("release.mismatch", "sparse", "--likes"):
             audit(ratings, release=made / "sparse", targets=9, curves=False)
-        with pytest.raises(
-            RecveilError, match=r"holds ratings on the scale .* knows ratings finds"
-        ):
+        with raises("release.mismatch", "1:5:1", "--scale"):
             audit(likes, release=made / "ratings", targets=9, curves=False)
-        with pytest.raises(RecveilError, match=r"ratings holds ratings on the scale"):
+        with raises("release.mismatch", "1:5:1"):
             audit(
                 *(likes,),
                 release=made / "sparse",
@@ -268,9 +264,9 @@ class TestEvaluate:
         assert told["kept"]["chosen"]["ratings"]["value"] is None
 
     def test_the_table_must_be_what_the_release_was_made_from(self, likes, ratings, made):
-        with pytest.raises(RecveilError, match=r"ratings: likes, where the release holds ratings"):
+        with raises("release.mismatch"):
             evaluate(made / "ratings", likes, split=0.2, targets=9)
-        with pytest.raises(RecveilError, match=r"ratings: ratings, where the release holds likes"):
+        with raises("release.mismatch"):
             evaluate(made / "sparse", ratings, split=0.2, targets=9)
 
 
@@ -296,7 +292,7 @@ class TestCompare:
         assert "RMSE" not in " ".join([choice.sentence, choice.advice])
 
     def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
-        with pytest.raises(RecveilError, match=r"^worth \(--for\) is ratings, but these are likes"):
+        with raises("option.unsupported", "--for"):
             compare(likes, tmp_path / "out", ks=[5], targets=20, worth="ratings")
 
 

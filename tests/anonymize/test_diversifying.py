@@ -19,7 +19,6 @@ from recveil.anonymize.diversifying import (
     padded_labels,
 )
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.predict import FunkSVD, Padding
 from recveil.ratings import Ratings
 from recveil.release.records import Records
@@ -164,17 +163,17 @@ class TestDiversify:
         assert (added.edges.nnz, added.edges.data.tolist(), added.harm) == (1, [0], 1)
 
     @pytest.mark.parametrize(
-        ("b", "least", "size", "message"),
+        ("b", "least", "size", "code", "name"),
         [
-            (1, 4, None, r"cannot stand in l = 4 groups, as there are 3; lower l, or lower k"),
-            (4, 2, None, "b is 4; expected 1, 2 or 3"),
-            (2, 0, None, "l is 0; expected a whole number"),
-            (2, 2, 1, "bundle_size is 1; expected from l = 2 to the 3 groups"),
-            (2, 2, 4, "bundle_size is 4"),
+            (1, 4, None, "table.too-few-users", "l = 4"),
+            (4, 2, None, "option.value", "b is 4"),
+            (2, 0, None, "option.value", "l is 0"),
+            (2, 2, 1, "argument.value", "bundle_size is 1"),
+            (2, 2, 4, "argument.value", "bundle_size is 4"),
         ],
     )
-    def test_senseless_settings_are_refused(self, b, least, size, message):
-        with pytest.raises(RecveilError, match=message):
+    def test_senseless_settings_are_refused(self, b, least, size, code, name):
+        with raises(code, name):
             diversify(cover(np.eye(3)), b, least, np.ones((3, 3)), bundle_size=size)
 
     def test_labels_of_another_shape_are_refused(self):

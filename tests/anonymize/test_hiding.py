@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
 from recveil.anonymize.hiding import anonymize_hidden
 from recveil.anonymize.methods import tell_owner
@@ -175,7 +176,7 @@ def test_a_folder_is_read_through_its_twin(folder):
 def test_without_the_twin_it_is_refused(folder):
     (private_twin(folder) / "items.parquet").unlink()
     for read in (ReleasedTable.from_folder, ReleasedTable.from_published):
-        with pytest.raises(RecveilError, match=r"items.parquet is missing"):
+        with raises("private.not-found", "items.parquet"):
             read(folder, RATINGS)
 
 

@@ -10,7 +10,6 @@ from error_assertions import raises
 from recveil.anonymize import anonymize, sample
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.verify import verify
 
 pytestmark = pytest.mark.usefixtures("synthetic")
@@ -47,7 +46,7 @@ def test_a_seed_draws_the_same_people(model, tmp_path):
 
 def test_it_is_drawn_again_only_by_force(model, tmp_path):
     sample(model, tmp_path / "drawn", people=5)
-    with pytest.raises(RecveilError, match="exists"):
+    with raises("output.exists", "drawn"):
         sample(model, tmp_path / "drawn", people=6)
     assert sample(model, tmp_path / "drawn", people=6, file_format="csv", force=True).users == 6
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn"]
@@ -56,7 +55,7 @@ def test_it_is_drawn_again_only_by_force(model, tmp_path):
 def test_a_private_twin_is_not_left_beside_what_is_drawn(model, tmp_path):
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
     anonymize(ratings, tmp_path / "out", k=5, seed=1)
-    with pytest.raises(RecveilError, match="would seem to belong to what is drawn"):
+    with raises("output.exists", "out.private"):
         sample(model, tmp_path / "out", people=5, force=True)
     assert verify(tmp_path / "out").holds
 
@@ -91,8 +90,8 @@ def test_the_command_line_draws(model, tmp_path, capsys):
 
 
 def test_a_folder_that_is_not_there_is_called_that(tmp_path):
-    with pytest.raises(RecveilError, match="there is no such folder; expected the folder of a re"):
+    with raises("release.not-found", "nowhere"):
         sample(tmp_path / "nowhere", tmp_path / "out", people=5)
     (tmp_path / "model").touch()
-    with pytest.raises(RecveilError, match="is a file, and no folder"):
+    with raises("release.not-found", "model"):
         sample(tmp_path / "model", tmp_path / "out", people=5)

@@ -17,7 +17,6 @@ from recveil.audit import attacking, audit, auditing
 from recveil.audit.attacked_drawn import _describe_inference, attack_drawn
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.io import write_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
@@ -159,7 +158,7 @@ class TestModel:
     def test_a_model_that_was_changed_is_refused(self, model, ratings, tmp_path):
         changed = shutil.copytree(model, tmp_path / "changed")
         (changed / "model.parquet").write_bytes(b"no model")
-        with pytest.raises(RecveilError, match="not the file that was written"):
+        with raises("release.damaged", "model.parquet", "SHA-256"):
             audit(ratings, release=changed, targets=20)
 
 
@@ -187,13 +186,13 @@ class TestRefusedBeforeTheWork:
     def test_rows_without_their_twin(self, ratings, tmp_path):
         anonymize(ratings, tmp_path / "rows", k=5, seed=1)
         shutil.rmtree(tmp_path / "rows.private")
-        with pytest.raises(RecveilError, match="put the private twin beside rows"):
+        with raises("private.not-found", "rows.private"):
             audit(ratings, release=tmp_path / "rows", shadows=8)
 
     def test_ratings_that_were_changed(self, folder, ratings, tmp_path):
         changed = shutil.copytree(folder / "noisy", tmp_path / "changed")
         (changed / "ratings.parquet").write_bytes(b"no ratings")
-        with pytest.raises(RecveilError, match="not the file that was written"):
+        with raises("release.damaged", "ratings.parquet", "SHA-256"):
             audit(ratings, release=changed, shadows=8)
 
     def test_the_rest_is_begun(self, folder, ratings):

@@ -9,7 +9,6 @@ from error_assertions import raises
 from recveil.attack import PRESETS, Adversary, Candidates
 from recveil.audit import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.io import understand, write_ratings
 from recveil.progress import showing
 from recveil.publish import convert
@@ -163,15 +162,13 @@ def test_times_of_a_unit_that_is_not_read_are_refused():
     )
     assert understand(file_times).ratings.days is None
     for given in ({}, {"time": "timestamp"}):
-        with pytest.raises(
-            RecveilError, match=r"column 'timestamp' .* FILETIME.*--no-times"
-        ) as error:
+        with raises("time.unreadable", "'timestamp'", "FILETIME", "--no-times") as error:
             audit(file_times, targets=20, curves=False, **given)
         assert "number / 10000000 - 11644473600" in str(error.value)
     found = audit(file_times, targets=20, curves=False, times=False)
     assert found.ratings.days is None
     known = file_times.slice(0, 20).rename_columns(["target", *file_times.column_names[1:]])
-    with pytest.raises(RecveilError, match="FILETIME"):
+    with raises("time.unreadable", "FILETIME"):
         audit(table, aux=known, targets=20, curves=False)
 
 
@@ -190,7 +187,7 @@ def test_times_that_are_not_read_are_refused_with_a_remedy_that_works(tmp_path, 
     table["timestamp"] = number if format == "MJD" else days.dt.strftime(format)
     source, target = tmp_path / "my ratings of a year.csv", tmp_path / "without.csv"
     table.to_csv(source, index=False)
-    with pytest.raises(RecveilError, match=r"column 'timestamp' .*--no-times") as error:
+    with raises("time.unreadable", "'timestamp'", "--no-times") as error:
         audit(source, targets=20, curves=False)
     assert remedy in str(error.value)
     assert any("'timestamp' was not taken for times" in note for note in understand(source).notes)

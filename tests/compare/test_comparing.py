@@ -16,7 +16,6 @@ from recveil.anonymize.methods import Maker, forget, has_k, make_variant, regist
 from recveil.compare import Row, choose_methods, compare, usual_methods
 from recveil.compare.cells import Ground, Setting, open_folder
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import all_variants, variant_of
@@ -266,7 +265,7 @@ class TestFolder:
 
     def test_it_does_not_stand_in_a_release(self, run, tmp_path):
         (tmp_path / "release.json").write_text("{}")
-        with pytest.raises(RecveilError, match="is a release, to be published"):
+        with raises("output.place", tmp_path.name):
             run()
 
     def test_the_parent_must_exist(self, invented, tmp_path):

@@ -489,5 +489,5 @@ def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
 def test_an_id_that_spans_lines_may_hold_rows_and_may_not(write: Write) -> None:
     """Whether a field holds rows, nobody knows: "9,i9,5" in an id may be a name."""
     path = write('user,item,rating\n1,"i1",3\n1,"i\r9",4\n2,"i1",3\n')
-    with pytest.raises(RecveilError, match=r"line 3: .* goes on to line 4, and other rows may be"):
+    with raises("input.quote-spans-lines", "line 3", "line 4"):
         understand(path)

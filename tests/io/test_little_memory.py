@@ -15,7 +15,7 @@ from recveil.errors import RecveilError
 from recveil.io import read_levels, understand
 from recveil.io.level_file import users_in_levels
 from recveil.io.trust import read_trust, users_in_trust
-from recveil.memory import MemoryLimitError, memory_limited
+from recveil.memory import memory_limited
 from recveil.ratings import RatingScale
 from recveil.verify import verify
 
@@ -40,7 +40,7 @@ def little():
 
 
 def refused(path):
-    return pytest.raises(MemoryLimitError, match=f"^{path.name}: ")
+    return raises("machine.memory", path.name)
 
 
 def test_levels(tmp_path, little):

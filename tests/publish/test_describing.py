@@ -14,7 +14,6 @@ from recveil.anonymize.shared_words import SharedWords
 from recveil.audit import audit
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.evaluate import evaluate
 from recveil.publish import describe
 from recveil.publish.croissant import VERSION
@@ -517,7 +516,7 @@ class TestWhatIsRefused:
 
     def test_an_older_file_unasked(self, padded):
         described(padded)
-        with pytest.raises(RecveilError, match="exists; replace it with force"):
+        with raises("output.exists", "croissant.json"):
             described(padded, force=False)
 
 

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from error_assertions import raises
 from recveil.anonymize import anonymize
-from recveil.errors import RecveilError
 from recveil.io import understand
 from recveil.publish import convert
 from recveil.publish.written_release import WrittenRelease
@@ -45,5 +45,5 @@ class TestReadingBack:
         convert(words, tmp_path / "rb", target_format="recbole")
         header = (tmp_path / "rb" / "rb.inter").read_text().splitlines()[0]
         assert header.split("\t")[:3] == ["user_id:token", "item_id:token", "rating:token"]
-        with pytest.raises(RecveilError, match="surprise reads numbers, and these ratings are"):
+        with raises("table.kind", "surprise", "hate"):
             convert(words, tmp_path / "out.txt", target_format="surprise")

@@ -15,7 +15,6 @@ import pytest
 from error_assertions import raises
 from recveil.anonymize import KCoRater, PredictiveAnonymizer, Release, Synthesizer
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
 from recveil.io import read_ratings
 from recveil.memory import memory_limited
 from recveil.publish import convert
@@ -151,7 +150,7 @@ class TestWhatIsRefused:
         with raises("release.not-found") as error:
             Release.read(tmp_path)
         assert "release.json" in str(error.value)
-        with pytest.raises(RecveilError, match="a release folder"):
+        with raises("argument.type", "Ratings"):
             Release.read(RATINGS)
 
     def test_changed_ratings(self, written, tmp_path):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.anonymize.synthetic.budget import Budget
-from recveil.errors import RecveilError
 from recveil.release.ledger import Ledger, Query
 
 NAMES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6)
@@ -60,7 +59,7 @@ def test_an_epsilon_that_promises_nothing_is_refused(epsilon):
 
 
 def test_a_delta_that_the_threshold_takes_whole_is_refused():
-    with pytest.raises(RecveilError, match="takes 1e-06 of it"):
+    with raises("budget.too-small", "1e-06"):
         Budget.of(1.0, 1e-6, threshold_delta=1e-6)
 
 

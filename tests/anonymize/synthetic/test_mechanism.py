@@ -13,7 +13,6 @@ from recveil.anonymize.synthetic.budget import Budget
 from recveil.anonymize.synthetic.gaussian import NoiseSource
 from recveil.anonymize.synthetic.mechanism import Mechanism
 from recveil.anonymize.synthetic.threshold import threshold
-from recveil.errors import RecveilError
 from recveil.release.ledger import Query
 
 GRID = 2.0**-10
@@ -211,7 +210,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.inf, math.nan])
     def test_a_sensitivity_that_bounds_nothing(self, sensitivity):
-        with pytest.raises(RecveilError, match="query 'moments': sensitivity"):
+        with raises("argument.value", "moments", sensitivity):
             repeatable().measure("moments", WHAT, sums(3), GRID, sensitivity)
 
     def test_what_was_refused_costs_nothing(self):
