@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from error_assertions import raises
 from recveil.anonymize.base import (
     assemble,
     check_k,
@@ -19,6 +18,7 @@ from recveil.anonymize.base import (
 from recveil.anonymize.homogenize import homogenize_simple
 from recveil.anonymize.methods import Maker, forget, register
 from recveil.cli import main
+from recveil.errors import RecveilError
 from recveil.release.claim import Claim
 from recveil.release.groups import Groups
 from recveil.release.method import Method, Option, PublicSetting, Variant
@@ -225,5 +225,7 @@ def test_what_is_not_registered_is_refused_by_name(run, tmp_path, capsys):
 
 
 def test_a_name_that_is_taken_is_refused(another_method):
-    with raises("argument.value", "activity"):
+    with pytest.raises(RecveilError) as caught:
         register(MAKER)
+    assert caught.value.code == "argument.value"
+    assert "'activity'" in str(caught.value)

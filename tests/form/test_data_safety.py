@@ -8,10 +8,9 @@ import pkgutil
 import re
 import typing
 
-from repository import MODULES, SOURCE, name_of, nodes_of, text_of
-
 import recveil
 from recveil.brief import brief
+from repository import MODULES, SOURCE, name_of, nodes_of, text_of
 
 # What runs what it reads, or hands words to a shell.
 UNSAFE = {

@@ -9,7 +9,6 @@ import runpy
 from pathlib import Path
 
 import typer
-from repository import DOCS, PAGES, ROOT, SOURCE, name_of, text_of
 
 import recveil
 from recveil.attack.stronger import MEMBERSHIP
@@ -18,6 +17,7 @@ from recveil.cli.options import Format
 from recveil.io import FORMATS
 from recveil.release.predictive_words import PADDED_UNDONE
 from recveil.release.words_words import UNDONE as WORDS_UNDONE
+from repository import DOCS, PAGES, ROOT, SOURCE, name_of, text_of
 
 VERBS = {command.callback.__name__: command.callback for command in app.registered_commands}
 COMMANDS = typer.main.get_command(app).commands

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import typer
-from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
 from recveil.cli import app
 from recveil.errors import MOST_CHARACTERS
+from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
 MESSAGES = Path(__file__).with_name("error_messages.txt")
 ERRORS = {"RecveilError", "MachineError", "MemoryLimitError"}
