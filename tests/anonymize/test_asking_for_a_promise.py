@@ -10,7 +10,6 @@ from recveil.anonymize import anonymize
 from recveil.anonymize.drawing_options import catalogue_given
 from recveil.cli import main
 from recveil.datasets import generate
-from recveil.errors import RecveilError
 from recveil.ratings import RatingScale
 
 pytestmark = pytest.mark.usefixtures("synthetic")
@@ -124,16 +123,15 @@ class TestCatalogue:
         assert catalogue_given(np.array([3, 2])).tolist() == [2, 3]
 
     @pytest.mark.parametrize(
-        ("text", "words"),
+        ("text", "code", "name"),
         [
-            ("", "is empty"),
-            ("7\n\n9\n", "has an empty line"),
-            ("7\n9\n7\n", "names '7' twice"),
-            ("item_id\n7\n", "begins with 'item_id', and all other ids are whole numbers"),
+            ("", "input.empty", "items.txt"),
+            ("7\n\n9\n", "input.line", "items.txt"),
+            ("7\n9\n7\n", "id.duplicate", "'7'"),
+            ("item_id\n7\n", "input.header", "'item_id'"),
         ],
     )
-    def test_what_is_no_list_is_refused(self, tmp_path, text, words):
+    def test_what_is_no_list_is_refused(self, tmp_path, text, code, name):
         (tmp_path / "items.txt").write_text(text)
-        with pytest.raises(RecveilError) as refused:
+        with raises(code, name):
             catalogue_given(tmp_path / "items.txt")
-        assert words in str(refused.value)

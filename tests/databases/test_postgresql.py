@@ -164,15 +164,14 @@ def test_what_cannot_be_reached_ends_in_one_line_without_secrets(address):
 def test_whoever_is_not_let_in_is_told_how_to_be(server, monkeypatch):
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
-    for source, told in (
-        (guarded(server), "the user or password was refused; set PGUSER and PGPASSWORD"),
-        (guarded(server, "wrong"), "the user or password was refused"),
-        (re.sub(r"/\w+\?", "/geheim?", server), "no database of that name"),
-        (server.replace("//shop@", "//geheim@"), "knows no such user"),
+    for source, what in (
+        (guarded(server), "PGPASSWORD"),
+        (guarded(server, "wrong"), "password"),
+        (re.sub(r"/\w+\?", "/geheim?", server), "database"),
+        (server.replace("//shop@", "//geheim@"), "user"),
     ):
-        with raises("database.connection") as refused:
+        with raises("database.connection", what) as refused:
             understand(source, table="votes")
-        assert told in str(refused.value)
         shown = "".join(traceback.format_exception(refused.value))
         assert "guarded" not in str(refused.value)
         assert "geheim" not in str(refused.value)

@@ -45,7 +45,7 @@ def test_gzip_cut_short(tmp_path: Path, kept: int, format: str | None) -> None:
     with raises("input.damaged") as caught:
         read_ratings(path, format=format)
     if format in (None, "csv"):
-        assert "gzip data is cut short or damaged" in str(caught.value)
+        assert "gzip" in str(caught.value)
 
 
 def test_gzip_with_a_wrong_byte(tmp_path: Path) -> None:

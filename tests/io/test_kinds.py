@@ -327,21 +327,17 @@ def test_the_command_of_an_error_makes_a_file_that_is_read(tmp_path, kind, packi
 
 def test_a_packed_database_and_what_is_packed_twice_are_unpacked_first(tmp_path):
     (tmp_path / "r.gz").write_bytes(gzip.compress(KINDS["a SQLite database"]))
-    with raises("input.not-a-table") as error:
+    with raises("input.not-a-table", "r.gz"):
         read_ratings(tmp_path / "r.gz")
-    assert "unpack it, and name the f" in str(error.value)
     (tmp_path / "r.gz").write_bytes(gzip.compress(bz2.compress(CSV.encode())))
-    with raises("input.not-a-table") as error:
+    with raises("input.not-a-table", "gunzip < FILE > NEW"):
         read_ratings(tmp_path / "r.gz")
-    assert "unpack it once (gunzip < FILE > NEW)" in str(error.value)
     (tmp_path / "r.npz").write_bytes(KINDS["numpy arrays"])
-    with raises("input.not-a-table") as error:
+    with raises("input.not-a-table", "numpy.load"):
         read_ratings(tmp_path / "r.npz")
-    assert "read it with numpy.load" in str(error.value)
     (tmp_path / "r.gz").write_bytes(gzip.compress(KINDS["a numpy array"]))
-    with raises("input.not-a-table") as error:
+    with raises("input.not-a-table", "numpy.load"):
         read_ratings(tmp_path / "r.gz")
-    assert "unpack it; read it with numpy.load" in str(error.value)
 
 
 @pytest.mark.parametrize("version", [114, 117])

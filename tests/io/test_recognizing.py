@@ -144,11 +144,8 @@ def test_a_title_above_other_names_is_named_too(tmp_path, title, header):
 def test_a_title_that_a_spreadsheet_filled_up_is_named(tmp_path, names):
     path = tmp_path / "r.csv"
     path.write_text(f"Ratings of our shop,,\n{names}ann,heat,3\nann,up,4\nben,up,5\n")
-    with raises("input.header") as caught:
+    with raises("input.header", "line 1", "line 2"):
         understand(path)
-    assert "in line 2" in str(caught.value)
-    assert "and line 1" in str(caught.value)
-    assert "delete what stands above line 2" in str(caught.value)
     path.write_text(path.read_text().partition("\n")[2])
     columns = {"user": "who", "item": "what", "rating": "how much"} if names else {}
     assert understand(path, **columns).ratings.n_ratings == 3

@@ -93,19 +93,13 @@ def test_parts_of_different_types_are_refused(spark, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "problem"),
-    [
-        ("more/b", "'b.{0}' lies in a folder below other parts, where Spark does not look"),
-        ("_b", "'_b.{0}' lies under a name that begins with _ or a point, where Spark does"),
-        ("_temporary/0/b", "'b.{0}' lies under a name that begins with _ or a point"),
-        (".b", "'.b.{0}' lies under a name that begins with _ or a point"),
-    ],
+    ("place", "name"), [("more/b", "b"), ("_b", "_b"), ("_temporary/0/b", "b"), (".b", ".b")]
 )
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_no_part_is_left_out(spark, tmp_path, place, problem, ending):
+def test_no_part_is_left_out(spark, tmp_path, place, name, ending):
     """Spark reads such folders without a word, and leaves these people out."""
-    for name in ("a", place):
-        file = tmp_path / f"{name}.{ending}"
+    for part in ("a", place):
+        file = tmp_path / f"{part}.{ending}"
         file.parent.mkdir(parents=True, exist_ok=True)
         if ending == "csv":
             file.write_text(NAMED)
@@ -113,9 +107,8 @@ def test_no_part_is_left_out(spark, tmp_path, place, problem, ending):
             pq.write_table(pa.table({"user": ["a"], "item": ["i"], "rating": [3.0]}), file)
     (tmp_path / "_SUCCESS").touch()
     assert is_for_spark(str(tmp_path))
-    with raises("input.parts") as caught:
+    with raises("input.parts", f"'{name}.{ending}'"):
         read_frame(spark, str(tmp_path))
-    assert str(caught.value).startswith(problem.format(ending))
 
 
 @pytest.mark.parametrize(
