@@ -20,8 +20,8 @@ test: $(READY)  ## All tests of behaviour, doctests included
 
 torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
 	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))
-	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/anonymize/synthetic tests/spark/test_failing.py \
-		$(if $(LONG),tests/anonymize/test_guarantees.py)
+	RECVEIL_TORTURE=1 $(BIN)/pytest -n 2 --dist worksteal tests/methods/synthetic tests/spark/test_failing.py \
+		$(if $(LONG),tests/methods/test_guarantees.py)
 
 fuzz: $(READY)  ## Readers and verify against inputs that nobody thought of: [SECONDS=60] [TARGET=text]
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[fuzz]"
@@ -68,7 +68,7 @@ package: $(READY)  ## Wheel and source archive into dist/, checked, and tried wh
 	dist/.tried/bin/python -m pip install --quiet --constraint constraints.txt --only-binary :all: dist/*.whl
 	cd dist && .tried/bin/recveil demo --force
 
-test-lowest: $(READY)  ## Tests with the oldest versions that pyproject.toml allows: [TESTS="tests/io tests/group"]
+test-lowest: $(READY)  ## Tests with the oldest versions that pyproject.toml allows: [TESTS="tests/io tests/clustering"]
 	$(PYTHON) -m venv --clear .venv-lowest
 	$(BIN)/python .ci/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/lowest.txt --editable ".[dev]"

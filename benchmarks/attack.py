@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.attack import (
+from recveil.attacks import (
     PRESETS,
     Candidates,
     Knowledge,

@@ -24,8 +24,8 @@ import time
 from pathlib import Path
 
 from recveil.datasets import make_ratings
-from recveil.decoding.decoder import _Child
 from recveil.io import read_ratings, write_ratings
+from recveil.io.worker.decoder import _Child
 from recveil.ratings import RatingScale
 
 TABLE = "recveil_benchmark"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.datasets import make_ratings
-from recveil.evaluate import HeldOut, rmse, split_ratings
+from recveil.evaluation import HeldOut, rmse, split_ratings
 from recveil.predict import FunkSVD
 from recveil.ratings import Ratings
 

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import recveil.group
-from recveil.group import (
+import recveil.clustering
+from recveil.clustering import (
     MDAV,
     BisectingKGather,
     BoundedTMeans,
@@ -70,7 +70,7 @@ def bisecting_means(n: int, k: int, seed: int) -> Any:
 
 def ours(name: str) -> Make:
     """Return how to make a grouping of recveil with its defaults."""
-    return lambda _, k, seed: getattr(recveil.group, name)(k, random_state=seed)
+    return lambda _, k, seed: getattr(recveil.clustering, name)(k, random_state=seed)
 
 
 ALGORITHMS = {

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from recveil.anonymize import KCoRater
 from recveil.datasets import make_ratings
+from recveil.methods import KCoRater
 from recveil.ratings import Ratings
 
 # Ten times the people with ten times the ratings: what a group of k fills stays the same.

@@ -147,8 +147,8 @@ def asked(engine: str, kind: str, table: Path, options: argparse.Namespace) -> d
 
 def measure_local(kind: str, table: Path, _: argparse.Namespace) -> dict[str, Any]:
     """Make a release in this process."""
-    from recveil.anonymize import anonymize
-    from recveil.verify import verify
+    from recveil.methods import anonymize
+    from recveil.verification import verify
 
     out = table.with_suffix(f".{kind}.local")
     started = time.perf_counter()
@@ -209,27 +209,37 @@ def _checked(out: Path, found: dict[str, Any], verify: Callable[[Path], Any]) ->
 def watch(phases: "Phases", kind: str) -> None:
     """Note how long each phase works; of phases within each other, the inner one counts."""
     from recveil.spark import (
-        corated_making,
-        drawn_making,
+        _anonymize as releasing,
+    )
+    from recveil.spark import (
         group_making,
-        group_writing,
-        releasing,
-        sparse_making,
+    )
+    from recveil.spark import (
+        group_making as corated_making,
+    )
+    from recveil.spark import (
+        group_rows as group_writing,
+    )
+    from recveil.spark import (
+        sparse as sparse_making,
+    )
+    from recveil.spark import (
+        synthetic as drawn_making,
     )
     from recveil.spark.group_rows import KnownMeans
-    from recveil.spark.part_writing import ByExecutors
-    from recveil.spark.spread_people import SpreadPeople
+    from recveil.spark.part_files import ByExecutors
+    from recveil.spark.users import DistributedUsers
 
     releasing.lake_of = phases.of("look", releasing.lake_of)
     for module in (drawn_making, group_making):
-        module.spread_people = phases.of("gather", module.spread_people)
+        module.distribute_users = phases.of("gather", module.distribute_users)
     if kind == "drawn":
-        SpreadPeople.add_up = phases.of("sums", SpreadPeople.add_up)
+        DistributedUsers.add_up = phases.of("sums", DistributedUsers.add_up)
     for making in (group_making, sparse_making):
         making.learn_factors = phases.of("factors", making.learn_factors)
         making.refine_factors = phases.of("moves", making.refine_factors)
     sparse_making.learn_chosen = phases.of("tastes", sparse_making.learn_chosen)
-    sparse_making.gather_crowds = phases.of("crowds", sparse_making.gather_crowds)
+    sparse_making.gather_clusters = phases.of("crowds", sparse_making.gather_clusters)
     sparse_making.learn_rule = phases.of("rule", sparse_making.learn_rule)
     group_making.gather_groups = phases.of("groups", group_making.gather_groups)
     corated_making.gather_corated = phases.of("groups", corated_making.gather_corated)
@@ -238,7 +248,7 @@ def watch(phases: "Phases", kind: str) -> None:
     writers = ByExecutors, group_writing.GroupsByExecutors
     writers[1].write_ratings = phases.of("rows", writers[1].write_ratings)
     for writer in writers:
-        writer.write_people = phases.of("twin", writer.write_people)
+        writer.write_users = phases.of("twin", writer.write_users)
         writer.verify = phases.of("check", writer.verify)
 
 

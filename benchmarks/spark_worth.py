@@ -19,15 +19,14 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
-from recveil.evaluate import split_ratings
-from recveil.evaluate.disclosure import Opened
-from recveil.evaluate.factors import RidgeFactors
-from recveil.evaluate.list_makers import PureSVD
-from recveil.evaluate.means import ItemMeansAndBias
-from recveil.evaluate.recipient import Served, fit_all, serve
-from recveil.evaluate.training import UserRows
+from recveil.evaluation import split_ratings
+from recveil.evaluation.disclosure import Opened
+from recveil.evaluation.rankers import PureSVD
+from recveil.evaluation.rating_predictors import ItemMeansAndBias, RidgeFactors
+from recveil.evaluation.recipient import Served, fit_all, serve
+from recveil.evaluation.split import UserRows
 from recveil.io import read_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.ratings import Ratings
 from spark import RELEASES, STARS, cluster_of, invent
 
@@ -70,7 +69,7 @@ def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None
     for seed, engine, release in made(split.train, folder, options):
         table = Opened.open(release, split.train).table
         served = serve(fit_all(table, FEW if options.few else None), people, split.test)
-        found[engine].append(worth_of(served))
+        found[engine].append(utility_of(served))
         names = served.chosen, served.ranker, served.best, served.best_ranker
         print(engine, seed, *names, *list(found[engine][-1].values())[:4], flush=True)
     for name in found["local"][0]:
@@ -85,7 +84,7 @@ def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None
         print(told)
 
 
-def worth_of(served: Served) -> dict[str, float]:
+def utility_of(served: Served) -> dict[str, float]:
     """Return what the recommenders that would be chosen are worth, the best ones, and each."""
     worth = {
         "RMSE, as a recipient would choose": served.of_chosen.rmse,
@@ -103,7 +102,7 @@ def made(
 ) -> Iterator[tuple[int, str, Path]]:
     """Yield seeds, engines and the releases that they make, one after the other."""
     from recveil.spark import anonymize
-    from recveil.spark.spark_session import spark_session
+    from recveil.spark.session import spark_session
 
     table = folder / "train.parquet"
     pq.write_table(ratings.to_arrow().select(["user_id", "item_id", "rating"]), table)

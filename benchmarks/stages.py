@@ -18,14 +18,14 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from recveil.anonymize.homogenize import homogenize_padded, homogenize_simple
+from recveil.clustering.k_gather import KGather
 from recveil.datasets import make_ratings
-from recveil.group.k_gather import KGather
 from recveil.io import read_ratings, write_ratings
+from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.predict import FunkSVD, Padding
 from recveil.ratings import Ratings
-from recveil.release.groups import Groups
-from recveil.verify import verify
+from recveil.release.records import Groups
+from recveil.verification import verify
 
 RANK = 50
 TILE_USERS = 944  # 64 MiB of predictions, as the padded stage takes them

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.attack import ReleasedTable
-from recveil.evaluate import (
+from recveil.attacks import ReleasedTable
+from recveil.evaluation import (
     Missing,
     NullRule,
     SimilarUsers,
@@ -16,6 +15,7 @@ from recveil.evaluate import (
     split_ratings,
 )
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings
 
 # Every figure is the mean over these hold-outs, each with its own release.

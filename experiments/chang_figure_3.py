@@ -13,7 +13,11 @@ from chang import ratings_of
 from numpy.typing import NDArray
 from page import Row, main
 
-from recveil.group.bounded import bounded_assignment, bounded_t_means, nearest_centre
+from recveil.clustering.bounded_k_means import (
+    bounded_assignment,
+    bounded_t_means,
+    nearest_centre,
+)
 from recveil.predict import FunkSVD
 
 TITLE = "Chang et al., Fig. 3: sizes of bins around real users and around virtual centres"

@@ -13,8 +13,8 @@ import numpy as np
 from chang import ratings_of
 from page import Row, main
 
-from recveil.evaluate import similarity_distributions
-from recveil.group import PredictiveGrouping
+from recveil.clustering import PredictiveGrouping
+from recveil.evaluation import similarity_distributions
 from recveil.predict import FunkSVD
 
 TITLE = "Chang et al., Fig. 4: similarity before and after clustering"

@@ -13,7 +13,7 @@ from pathlib import Path
 from chang import HOLD_OUT, MISSING, SEEDS, mean, similar_users
 from page import Row, main
 
-from recveil.evaluate import self_rank
+from recveil.evaluation import self_rank
 
 TITLE = "Chang et al., Fig. 5: self-rank"
 READING = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from chang import HOLD_OUT, READ, RULE_NAMES, RULES, SEEDS, mean, null_share, released, split_of
 from page import Row, main
 
-from recveil.evaluate import NullRule, rmse, target_deviation
+from recveil.evaluation import NullRule, rmse, target_deviation
 from recveil.predict import FunkSVD, ItemMean, Predictor
 
 TITLE = "Chang et al., Table 1: target deviation"

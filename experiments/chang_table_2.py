@@ -11,7 +11,7 @@ from pathlib import Path
 from chang import ratings_of
 from page import Row, main
 
-from recveil.evaluate import rating_histogram
+from recveil.evaluation import rating_histogram
 from recveil.predict import FunkSVD
 
 TITLE = "Chang et al., Table 2: ratings before and after padding"

@@ -27,7 +27,7 @@ from chang import (
 from chang_table_1 import deviation as own_row
 from page import Row, main
 
-from recveil.evaluate import Missing, NullRule, similar_user_deviation
+from recveil.evaluation import Missing, NullRule, similar_user_deviation
 
 TITLE = "Chang et al., Table 3: similar-user deviation"
 READING = (

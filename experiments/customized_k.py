@@ -26,15 +26,15 @@ from typing import Any
 
 import numpy as np
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.homogenize import homogenize_simple
-from recveil.attack import Adversary, ReleasedTable, attack_release
-from recveil.evaluate import HeldOut, split_ratings
-from recveil.group import BisectingKGather, BisectingOneKGather, LevelGather, sse
+from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.clustering import BisectingKGather, BisectingOneKGather, LevelGather, sse
+from recveil.evaluation import HeldOut, split_ratings
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.predict import FunkSVD, ItemMean
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.groups import Groups
+from recveil.release.records import Groups
 
 NAMES = ("BKG", "BOKG", "LevelGather")
 # The lower level, the higher one, and how many users have it (None: half of them).

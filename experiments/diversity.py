@@ -27,23 +27,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.diversifying import (
+from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.clustering import BisectingKGather
+from recveil.evaluation import HeldOut, split_ratings
+from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.predictive.diversity import (
     Coverage,
     add_edges,
     diversify,
     gather_coverage,
     padded_labels,
 )
-from recveil.anonymize.homogenize import homogenize_simple
-from recveil.attack import Adversary, ReleasedTable, attack_release
-from recveil.evaluate import HeldOut, split_ratings
-from recveil.group import BisectingKGather
-from recveil.io import read_ratings
+from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.predict import FunkSVD
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.groups import Groups
-from recveil.verify.diversity import check_diversity
+from recveil.release.records import Groups
+from recveil.verification.diversity import check_diversity
 
 K, L = 5, 3
 KNOWN = 2  # items, to those who guess

@@ -16,10 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.evaluate import split_ratings
-from recveil.group import BisectingKGather, BoundedTMeans, KGather, PredictiveGrouping, sse_ratio
+from recveil.clustering import (
+    BisectingKGather,
+    BoundedTMeans,
+    KGather,
+    PredictiveGrouping,
+    sse_ratio,
+)
+from recveil.evaluation import split_ratings
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
 from recveil.predict import FunkSVD, ItemMean
 from recveil.ratings import Ratings, RatingScale
 

@@ -26,12 +26,16 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.anonymize.methods import make_variant
-from recveil.attack import PRESETS, ReleasedTable, choose_targets
-from recveil.attack.fitting import without_dates
-from recveil.attack.held_out import only
-from recveil.attack.hidden_items import Catalogue, HiddenItems, attack_hidden_items
+from recveil.attacks import PRESETS, ReleasedTable, choose_targets
+from recveil.attacks.knowledge import without_dates
+from recveil.attacks.membership.held_out import only
+from recveil.attacks.reidentification.hidden_items import (
+    Catalogue,
+    HiddenItems,
+    attack_hidden_items,
+)
 from recveil.io import read_ratings
+from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
 
 VARIANTS = ("raw", "simple", "padded", "k-corating-item-mean", "sparse")

@@ -37,9 +37,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import Groups, KCoRater, Release
-from recveil.anonymize.gecom import gecom, union_of_items
-from recveil.attack import (
+from recveil.attacks import (
     Adversary,
     Candidates,
     Knowledge,
@@ -47,11 +45,13 @@ from recveil.attack import (
     ScoreboardRH,
     draw_knowledge,
 )
-from recveil.attack.strikes import STRIKES, strike_out
+from recveil.attacks.inference.strikes import STRIKES, strike_out
+from recveil.clustering import MDAV, BisectingKGather
+from recveil.clustering.k_gather import KGather
 from recveil.datasets import make_ratings
-from recveil.group import MDAV, BisectingKGather
-from recveil.group.k_gather import KGather
 from recveil.io import read_ratings
+from recveil.methods import Groups, KCoRater, Release
+from recveil.methods.k_corating.gecom import gecom, union_of_items
 from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records

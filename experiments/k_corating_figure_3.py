@@ -13,9 +13,9 @@ from pathlib import Path
 from k_corating import EIGHT, FEWER, FILLS, ITEMS_ONLY, Opened, look, open_release
 from page import Row, main
 
-from recveil.anonymize import KCoRater
-from recveil.attack import Adversary
+from recveil.attacks import Adversary
 from recveil.io import read_ratings
+from recveil.methods import KCoRater
 from recveil.ratings import Ratings
 
 TITLE = "k-coRating, Fig. 3: de-anonymization after filling"

@@ -17,9 +17,9 @@ import numpy as np
 from k_corating import SCALE, count_cells
 from page import Row, main
 
-from recveil.anonymize import KCoRater
-from recveil.anonymize.gecom import gecom
 from recveil.io import read_ratings
+from recveil.methods import KCoRater
+from recveil.methods.k_corating.gecom import gecom
 from recveil.ratings import Ratings
 
 TITLE = "k-coRating, Figs. 1 and 2: GeCom's time"

@@ -15,7 +15,7 @@ import numpy as np
 from k_corating import Opened, errors, open_release, read_fold
 from page import Row, main
 
-from recveil.anonymize import KCoRater
+from recveil.methods import KCoRater
 
 TITLE = "k-coRating, Table 3: RMSE against k"
 READING = (

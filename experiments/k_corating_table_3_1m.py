@@ -14,9 +14,9 @@ from k_corating import Fold, Opened, judge, open_release
 from numpy.typing import NDArray
 from page import Row, main
 
-from recveil.anonymize import KCoRater
-from recveil.evaluate import split_ratings
+from recveil.evaluation import split_ratings
 from recveil.io import read_ratings
+from recveil.methods import KCoRater
 from recveil.predict import UserKNN
 
 TITLE = "k-coRating, Table 3 on MovieLens 1M: RMSE against k"

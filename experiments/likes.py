@@ -12,14 +12,14 @@ from pathlib import Path
 
 from page import Row, main
 
-from recveil.anonymize import anonymize
-from recveil.anonymize.synthetic.synthesizer import Synthesizer
-from recveil.attack.statistics import Interval
-from recveil.audit import audit
-from recveil.audit.attacked import AttackedRelease
-from recveil.audit.shadowing import attack_by_shadows
-from recveil.evaluate import evaluate
+from recveil.attacks.statistics import Interval
+from recveil.auditing import audit
+from recveil.auditing.attacked_release import AttackedRelease
+from recveil.auditing.shadow_releases import attack_by_shadows
+from recveil.evaluation import evaluate
 from recveil.io import read_ratings
+from recveil.methods import anonymize
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 
 TITLE = "Likes: MovieLens 100K cut to who rated what"

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recveil.anonymize.synthetic.budget import Budget
-from recveil.anonymize.synthetic.choice_sums import SHARES_OF_LIKES, Public, measure_likes
-from recveil.anonymize.synthetic.gaussian import NoiseSource
-from recveil.anonymize.synthetic.learning_people import learn_likes
-from recveil.anonymize.synthetic.mechanism import Mechanism
-from recveil.evaluate.recipient import fit_all, serve
-from recveil.evaluate.split import HeldOut, split_ratings
-from recveil.evaluate.training import TrainingTable, UserRows
+from recveil.evaluation.recipient import fit_all, serve
+from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
+from recveil.methods.synthetic.budget import Budget
+from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.learning import learn_likes
+from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES, Public, measure_likes
 from recveil.ratings import Ratings
 
 ITEM_SHARES = (0.03, 0.06, 0.1, 0.2, 0.35)

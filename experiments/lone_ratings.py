@@ -10,9 +10,9 @@ a value of the scale is the exact rating of everybody in the group who rated the
 import sys
 from pathlib import Path
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.parts import GROUPINGS
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.components import GROUPINGS
 
 
 def main(files: list[Path]) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from page import Row
 
-from recveil.attack import Adversary, Candidates, choose_targets, wilson_interval
-from recveil.audit.figures import Figure, Point, draw_figures
-from recveil.audit.outcome import run_attack
+from recveil.attacks import Adversary, Candidates, choose_targets, wilson_interval
+from recveil.auditing.curves import Figure, Point, draw_figures
+from recveil.auditing.outcome import run_attack
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from narayanan import FILES, chart, figures_of, ratings_of
 from page import Row, main
 
-from recveil.attack import nearest_similarity, share_at_least
+from recveil.attacks import nearest_similarity, share_at_least
 
 TITLE = "Narayanan & Shmatikov, Fig. 1: the most similar other person"
 READING = (

@@ -12,7 +12,7 @@ import numpy as np
 from narayanan import FILES, chart, figures_of, ratings_of
 from page import Row, main
 
-from recveil.attack import information_by_rank
+from recveil.attacks import information_by_rank
 
 TITLE = "Narayanan & Shmatikov, Fig. 7: what one item tells"
 READING = (

@@ -24,8 +24,8 @@ from narayanan import (
 )
 from page import Row, main
 
-from recveil.attack import Adversary
-from recveil.audit.figures import Point
+from recveil.attacks import Adversary
+from recveil.auditing.curves import Point
 
 TITLE = "Narayanan & Shmatikov, Fig. 8: exact ratings, no dates"
 READING = (

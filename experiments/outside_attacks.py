@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from page import Row, main
 
-from recveil.anonymize import anonymize
-from recveil.audit import audit
-from recveil.evaluate import evaluate
+from recveil.auditing import audit
+from recveil.evaluation import evaluate
+from recveil.methods import anonymize
 
 TITLE = "Attacks and recommenders measured outside"
 READING = (

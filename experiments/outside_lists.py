@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from page import Row, main
 from scipy import sparse
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
-from recveil.attack import ReleasedTable
-from recveil.evaluate import (
+from recveil.attacks import ReleasedTable
+from recveil.evaluation import (
     Split,
     TrainingTable,
     UserRows,
@@ -38,8 +37,9 @@ from recveil.evaluate import (
     serve,
     split_ratings,
 )
-from recveil.evaluate.top_lists import relevance_threshold
+from recveil.evaluation.ranking_metrics import relevance_threshold
 from recveil.io import read_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.ratings import Ratings
 
 TITLE = "Lists made by others' recommenders"

@@ -12,17 +12,17 @@ import argparse
 
 import numpy as np
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.attack import (
+from recveil.attacks import (
     PRESETS,
     Interval,
     ReleasedTable,
     attack_release,
     hold_out,
+    infer_cells,
     memberships,
-    tell_cells,
 )
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings
 
 ADVERSARIES = ("bystander", "paper", "public-profile", "insider")
@@ -55,7 +55,7 @@ def main() -> None:
 
 def print_cells(ratings: Ratings, table: ReleasedTable) -> None:
     """Print what is told of who rated what."""
-    told = tell_cells(ratings, table)
+    told = infer_cells(ratings, table)
     if told is None:
         print("| cells | no smooth fit of so few rows | |")
         return

@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from recveil.anonymize.diversifying import gather_coverage
-from recveil.anonymize.homogenize import homogenize_simple
-from recveil.evaluate import rating_histogram, similarity_distributions
-from recveil.group import BisectingKGather
+from recveil.clustering import BisectingKGather
+from recveil.evaluation import rating_histogram, similarity_distributions
 from recveil.io import read_ratings
+from recveil.methods.predictive.diversity import gather_coverage
+from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.predict import FunkSVD, Padding
 from recveil.ratings import Ratings
-from recveil.release.groups import Groups
-from recveil.verify.link_posterior import item_shares, links_of_rows
+from recveil.release.records import Groups
+from recveil.verification.link_posterior import item_shares, links_of_rows
 
 
 def show_similarity(ratings: Ratings, padding: Padding, labels: np.ndarray) -> None:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from synthetic_people import folds_of_100k, judge
 
-from recveil.anonymize import PredictiveAnonymizer, SparseRows
-from recveil.evaluate.recipient import Served
-from recveil.evaluate.training import TrainingTable, UserRows
+from recveil.evaluation.recipient import Served
+from recveil.evaluation.split import TrainingTable, UserRows
+from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.publish import Release
 from recveil.ratings import Ratings
 

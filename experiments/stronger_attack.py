@@ -9,9 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.anonymize.parts import GROUPINGS
-from recveil.attack import (
+from recveil.attacks import (
     PRESETS,
     Adversary,
     Candidates,
@@ -24,6 +22,8 @@ from recveil.attack import (
     membership,
 )
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.components import GROUPINGS
 from recveil.ratings import Ratings
 
 OTHERS = [

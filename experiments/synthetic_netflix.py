@@ -22,15 +22,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.datasets import make_ratings
-from recveil.evaluate.factors import RidgeFactors
-from recveil.evaluate.list_makers import Ease, ItemCosine
-from recveil.evaluate.means import ItemMeansAndBias, Popularity
-from recveil.evaluate.recipient import Served, serve
-from recveil.evaluate.recommender import Setting
-from recveil.evaluate.split import HeldOut
-from recveil.evaluate.training import InnerSplit, TrainingTable, UserRows
+from recveil.evaluation.rankers import Ease, ItemCosine
+from recveil.evaluation.rating_predictors import ItemMeansAndBias, Popularity, RidgeFactors, Setting
+from recveil.evaluation.recipient import Served, serve
+from recveil.evaluation.split import HeldOut, InnerSplit, TrainingTable, UserRows
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.release.records import Records
 

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import kendalltau, t
 
-from recveil.anonymize.synthetic.synthesizer import Synthesizer
-from recveil.evaluate.recipient import Served, fit_all, serve
-from recveil.evaluate.split import HeldOut, split_ratings
-from recveil.evaluate.training import TrainingTable, UserRows
+from recveil.evaluation.recipient import Served, fit_all, serve
+from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
 from recveil.io import read_ratings
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 
 STARS = RatingScale(1, 5, 1)

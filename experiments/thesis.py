@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.group import MDAV, BisectingKGather, BoundedTMeans, armse
+from recveil.clustering import MDAV, BisectingKGather, BoundedTMeans, armse
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD
 from recveil.ratings import Ratings

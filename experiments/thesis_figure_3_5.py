@@ -12,8 +12,8 @@ import numpy as np
 from page import Row, main
 from thesis import POINTS, points_of, ratings_of
 
-from recveil.anonymize import Groups, homogenize_simple
-from recveil.group import BisectingKGather
+from recveil.clustering import BisectingKGather
+from recveil.methods import Groups, homogenize_simple
 
 TITLE = "Thesis, Fig. 3.5: entries of the anonymized table"
 READING = (

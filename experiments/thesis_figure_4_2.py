@@ -12,7 +12,7 @@ import numpy as np
 from page import Row, main
 from thesis import GROUPINGS, POINTS, armse_of, points_of
 
-from recveil.group import group_sizes
+from recveil.clustering import group_sizes
 
 TITLE = "Thesis, Fig. 4.2: bisecting k-gather against bounded t-means"
 READING = (

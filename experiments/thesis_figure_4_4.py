@@ -14,7 +14,7 @@ from customized_k import absolute_errors, group
 from page import Row, main
 from thesis import POINTS, TRIES, ratings_of
 
-from recveil.evaluate import mae, split_ratings
+from recveil.evaluation import mae, split_ratings
 from recveil.predict import FunkSVD, ItemMean
 
 TITLE = "Thesis, Fig. 4.4: MAE against k"

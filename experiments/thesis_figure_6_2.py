@@ -15,7 +15,7 @@ from customized_k import absolute_errors, draw_levels, group
 from page import Row, main
 from thesis import POINTS, TRIES, ratings_of
 
-from recveil.evaluate import split_ratings
+from recveil.evaluation import split_ratings
 from recveil.predict import FunkSVD
 
 TITLE = "Thesis, Fig. 6.2: MAE by the level of the person"

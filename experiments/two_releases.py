@@ -13,17 +13,17 @@ import argparse
 
 import numpy as np
 
-from recveil.anonymize.methods import make_variant
-from recveil.attack import (
+from recveil.attacks import (
     PRESETS,
     Interval,
     Mean,
     ReleasedTable,
     find_in_both,
+    infer_links,
     intersect,
-    tell_links,
 )
 from recveil.io import read_ratings
+from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
 
 METHODS = ("padded", "padded-bisecting", "k-corating-item-mean", "sparse")
@@ -89,7 +89,7 @@ def print_attacks(
         control = f"{both.person_in_one.rate:.1%} by one, {both.stranger.rate:.1%} by a stranger's"
         print(f"| both rows, by {name} | {told(both.both)} | {both.first.rate:.1%} in one |")
         print(f"| the user, by {name} | {told(both.person_in_both)} | {control} |")
-    links = tell_links(ratings, first, second, everybody)
+    links = infer_links(ratings, first, second, everybody)
     if links is not None:
         control = f"{told(links.one)} by one, {told(links.stranger)} by a stranger's"
         print(f"| revealed items that were rated | {told(links.both)} | {control} |")

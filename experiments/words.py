@@ -12,12 +12,12 @@ from pathlib import Path
 
 from page import Row, main
 
-from recveil.anonymize import anonymize
-from recveil.attack.statistics import Interval
-from recveil.audit import audit
-from recveil.compare import compare
-from recveil.compare.rows import Row as Setting
+from recveil.attacks.statistics import Interval
+from recveil.auditing import audit
+from recveil.comparison import compare
+from recveil.comparison.rows import Row as Setting
 from recveil.io import read_ratings
+from recveil.methods import anonymize
 from recveil.ratings import Ratings, RatingScale
 
 TITLE = "Words without an order: MovieLens 100K cut to down, meh and up"

@@ -22,14 +22,17 @@ from unittest import mock
 
 import pandas as pd
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "verify"))  # `targets` imports from there
+sys.path.append(
+    str(Path(__file__).parents[1] / "tests" / "verification")
+)  # `targets` imports from there
 
 from second_readers import number_of, text_of
 from targets import TARGETS, FoundError, compare_rows, folder_of
 
-from recveil.errors import MOST_CHARACTERS, RecveilError
-from recveil.io import delimited, read_table, understand
+from recveil.io import read_table, understand
+from recveil.io.formats import delimited
 from recveil.io.reading import Reading
+from recveil.runtime.errors import MOST_CHARACTERS, RecveilError
 
 SMALL_BLOCK = 512
 MARKS, ENDS = (",", "\t", ";", "|"), ("\n", "\r\n", "\r")

@@ -15,14 +15,19 @@ import mutating
 
 HERE = Path(__file__).parent
 WATCHED = [
-    *(f"recveil.{name}" for name in ("io", "ratings", "decoding", "release", "verify", "errors")),
-    "recveil.anonymize.drawing_options",
+    *(f"recveil.{name}" for name in ("io", "ratings", "release", "verification")),
+    "recveil.runtime.errors",
+    "recveil.methods.synthetic.options",
 ]
 # Compiled kernels cannot be watched.
 COMPILED = (
-    *("recveil.compiled", "recveil.ratings.assemble", "recveil.ratings.labels"),
-    *("recveil.verify.notation", "recveil.verify.diversity", "recveil.verify.pages"),
-    *("recveil.bits", "recveil.release.as_given"),
+    *("recveil.runtime.compiled", "recveil.ratings.sorted_rows", "recveil.ratings.ids"),
+    *(
+        "recveil.verification.not_covered",
+        "recveil.verification.diversity",
+        "recveil.verification.parquet_accounting",
+    ),
+    *("recveil.runtime.bit_sets", "recveil.release.as_given"),
 )
 OF_LINES = ("text", "gzip", "packed", "json", "wide", "netflix", "catalogue", "levels")
 OF_PARTS = ("stored-ratings", "stored-model")
@@ -62,7 +67,7 @@ def fuzz(name: str) -> int:
     """Fuzz a target in this process; it ends with it."""
     import atheris
 
-    sys.path[:0] = [str(HERE.parent / "tests" / "verify")]  # the second checker lives there
+    sys.path[:0] = [str(HERE.parent / "tests" / "verification")]  # the second checker lives there
 
     with atheris.instrument_imports(include=WATCHED, exclude=list(COMPILED)):
         import targets

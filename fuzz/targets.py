@@ -36,18 +36,18 @@ from second_readers import (
     text_of,
 )
 
-from recveil.anonymize.drawing_options import catalogue_given
-from recveil.decoding import decoded_table, decoding
-from recveil.errors import MOST_CHARACTERS, RecveilError
 from recveil.io import FORMATS, read_levels, read_ratings, read_trust, understand
 from recveil.io.files import naming
 from recveil.io.reading import Reading
+from recveil.io.worker import decoded_table, decoding
+from recveil.methods.synthetic.options import parse_catalogue
 from recveil.ratings import Ratings
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import Manifest
-from recveil.verify import Verification, verify
+from recveil.runtime.errors import MOST_CHARACTERS, RecveilError
+from recveil.verification import Verification, verify
 
-TESTS = Path(__file__).parents[1] / "tests" / "verify"
+TESTS = Path(__file__).parents[1] / "tests" / "verification"
 USERS = np.array(["1", "2", "ann", "ben", "eve"], dtype=object)
 TEXT_FORMATS = [None, *(name for name in FORMATS if name not in ("netflix", "parquet", "arrow"))]
 BETWEEN_FILES = b"\n=== "
@@ -253,7 +253,7 @@ def netflix(data: bytes) -> None:
 def catalogue(data: bytes) -> None:
     """Read a list of items."""
     with folder_of(items=data) as folder:
-        answer(catalogue_given, folder / "items")
+        answer(parse_catalogue, folder / "items")
 
 
 def levels(data: bytes) -> None:

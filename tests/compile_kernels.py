@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
-from recveil.audit import audit
-from recveil.compare import compare
+from recveil.auditing import audit
+from recveil.clustering import MDAV, BisectingOneKGather, KMember, UnionSplit
+from recveil.comparison import compare
 from recveil.datasets import make_ratings
-from recveil.group import MDAV, BisectingOneKGather, KMember, UnionSplit
 from recveil.io import write_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.predict import FunkSVD, TrustKNN, UserKNN
-from recveil.verify import verify
+from recveil.verification import verify
 
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
 

@@ -18,32 +18,40 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from recveil.anonymize import anonymize, base, methods
-from recveil.anonymize.drawing_options import (
-    catalogue_given,
+from recveil.datasets import make_ratings
+from recveil.evaluation import recipient
+from recveil.evaluation.rankers import EaseOnBoth, PureSVD
+from recveil.evaluation.rating_predictors import RidgeFactors
+from recveil.methods import anonymize, base
+from recveil.methods import registry as methods
+from recveil.methods.registry import Maker, forget, maker_of, register
+from recveil.methods.synthetic import (
+    fitting as fitting_people,
+)
+from recveil.methods.synthetic import (
+    learning as following_tastes,
+)
+from recveil.methods.synthetic import (
+    synthesizer,
+)
+from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.options import (
     check_drawing,
     draws_in_secret,
-    epsilon_given,
+    parse_catalogue,
+    parse_epsilon,
 )
-from recveil.anonymize.methods import Maker, forget, maker_of, register
-from recveil.anonymize.synthetic import fitting_people, following_tastes, synthesizer
-from recveil.anonymize.synthetic.gaussian import NoiseSource
-from recveil.datasets import make_ratings
-from recveil.evaluate import recipient
-from recveil.evaluate.factors import RidgeFactors
-from recveil.evaluate.list_makers import EaseOnBoth, PureSVD
-from recveil.progress.whole import Whole
 from recveil.publish import Release, convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.release import registry
 from recveil.release.claim import Claim
-from recveil.release.groups import Groups
 from recveil.release.ledger import Ledger, Query
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Records
+from recveil.release.records import Groups, Records
 from recveil.release.sides import Private, Published
-from recveil.release.synthetic_words import SYNTHETIC
+from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.runtime.progress import Whole
 
 ALL_CHANCES = bool(os.environ.get("RECVEIL_TORTURE"))
 """Whether chance is left alone: each run then tries something else."""
@@ -282,8 +290,8 @@ def synthetic():
         make=lambda _, seed, **options: DrawnByShares(**options, seed=seed),
         check=check_drawing,
         read={
-            "epsilon": lambda given, _ratings, _k: epsilon_given(given),
-            "catalogue": lambda given, _ratings, _k: catalogue_given(given),
+            "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
+            "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
         },
         is_secret=draws_in_secret,
         sample=lambda manifest, model, people, rng: draw_by_shares(

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from recveil.errors import RecveilError
+from recveil.runtime.errors import RecveilError
 
 
 @contextmanager

@@ -20,11 +20,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent_parquet import problems_of_parquet
 
-from recveil.io import delimited
+from recveil.io.formats import delimited
 from recveil.ratings import Ratings
-from recveil.release import form
-from recveil.verify import drawn_release, release_folder, stored, verify
-from recveil.verify.classes import Classes
+from recveil.release import manifest_reader as form
+from recveil.verification import (
+    published_file as stored,
+)
+from recveil.verification import (
+    release_folder,
+    verify,
+)
+from recveil.verification import (
+    synthetic_release as drawn_release,
+)
+from recveil.verification.equivalence_classes import Classes
 
 CORPUS = Path(targets.__file__).parent / "corpus"
 FILES = sorted(file for file in CORPUS.rglob("*") if file.is_file())
@@ -45,8 +54,8 @@ def test_what_is_compiled_is_not_watched():
     src = CORPUS.parents[1] / "src"
     compiled = {
         ".".join(path.relative_to(src).with_suffix("").parts)
-        for package in ("io", "ratings", "decoding", "release", "verify", ".")
-        for path in (src / "recveil" / package).glob("*.py")
+        for package in ("io", "ratings", "release", "verification", "runtime")
+        for path in (src / "recveil" / package).rglob("*.py")
         if "@compiled" in path.read_text(encoding="utf-8")
     }
     assert compiled

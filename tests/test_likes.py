@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import KCoRater, anonymize
-from recveil.anonymize.sparse_rows import SparseRows
-from recveil.anonymize.synthetic.synthesizer import Synthesizer
-from recveil.attack.adversary import PRESETS
-from recveil.attack.item_side import ItemSide
-from recveil.audit import audit
-from recveil.audit.shadowing import attack_by_shadows
+from recveil.attacks.adversary import PRESETS
+from recveil.attacks.reidentification.hidden_items import ItemSide
+from recveil.auditing import audit
+from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.cli import main
-from recveil.compare import compare
+from recveil.comparison import compare
 from recveil.datasets import make_ratings
-from recveil.evaluate import evaluate
+from recveil.evaluation import evaluate
+from recveil.methods import KCoRater, anonymize
+from recveil.methods.sparse.anonymizer import SparseRows
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.report import audit_page
 

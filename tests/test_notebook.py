@@ -8,14 +8,14 @@ import pytest
 import vl_convert
 
 from error_assertions import raises
-from recveil.anonymize import Release, anonymize
-from recveil.attack import Adversary
-from recveil.audit import audit
-from recveil.brief import Grid, html_grid
-from recveil.compare import compare
+from recveil.attacks import Adversary
+from recveil.auditing import audit
+from recveil.comparison import compare
 from recveil.datasets import make_ratings
-from recveil.evaluate import evaluate
+from recveil.evaluation import evaluate
+from recveil.methods import Release, anonymize
 from recveil.ratings import Ratings
+from recveil.runtime.safe_repr import Grid, html_grid
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 

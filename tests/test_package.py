@@ -42,7 +42,7 @@ def test_a_newcomer_finds_ten_names_that_their_packages_offer():
 
 
 def test_a_name_never_stands_for_a_package():
-    """`import recveil.audit` gives the package, so that no name may hide one."""
+    """`import recveil.auditing` gives the package, so that no name may hide one."""
     packages = {module.name for module in pkgutil.iter_modules(recveil.__path__)}
     assert packages & set(recveil.__all__) == set()
 
@@ -55,13 +55,13 @@ def test_importing_recveil_loads_nothing_until_it_is_asked():
         "print([name for name in sys.modules if name.startswith('recveil.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["[]", "['recveil.errors']"], done.stderr
+    assert done.stdout.splitlines() == ["[]", "['recveil.runtime.errors']"], done.stderr
 
 
 def test_the_verifier_loads_no_anonymizer():
     program = (
-        "import sys, recveil.verify\n"
-        "print([name for name in sys.modules if name.startswith('recveil.anonymize')])"
+        "import sys, recveil.verification\n"
+        "print([name for name in sys.modules if name.startswith('recveil.methods')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr

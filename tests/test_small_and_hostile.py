@@ -14,18 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.databases.queries import DatabaseColumn, sample_of
-from recveil.errors import named_twice
 from recveil.io import read_ratings, understand
+from recveil.io.databases.queries import DatabaseColumn, sample_of
 from recveil.io.source import Selection
-from recveil.memory import memory_limited
-from recveil.ratings.dates import look_for_dates
-from recveil.ratings.frame import frame_of
-from recveil.release.form import read_manifest
-from recveil.verify import verify
-from recveil.verify.verification import MOST_KEPT
+from recveil.ratings.frames import frame_of
+from recveil.ratings.time_columns import look_for_dates
+from recveil.release.manifest_reader import read_manifest
+from recveil.runtime.errors import named_twice
+from recveil.runtime.memory import memory_limited
+from recveil.verification import verify
+from recveil.verification.results import MOST_KEPT
 
-RELEASES = Path(__file__).parent / "verify" / "format_3"
+RELEASES = Path(__file__).parent / "verification" / "format_3"
 MANY = 60_000
 
 

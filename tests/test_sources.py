@@ -13,16 +13,16 @@ from pyarrow import csv
 from scipy import sparse
 
 from error_assertions import raises
-from recveil.anonymize import anonymize
-from recveil.audit import audit, selftest
-from recveil.compare import compare
+from recveil.auditing import audit, selftest
+from recveil.comparison import compare
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
-from recveil.evaluate import evaluate
+from recveil.evaluation import evaluate
 from recveil.io import understand, write_ratings
+from recveil.methods import anonymize
 from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
-from recveil.verify import verify
+from recveil.runtime.errors import RecveilError
+from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 

@@ -24,10 +24,10 @@ ROOT = Path(__file__).parents[1]
 STABLE = json.loads((ROOT / "tests" / "stable_1.json").read_text("utf-8"))
 # What docs/api.md names, and whose every exported name is meant to stay.
 PACKAGES = (
-    *("recveil", "recveil.ratings", "recveil.io", "recveil.inspect", "recveil.publish"),
-    *("recveil.datasets", "recveil.predict", "recveil.group", "recveil.anonymize"),
-    *("recveil.attack", "recveil.audit", "recveil.verify", "recveil.evaluate"),
-    *("recveil.compare", "recveil.progress"),
+    *("recveil", "recveil.ratings", "recveil.io", "recveil.inspection", "recveil.publish"),
+    *("recveil.datasets", "recveil.predict", "recveil.clustering", "recveil.methods"),
+    *("recveil.attacks", "recveil.auditing", "recveil.verification", "recveil.evaluation"),
+    *("recveil.comparison", "recveil.runtime.progress"),
 )
 LINES = {
     "demo": "demo --json -",

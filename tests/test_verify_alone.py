@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from recveil.anonymize import anonymize
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
+from recveil.methods import anonymize
 
-STORED = Path(__file__).parent / "verify"
+STORED = Path(__file__).parent / "verification"
 ROOT = Path(__file__).parents[1]
 # What a checker may leave out, by the names of the modules.
 LEFT_OUT = ["numba", "llvmlite", "scipy", "sklearn", "altair", "vl_convert", "pooch", "pandas"]
@@ -131,7 +131,7 @@ def test_a_broken_compiler_is_no_missing_one():
         "        if name == 'llvmlite':\n"
         "            raise ModuleNotFoundError('No module named llvmlite', name='llvmlite')\n"
         "sys.meta_path.insert(0, Broken())\n"
-        "import recveil.compiled"
+        "import recveil.runtime.compiled"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "No module named llvmlite" in done.stderr

@@ -16,9 +16,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
+from recveil.methods import anonymize
 from recveil.ratings import RatingScale
 
 DOCS = Path(__file__).parents[1] / "docs"

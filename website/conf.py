@@ -63,11 +63,12 @@ CHAPTERS = {
 # What scikit-learn adds to every grouping, in words that link to its own site; and what another
 # package of those below tells of.
 LEFT_OUT = "set_fit_request, set_predict_request, set_score_request, get_metadata_routing"
-TOLD_ELSEWHERE = {"anonymize": "Release"}
+TOLD_ELSEWHERE = {"methods": "Release"}
 # What others import; a package's own page tells of its smaller modules.
 PACKAGES = (
-    *("ratings", "io", "inspect", "audit", "anonymize", "verify", "evaluate", "compare"),
-    *("publish", "release", "attack", "group", "predict", "datasets", "errors"),
+    *("ratings", "io", "inspection", "auditing", "methods", "verification", "evaluation"),
+    *("comparison", "publish", "release", "attacks", "clustering", "predict", "datasets"),
+    "runtime.errors",
 )
 
 

@@ -1,18 +1,18 @@
 """recveil: publish rating data without giving its people away.
 
 What most programs need stands here; `docs/api.md` lists the packages, which hold the rest. Verbs
-share their name with a package, and are in it: ``from recveil.verify import verify``.
+share their name with a package, and are in it: ``from recveil.verification import verify``.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
-    from recveil.attack import Adversary
-    from recveil.errors import RecveilError
-    from recveil.evaluate import Evaluator
+    from recveil.attacks import Adversary
+    from recveil.evaluation import Evaluator
     from recveil.io import read_ratings
+    from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
     from recveil.ratings import Ratings, RatingScale
+    from recveil.runtime.errors import RecveilError
 
     __version__: str
 
@@ -31,15 +31,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Adversary": "recveil.attack",
-    "Evaluator": "recveil.evaluate",
-    "KCoRater": "recveil.anonymize",
-    "PredictiveAnonymizer": "recveil.anonymize",
+    "Adversary": "recveil.attacks",
+    "Evaluator": "recveil.evaluation",
+    "KCoRater": "recveil.methods",
+    "PredictiveAnonymizer": "recveil.methods",
     "RatingScale": "recveil.ratings",
     "Ratings": "recveil.ratings",
-    "RecveilError": "recveil.errors",
-    "SparseRows": "recveil.anonymize",
-    "Synthesizer": "recveil.anonymize",
+    "RecveilError": "recveil.runtime.errors",
+    "SparseRows": "recveil.methods",
+    "Synthesizer": "recveil.methods",
     "read_ratings": "recveil.io",
 }
 

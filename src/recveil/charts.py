@@ -140,7 +140,7 @@ class Bin(TypedDict):
 
 
 class CurvePoint(TypedDict):
-    """A point of a curve, as JSON carries it; see `recveil.audit.Point`."""
+    """A point of a curve, as JSON carries it; see `recveil.auditing.Point`."""
 
     series: str
     x: str | float
@@ -150,7 +150,7 @@ class CurvePoint(TypedDict):
 
 
 class Curves(TypedDict):
-    """What is drawn of a figure, as JSON carries it; see `recveil.audit.Figure`."""
+    """What is drawn of a figure, as JSON carries it; see `recveil.auditing.Figure`."""
 
     number: str
     x: str

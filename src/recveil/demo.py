@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.anonymize import PredictiveAnonymizer, Synthesizer
-from recveil.attack import Adversary, Matches, Membership, match_known_ratings, membership
-from recveil.brief import brief
+from recveil.attacks import Adversary, Matches, Membership, match_known_ratings, membership
 from recveil.datasets import make_ratings
-from recveil.progress import parts
+from recveil.methods import PredictiveAnonymizer, Synthesizer
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
-from recveil.release.told_claim import bounds_of
-from recveil.verify import Verification
+from recveil.release.claim import bounds_of
+from recveil.runtime.progress import parts
+from recveil.runtime.safe_repr import brief
+from recveil.verification import Verification
 
 KNOWN = 8
 _INVENTING, _SHARING, _DRAWING = "Inventing people", "Making shared rows", "Drawing people"
@@ -60,12 +60,12 @@ class Demo(NamedTuple):
         return self.verification._facts()
 
 
-def drawn_beside(output: str | PathLike[str]) -> Path:
+def release_synthetic(output: str | PathLike[str]) -> Path:
     """Return where the demo's drawn people go.
 
     Examples
     --------
-    >>> drawn_beside("recveil-demo").name
+    >>> release_synthetic("recveil-demo").name
     'recveil-demo-drawn'
     """
     return Path(output).with_name(f"{Path(output).name}-drawn")
@@ -86,7 +86,8 @@ def demo(
     Parameters
     ----------
     output : path
-        Where the release of shared rows goes; the drawn people go to `drawn_beside` it, and each
+        Where the release of shared rows goes; the drawn people go to `release_synthetic` it, and
+        each
         has its private twin beside it.
     k : int
         Smallest group.
@@ -112,7 +113,7 @@ def demo(
     >>> shown.members.auc.rate > 0.8 > shown.most_accuracy_of_two > shown.most_auc
     True
     """
-    drawn_output = drawn_beside(output)
+    drawn_output = release_synthetic(output)
     for target in (output, drawn_output):
         check_target(target, force=force)
     with parts(

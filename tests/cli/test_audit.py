@@ -5,13 +5,13 @@ import stat
 
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.attack import PRESETS
-from recveil.audit import audit
+from recveil.attacks import PRESETS
+from recveil.auditing import audit
 from recveil.cli import main
 from recveil.cli.show_audit import show_audit
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, write_ratings
+from recveil.methods import PredictiveAnonymizer
 from recveil.report import audit_page
 
 
@@ -265,7 +265,7 @@ def test_likes_say_nothing_of_a_release(run, likes):
 
 def test_likes_against_a_release_of_an_earlier_version(run, likes, monkeypatch):
     with monkeypatch.context() as earlier:
-        earlier.setattr("recveil.anonymize.base.refuse_likes", lambda *_: None)
+        earlier.setattr("recveil.methods.base.reject_likes", lambda *_: None)
         ratings = read_ratings(likes, user="1", item="2")
         assert PredictiveAnonymizer(4, seed=1).anonymize(ratings).write("out").holds
     code, out, err = run("audit", likes, "--release", "out", "--no-curves", "--json", "-")
@@ -330,7 +330,7 @@ def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypat
     def audit(*_, **__):
         raise AssertionError("the work began")
 
-    monkeypatch.setattr("recveil.audit.audit", audit)
+    monkeypatch.setattr("recveil.auditing.audit", audit)
     options = ("--no-curves", "--risk", "risk.csv", "--html", "page.html")
     code, out, err = run("audit", "ratings.csv", *options)
     assert (code, out) == (2, "")

@@ -13,10 +13,10 @@ import pytest
 
 import recveil
 from error_assertions import raises
-from recveil.anonymize import anonymize
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
+from recveil.methods import anonymize
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def test_names_with_brackets_are_printed_whole(run, tmp_path):
 
 
 def test_a_fault_of_ours_ends_with_2_and_without_a_traceback(run, source, monkeypatch):
-    monkeypatch.setattr("recveil.verify.verify", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("recveil.verification.verify", lambda *_, **__: 1 / 0)
     code, _, err = run("verify", source, "--k", 2)
     assert code == 2
     assert "ZeroDivisionError" in err

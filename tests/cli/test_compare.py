@@ -4,7 +4,7 @@ import shutil
 import pytest
 
 from recveil.cli import main
-from recveil.compare import compare, percent
+from recveil.comparison import compare, percent
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from recveil.cli.completing import (
+from recveil.cli.options import (
     claims,
     compared_methods,
     formats,

@@ -11,8 +11,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.cli.config_option import with_config_option
 from recveil.cli.entry import known_options, make_app
-from recveil.cli.settings_file import read_settings
-from recveil.cli.settings_text import settings_text
+from recveil.cli.settings_file import read_settings, settings_text
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 

@@ -8,9 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from recveil.cli.declare import add_options
 from recveil.cli.entry import make_app
-from recveil.cli.options import reading_options
+from recveil.cli.options import add_options, reading_options
 
 Loud = Annotated[bool, typer.Option("--loud", help="Louder.")]
 Times = Annotated[int, typer.Option(help="How often.")]

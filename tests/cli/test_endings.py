@@ -11,13 +11,13 @@ import time
 
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer
 from recveil.cli import main
 from recveil.cli.endings import Terminated, code_of, orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
+from recveil.methods import PredictiveAnonymizer
 
-COMPARE = importlib.import_module("recveil.compare.comparing")
+COMPARE = importlib.import_module("recveil.comparison._compare")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ class TestInterrupted:
     def test_other_verbs_say_that_nothing_is_left_unfinished(
         self, ratings, tmp_path, capsys, monkeypatch
     ):
-        monkeypatch.setattr("recveil.audit.audit", interrupt)
+        monkeypatch.setattr("recveil.auditing.audit", interrupt)
         code, out, err = ended(capsys, "audit", "ratings.csv", "--html", "page.html")
         assert (code, out) == (130, "")
         assert err == "Interrupted; what was not finished was not written.\n"

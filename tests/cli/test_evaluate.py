@@ -3,12 +3,19 @@ import json
 import numpy as np
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.evaluate import TOO_SMALL, Evaluator, Split, evaluate, match_held_out, split_ratings
-from recveil.evaluate.headline import headline
+from recveil.evaluation import (
+    TOO_SMALL,
+    Evaluator,
+    Split,
+    evaluate,
+    match_held_out,
+    split_ratings,
+)
+from recveil.evaluation.headline import headline
 from recveil.io import read_ratings, write_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.ratings import Ratings
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from recveil.cli import main
-from recveil.cli.bars import bars
+from recveil.cli.show import bars
 from recveil.cli.show_inspection import show_inspection
-from recveil.inspect import inspect
+from recveil.inspection import inspect
 
 LONG = "x" * 300
 

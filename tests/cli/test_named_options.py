@@ -13,9 +13,9 @@ import pytest
 import typer
 
 from recveil.cli import app
-from recveil.errors import RecveilError
 from recveil.io import understand
-from recveil.verify import verify
+from recveil.runtime.errors import RecveilError
+from recveil.verification import verify
 
 READING = ("inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert")
 COMMANDS = typer.main.get_command(app).commands

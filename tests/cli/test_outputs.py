@@ -49,9 +49,9 @@ def ground(tmp_path, monkeypatch):
         raise AssertionError("the work began")
 
     for place in (
-        *("recveil.audit.audit", "recveil.audit.selftest", "recveil.anonymize.anonymize"),
-        *("recveil.anonymize.sample", "recveil.verify.verify", "recveil.evaluate.evaluate"),
-        *("recveil.compare.compare", "recveil.publish.convert", "recveil.datasets.generate"),
+        *("recveil.auditing.audit", "recveil.auditing.selftest", "recveil.methods.anonymize"),
+        *("recveil.methods.sample", "recveil.verification.verify", "recveil.evaluation.evaluate"),
+        *("recveil.comparison.compare", "recveil.publish.convert", "recveil.datasets.generate"),
         *("recveil.demo.demo", "recveil.io.understand"),
     ):
         monkeypatch.setattr(place, work)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from recveil.cli import main
-from recveil.cli.sentences import tell
+from recveil.cli.options import tell
 from recveil.datasets import generate
 
 LINES = {

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from recveil.anonymize import anonymize
-from recveil.audit import audit
+from recveil.auditing import audit
 from recveil.cli.show_audit import show_audit
 from recveil.datasets import generate
+from recveil.methods import anonymize
 from recveil.ratings import RatingScale
 
 MADE = {

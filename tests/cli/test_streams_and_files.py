@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from recveil import devices
 from recveil.cli import main
-from recveil.compiled import compiled
+from recveil.runtime import devices
+from recveil.runtime.compiled import compiled
 
 RATINGS = "user,item,rating\nué,i€,3\nb,c,4\n"
 

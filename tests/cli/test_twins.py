@@ -13,19 +13,19 @@ from recveil.release.registry import all_methods
 COMMANDS = {each.callback.__name__: each.callback for each in make_app().registered_commands}
 # Verb -> the package with the library function, and the least to be typed.
 TWINS = {
-    "anonymize": ("recveil.anonymize", ["r.csv", "-o", "out", "--k", "5"]),
-    "audit": ("recveil.audit", ["r.csv"]),
-    "compare": ("recveil.compare", ["r.csv", "-o", "out"]),
+    "anonymize": ("recveil.methods", ["r.csv", "-o", "out", "--k", "5"]),
+    "audit": ("recveil.auditing", ["r.csv"]),
+    "compare": ("recveil.comparison", ["r.csv", "-o", "out"]),
     "config": ("recveil.cli.settings_file", []),
     "convert": ("recveil.publish", ["r.csv", "r.parquet"]),
     "demo": ("recveil.demo", []),
     "describe": ("recveil.publish", ["out", "croissant.json"]),
-    "evaluate": ("recveil.evaluate", ["r.csv", "--split", "0.2", "--release", "out"]),
+    "evaluate": ("recveil.evaluation", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),
-    "inspect": ("recveil.inspect", ["r.csv"]),
-    "sample": ("recveil.anonymize", ["out", "-o", "drawn", "--people", "9"]),
-    "selftest": ("recveil.audit", ["r.csv"]),
-    "verify": ("recveil.verify", ["r.csv"]),
+    "inspect": ("recveil.inspection", ["r.csv"]),
+    "sample": ("recveil.methods", ["out", "-o", "drawn", "--people", "9"]),
+    "selftest": ("recveil.auditing", ["r.csv"]),
+    "verify": ("recveil.verification", ["r.csv"]),
     "workbench": ("recveil.workbench", []),
 }
 # They write no result that a program could read.
@@ -50,7 +50,7 @@ OF_THE_COMMAND_ALONE = {
         for verb in COMMANDS
         if verb != "config"
     },
-    ("anonymize", "dry_run"): "calls recveil.anonymize.dry_run, which takes the same",
+    ("anonymize", "dry_run"): "calls recveil.methods.dry_run, which takes the same",
     **{
         (verb, "explain"): "says how much of the result is told"
         for verb in ("anonymize", "audit", "compare", "evaluate", "verify")
@@ -60,7 +60,7 @@ OF_THE_COMMAND_ALONE = {
         for verb in ("anonymize", "audit", "verify")
         for name in ("engine", "master")
     },
-    ("verify", "croissant"): "recveil.publish.describing.check_croissant says what it adds",
+    ("verify", "croissant"): "recveil.publish._describe.check_croissant says what it adds",
     ("inspect", "rows"): "says how much of the result is shown",
     ("evaluate", "whole"): "says how much of the result is told",
     **{
@@ -167,7 +167,7 @@ def plain(value):
 
 
 def test_a_dry_run_takes_what_the_run_takes():
-    module = importlib.import_module("recveil.anonymize")
+    module = importlib.import_module("recveil.methods")
     run, dry = (inspect.signature(each).parameters for each in (module.anonymize, module.dry_run))
     assert {*run} - {*dry} == {"tell"}
     assert {name: each.default for name, each in dry.items()} == {

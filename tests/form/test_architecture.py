@@ -1,4 +1,4 @@
-"""The floors of docs/architecture.md, and the size of modules."""
+"""The layers of docs/architecture.md, and the size of modules."""
 
 import ast
 import graphlib
@@ -9,19 +9,18 @@ from pathlib import Path
 
 from repository import DOCS, MODULES, ROOT, SOURCE, name_of, nodes_of, text_of
 
-# A package imports packages of lower floors only; none of the same floor.
-FLOORS = {
-    **dict.fromkeys(["errors", "brief", "compiled", "lifeline", "normal", "threads"], 0),
-    **dict.fromkeys(["ahead", "bits", "blas", "charts", "databases", "devices", "folders"], 1),
-    **dict.fromkeys(["locks", "memory", "progress"], 1),
-    **dict.fromkeys(["beside", "decoding", "ratings"], 2),
-    **dict.fromkeys(["io", "predict", "group", "release"], 3),
-    **dict.fromkeys(["datasets", "inspect", "verify", "attack"], 4),
+# A package imports packages of lower layers only; none of the same layer.
+LAYERS = {
+    "runtime": 0,
+    **dict.fromkeys(["charts", "ratings"], 1),
+    **dict.fromkeys(["io", "predict", "clustering"], 2),
+    "release": 3,
+    **dict.fromkeys(["datasets", "inspection", "verification", "attacks"], 4),
     "publish": 5,
-    "anonymize": 6,
-    "audit": 7,
-    "evaluate": 8,
-    "compare": 9,
+    "methods": 6,
+    "auditing": 7,
+    "evaluation": 8,
+    "comparison": 9,
     **dict.fromkeys(["demo", "report"], 10),
     **dict.fromkeys(["spark", "workbench"], 11),
     "cli": 12,
@@ -89,14 +88,14 @@ def _nested_loops(function: ast.FunctionDef) -> bool:
     )
 
 
-def test_files_import_lower_floors_only():
-    assert {_package_of(file) for file in FILES} == set(FLOORS)
-    assert FLOORS["verify"] < FLOORS["anonymize"]
+def test_files_import_lower_layers_only():
+    assert {_package_of(file) for file in FILES} == set(LAYERS)
+    assert LAYERS["verification"] < LAYERS["methods"]
     found = [
         f"{name_of(file)} imports recveil.{other}"
         for file in FILES
         for other in sorted(_packages_imported(file) - {_package_of(file)})
-        if FLOORS[other] >= FLOORS[_package_of(file)]
+        if LAYERS[other] >= LAYERS[_package_of(file)]
     ]
     assert found == []
 
@@ -128,18 +127,18 @@ def test_no_kernel_lost_its_compiler():
                 if "compiled" not in names:
                     plain.append(f"{file.relative_to(SOURCE)}: {node.name}")
     assert plain == [
-        "attack/closest.py: find_nearest",  # a step passes over all records
-        "ratings/rows_within.py: _places",  # the words of one id
+        "attacks/reidentification/likelihood.py: find_nearest",  # a step passes over all records
+        "ratings/rows_within_ids.py: _places",  # the words of one id
     ]
 
 
-def test_the_documentation_draws_the_same_floors():
+def test_the_documentation_lists_the_same_layers():
     page, drawn = text_of(DOCS / "architecture.md"), {}
     for floor, packages in re.findall(r"^\| (\d+) \| ([^|]*) \|", page, re.MULTILINE):
         drawn |= dict.fromkeys(re.findall(r"recveil\.(\w+)", packages), int(floor))
-    assert drawn == {name: floor for name, floor in FLOORS.items() if name != "__main__"}
+    assert drawn == {name: floor for name, floor in LAYERS.items() if name != "__main__"}
     drawings = [
-        re.search(r"```\n( +io ──▶.*?)```", text_of(of), re.DOTALL)
+        re.search(r"```\n(any source ─▶.*?)```", text_of(of), re.DOTALL)
         for of in (ROOT / "README.md", DOCS / "architecture.md")
     ]
     assert drawings[0] is not None

@@ -9,7 +9,7 @@ import re
 import typing
 
 import recveil
-from recveil.brief import brief
+from recveil.runtime.safe_repr import brief
 from repository import MODULES, SOURCE, name_of, nodes_of, text_of
 
 # What runs what it reads, or hands words to a shell.
@@ -33,11 +33,13 @@ NETWORK = {"socket", "urllib", "http", "requests", "httpx", "ftplib", "smtplib",
 NETWORK |= {"adbc_driver_postgresql"}
 # Those that go where they are told to; and the one that asks what this machine is called.
 MAY_USE_NETWORK = {
-    "blas.py": {"ctypes"},  # asks the library that is loaded for its working space
+    "runtime/linear_algebra.py": {
+        "ctypes"
+    },  # asks the library that is loaded for its working space
     "datasets/movielens.py": {"pooch"},
-    "verify/private_values.py": {"socket"},
-    "databases/postgresql.py": {"adbc_driver_postgresql"},
-    "workbench/peers.py": {"socket"},  # writes addresses as the system's list does
+    "verification/private_data.py": {"socket"},
+    "io/databases/postgresql.py": {"adbc_driver_postgresql"},
+    "workbench/guard.py": {"socket"},  # writes addresses as the system's list does
     "workbench/serving.py": {"socket"},  # listens, on this machine alone
     "io/remote.py": {"pa.fs.FileSystem.from_uri"},
 }
@@ -121,7 +123,7 @@ def test_one_place_reads_what_may_be_damaged_or_large():
         # The second reads what the first wrote.
         r"(parquet|ipc|feather|dataset|orc)\.(read_|open_|dataset)": {"child.py", "decoder.py"},
         r"memory_map": set(),
-        r"dictionary_decode\(": {"dictionaries.py"},  # else one long value is written out often
+        r"dictionary_decode\(": {"arrow_columns.py"},  # else one long value is written out often
     }
     found = {pattern: set() for pattern in places}
     for file in MODULES:
@@ -135,7 +137,7 @@ def test_one_place_reads_what_may_be_damaged_or_large():
 HARMLESS_WITH_COLLECTIONS = {
     *("_Family", "GroupSizes", "Selection", "Look", "Chart", "Panel"),
 }
-# They say in their own words what they show; tests/test_brief.py looks at them.
+# They say in their own words what they show; tests/runtime/test_safe_repr.py looks at them.
 OWN_WORDS = {"Reading", "ReadColumn"}
 # Fields that hold what nobody else may see, even as mere words and numbers.
 PRIVATE = {"seed", "users", "user_ids", "target", "examples", "values"}

@@ -11,30 +11,30 @@ from pathlib import Path
 import typer
 
 import recveil
-from recveil.attack.stronger import MEMBERSHIP
+from recveil.attacks.membership.inference import MEMBERSHIP
 from recveil.cli import app
 from recveil.cli.options import Format
 from recveil.io import FORMATS
-from recveil.release.predictive_words import PADDED_UNDONE
-from recveil.release.words_words import UNDONE as WORDS_UNDONE
+from recveil.release.specs.nominal import UNDONE as WORDS_UNDONE
+from recveil.release.specs.predictive import PADDED_UNDONE
 from repository import DOCS, PAGES, ROOT, SOURCE, name_of, text_of
 
 VERBS = {command.callback.__name__: command.callback for command in app.registered_commands}
 COMMANDS = typer.main.get_command(app).commands
 TWINS = {
-    "anonymize": "recveil.anonymize",
-    "audit": "recveil.audit",
-    "compare": "recveil.compare",
+    "anonymize": "recveil.methods",
+    "audit": "recveil.auditing",
+    "compare": "recveil.comparison",
     "config": "recveil.cli.settings_file",
     "convert": "recveil.publish",
     "demo": "recveil.demo",
     "describe": "recveil.publish",
-    "evaluate": "recveil.evaluate",
+    "evaluate": "recveil.evaluation",
     "generate": "recveil.datasets",
-    "inspect": "recveil.inspect",
-    "sample": "recveil.anonymize",
-    "selftest": "recveil.audit",
-    "verify": "recveil.verify",
+    "inspect": "recveil.inspection",
+    "sample": "recveil.methods",
+    "selftest": "recveil.auditing",
+    "verify": "recveil.verification",
     "workbench": "recveil.workbench",
 }
 
@@ -262,7 +262,8 @@ def is_of_code(signature: str, package: str) -> bool:
 def test_signatures_in_the_pages_are_those_of_the_code():
     listed = {package: signatures for package in PACKAGES if (signatures := signatures_of(package))}
     assert set(listed) == {
-        *("anonymize", "compare", "evaluate", "group", "inspect", "predict", "spark", "verify"),
+        *("methods", "comparison", "evaluation", "clustering", "inspection", "predict", "spark"),
+        "verification",
         "workbench",
     }
     found = [

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from recveil.cli import app
-from recveil.errors import MOST_CHARACTERS
+from recveil.runtime.errors import MOST_CHARACTERS
 from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
 MESSAGES = Path(__file__).with_name("error_messages.txt")
@@ -149,7 +149,7 @@ def test_texts_of_the_library_name_the_parameter_beside_the_flag():
     }
     found += [
         f"{name_of(file)}: {flag}"
-        for file in sorted((SOURCE / "verify").glob("*.py"))
+        for file in sorted((SOURCE / "verification").glob("*.py"))
         for flag in FLAG.findall(ANY_COMMAND.sub("", text_of(file)))
         if flag not in options
     ]

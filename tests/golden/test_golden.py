@@ -43,7 +43,7 @@ from golden_tampering import NoPlaceError, ways_of
 
 HERE = Path(__file__).parent
 DIGESTS = HERE / "digests.json"
-STORED = HERE.parent / "verify"
+STORED = HERE.parent / "verification"
 OF_WRITER = " bytes"
 OF_JSON = ("keys", "numbers", "words")
 IS_COMPLETE = bool(os.environ.get("RECVEIL_GOLDEN_ALL")) or __name__ == "__main__"

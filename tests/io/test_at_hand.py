@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import anonymize
 from recveil.cli import main
-from recveil.inspect import inspect
+from recveil.inspection import inspect
 from recveil.io import file_at
-from recveil.io.at_hand import at_hand
+from recveil.io.inputs import open_input
+from recveil.methods import anonymize
 from recveil.publish import convert
 
 
@@ -96,7 +96,7 @@ def test_a_pipe_by_the_address_of_a_file_is_copied(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     writer = threading.Thread(target=(tmp_path / "pipe.csv").write_text, args=("ann,film,1",))
     writer.start()
-    with at_hand(f"file://{tmp_path}/pipe.csv") as path:
+    with open_input(f"file://{tmp_path}/pipe.csv") as path:
         assert path.is_file()
         assert path.read_text() == path.read_text() == "ann,film,1"
     writer.join()

@@ -14,7 +14,7 @@ import pytest
 from dialects import compare_dialect, table_of_dialect
 
 from error_assertions import raises
-from recveil.inspect import inspect
+from recveil.inspection import inspect
 from recveil.io import read_ratings, read_table, understand
 from recveil.ratings import RatingScale
 
@@ -282,7 +282,7 @@ def test_duplicates_are_named_by_their_lines(write: Write) -> None:
 
 
 def test_many_blocks_keep_their_lines(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recveil.io.delimited.BLOCK_BYTES", 100)
+    monkeypatch.setattr("recveil.io.formats.delimited.BLOCK_BYTES", 100)
     lines = [f"u{n},{n % 7},{n % 5}\n" for n in range(500)]
     path = write(HEADER + "".join(lines))
     source = read_table(path)

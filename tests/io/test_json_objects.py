@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.io import json_objects, read_ratings, understand
-from recveil.memory import MemoryLimitError, memory_limited
+from recveil.io import read_ratings, understand
+from recveil.io.formats import json_objects
+from recveil.runtime.memory import MemoryLimitError, memory_limited
 
 # As a shop of books writes its reviews, with what is no rating.
 REVIEWS = [

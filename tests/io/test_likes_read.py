@@ -3,9 +3,9 @@
 import pytest
 
 from error_assertions import raises
-from recveil.errors import UnknownOrderError
 from recveil.io import read_ratings, understand
 from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.errors import UnknownOrderError
 
 LIKES = Ratings.from_columns([1, 1, 2], [5, 6, 5])
 DATED = Ratings.from_columns([1, 1, 2], [5, 6, 5], days=[11_323, 11_324, 11_325])

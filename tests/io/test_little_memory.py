@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import anonymize
-from recveil.anonymize.drawing_options import catalogue_given
-from recveil.audit.outside import read_knowledge
-from recveil.errors import RecveilError
+from recveil.auditing.auxiliary_file import read_knowledge
 from recveil.io import read_levels, understand
-from recveil.io.level_file import users_in_levels
-from recveil.io.trust import read_trust, users_in_trust
-from recveil.memory import memory_limited
+from recveil.io.side_tables import read_trust, users_in_levels, users_in_trust
+from recveil.methods import anonymize
+from recveil.methods.synthetic.options import parse_catalogue
 from recveil.ratings import RatingScale
-from recveil.verify import verify
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.memory import memory_limited
+from recveil.verification import verify
 
 USERS = np.array(["ann", "ben"], dtype=object)
 LONG = "x" * 100_000
@@ -66,17 +65,17 @@ def test_trust(tmp_path, little):
 def test_a_list_of_items(tmp_path, little):
     path = packed(tmp_path, "items.txt.gz", (f"{LONG}{n}\n" for n in range(N)))
     with refused(path):
-        catalogue_given(path)
+        parse_catalogue(path)
 
 
 def test_a_list_of_items_may_be_packed(tmp_path):
     path = packed(tmp_path, "items.txt.gz", ["9\n7\n"])
-    assert catalogue_given(path).tolist() == [7, 9]
+    assert parse_catalogue(path).tolist() == [7, 9]
 
 
 def test_a_list_of_items_that_never_ends(little):
     with pytest.raises(RecveilError):
-        catalogue_given("/dev/zero")
+        parse_catalogue("/dev/zero")
 
 
 @pytest.mark.parametrize("column", ["user", "item", "time"])

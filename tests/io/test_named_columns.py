@@ -15,8 +15,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_levels, read_trust
-from recveil.io.level_file import users_in_levels
-from recveil.io.trust import users_in_trust
+from recveil.io.side_tables import users_in_levels, users_in_trust
 
 USERS = np.array(["007", "7", "ann"], dtype=object)
 LEVELS = {"user_id": ["7", "ann"], "note": ["x", "y"], "k": ["2", "3"]}

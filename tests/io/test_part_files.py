@@ -11,7 +11,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, read_table, understand
-from recveil.memory import MemoryLimitError, memory_limited
+from recveil.runtime.memory import MemoryLimitError, memory_limited
 
 ROWS = [(f"u{n % 7}", n, n % 5 + 1, f"2020-01-{n % 20 + 1:02}") for n in range(60)]
 NAMES = ("user", "item", "rating", "date")

@@ -18,12 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import anonymize
-from recveil.audit import audit
-from recveil.compare import compare
+from recveil.auditing import audit
+from recveil.comparison import compare
 from recveil.datasets import generate, make_ratings
-from recveil.errors import MachineError, RecveilError
-from recveil.evaluate import evaluate
+from recveil.evaluation import evaluate
 from recveil.io import (
     pipes,
     read_levels,
@@ -33,8 +31,10 @@ from recveil.io import (
     spooled,
     write_ratings,
 )
+from recveil.methods import anonymize
 from recveil.publish import convert
-from recveil.verify import verify
+from recveil.runtime.errors import MachineError, RecveilError
+from recveil.verification import verify
 
 # Longer than what is looked into to find the format, and than what a pipe holds at once.
 LONG = make_ratings(n_users=400, n_items=200, n_ratings=20_000, seed=4)

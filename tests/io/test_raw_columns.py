@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand
-from recveil.io.raw_columns import raw_columns_shown
+from recveil.io.ingestion import raw_columns_shown
+from recveil.runtime.errors import RecveilError
 
 FRAME = pa.table(
     {"user": [1, 2], "item": [5, 5], "rating": ["3.50", "4"], "when": ["2020-01-01"] * 2}

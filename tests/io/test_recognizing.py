@@ -6,8 +6,8 @@ import io
 import pytest
 
 from error_assertions import raises
-from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand
+from recveil.runtime.errors import RecveilError
 
 ROWS = [(f"u{n % 7}", f"i{n}", n % 9 / 2 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(60)]
 NAMES = ("user", "item", "rating", "date")

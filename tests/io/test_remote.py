@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.audit import audit
-from recveil.audit.outside import read_knowledge
+from recveil.auditing import audit
+from recveil.auditing.auxiliary_file import read_knowledge
 from recveil.io import read_levels, read_ratings, read_trust, understand
 from recveil.io.remote import _is_part, fetched, local_path
 

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.audit import audit
+from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, understand
-from recveil.io.sample import first_rows
+from recveil.io.tables import first_rows
 from recveil.report import audit_page
 
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=3)

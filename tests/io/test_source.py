@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.errors import RecveilError
 from recveil.io import read_table
 from recveil.io.source import Selection
-from recveil.verify import verify
+from recveil.runtime.errors import RecveilError
+from recveil.verification import verify
 
 ROLES = ["user", "item", "rating", "time"]
 TRICKY = [

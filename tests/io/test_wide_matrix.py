@@ -7,7 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, understand
-from recveil.memory import MemoryLimitError, memory_limited
+from recveil.runtime.memory import MemoryLimitError, memory_limited
 
 RNG = np.random.default_rng(1)
 # As Jester's: 100 jokes, ratings from -10 to 10 to the hundredth, 99 for none.

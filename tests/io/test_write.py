@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.errors import RecveilError
 from recveil.io import read_ratings, understand, write_ratings
-from recveil.io.write import refuse_to_replace
-from recveil.publish.converting import convert
+from recveil.io.write import reject_to_replace
+from recveil.publish._convert import convert
 from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.errors import RecveilError
 
 RATINGS = Ratings.from_columns(
     ["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[12_000, -12_000, 2_000]
@@ -123,7 +123,7 @@ def test_failure_midway_leaves_the_old_file(
 
     path = tmp_path / "r.csv"
     path.write_text("old")
-    monkeypatch.setattr("recveil.io.written_text.arrow_csv.write_csv", fill_the_disk)
+    monkeypatch.setattr("recveil.io.write.arrow_csv.write_csv", fill_the_disk)
     with raises("machine.disk"):
         write_ratings(RATINGS, path)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
@@ -185,7 +185,7 @@ def test_raw_ratings_are_not_put_into_a_release(tmp_path: Path) -> None:
     with raises("output.place"):
         write_ratings(RATINGS, tmp_path / "out" / "raw.csv")
     with raises("output.place"):
-        refuse_to_replace(tmp_path / "out" / "raw.csv", force=True)
+        reject_to_replace(tmp_path / "out" / "raw.csv", force=True)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["release.json"]
 
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from recveil.anonymize import anonymize
 from recveil.datasets import make_ratings
+from recveil.methods import anonymize
 from recveil.publish import describe
-from recveil.verify import verify
+from recveil.verification import verify
 
 LEVELS = "1 from 1, 2 from 3, 3 from 10, 4 from 30, 5 from 100, 6 from 300, 7 from 1,000"
 

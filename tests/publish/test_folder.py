@@ -15,14 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import PredictiveAnonymizer, homogenize
-from recveil.beside import folder_beside
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.publish import folder, tables
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.predictive import homogenize
+from recveil.publish import folder
+from recveil.publish import folder as tables
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings, RatingScale
-from recveil.verify import verify
+from recveil.runtime.atomic_writes import temporary_folder_near
+from recveil.verification import verify
 
 
 @pytest.fixture(scope="module")
@@ -328,7 +330,7 @@ class TestFailures:
         assert all((path / "private").exists() for path in others)
 
     def test_what_another_run_is_writing_stays(self, release, tmp_path):
-        with folder_beside(tmp_path, ".out.partial-") as staging:
+        with temporary_folder_near(tmp_path, ".out.partial-") as staging:
             (staging / "private").mkdir()
             release.write(tmp_path / "out")
             assert (staging / "private").exists()
@@ -378,7 +380,7 @@ def test_killed_at_any_moment_there_is_no_release_or_a_whole_one(tmp_path):
     program = (
         "import sys, time; from pathlib import Path\n"
         "from recveil.io import read_ratings\n"
-        "from recveil.anonymize import PredictiveAnonymizer\n"
+        "from recveil.methods import PredictiveAnonymizer\n"
         "ratings = read_ratings(sys.argv[1])\n"
         "releases = [PredictiveAnonymizer(3).anonymize(ratings) for _ in range(2)]\n"
         "start = time.perf_counter()\n"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer
 from recveil.datasets import make_ratings
-from recveil.publish.history import Promised, history_told
+from recveil.methods import PredictiveAnonymizer
+from recveil.publish.history import Promised, describe_history
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def write(ratings, folder, seed, *, force=True):
 
 def remembered(folder):
     twin = folder.with_name(f"{folder.name}.private")
-    return history_told(json.loads((twin / "private.json").read_text()), folder)
+    return describe_history(json.loads((twin / "private.json").read_text()), folder)
 
 
 def test_the_newest_comes_first_and_each_once(ratings, tmp_path):
@@ -61,6 +61,6 @@ def test_no_sense_is_refused(changed, tmp_path):
     entry = {"sha256": "9c", "kind": "differentially-private", "mu": 1.0, "delta": 1e-6}
     entry |= {"threshold_delta": 0.0}
     told = {"release": {"sha256": "9c"}, "history": [entry]}
-    assert history_told(told, tmp_path) == (Promised(**entry),)
+    assert describe_history(told, tmp_path) == (Promised(**entry),)
     with pytest.raises((TypeError, ValueError)):
-        history_told({**told, "history": [entry | changed]}, tmp_path)
+        describe_history({**told, "history": [entry | changed]}, tmp_path)

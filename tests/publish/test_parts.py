@@ -12,15 +12,15 @@ import pytest
 from release_in_parts import InParts
 
 from error_assertions import raises
-from recveil.anonymize import PredictiveAnonymizer, Synthesizer
-from recveil.anonymize.earlier import find_earlier
 from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer, Synthesizer
+from recveil.methods.earlier_releases import find_earlier
 from recveil.publish import Release, describe
 from recveil.publish.folder import write_release
-from recveil.publish.settling import foreign_to_a_release
+from recveil.publish.staging import foreign_to_a_release
 from recveil.release.manifest import part_name
 from recveil.release.reader import read_twin
-from recveil.verify import verify
+from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -54,7 +54,7 @@ def test_it_holds_what_one_file_holds(release, out, tmp_path):
 def test_the_private_twin_is_read_from_all_of_its_parts(release, out):
     assert verify(out, private=out.with_name("out.private")).holds
     assert [(e.folder.name, e.people) for e in find_earlier(RATINGS.users, out)] == [("out", 90)]
-    if release.published.claim.about.holds_people:
+    if release.published.claim.about.contains_users:
         assert len(read_twin(out).ids) == 90
     (out.with_name("out.private") / "assignment-00001.parquet").unlink()
     with raises("private.not-found"):
@@ -125,7 +125,7 @@ class TestWhatVerifyFinds:
         assert "files carries 'ratings-00005.parquet', which no release has" in self.found(out)
 
     def test_where_in_which_part(self, release, out):
-        if not release.published.claim.about.holds_people:
+        if not release.published.claim.about.contains_users:
             return
         table = pq.read_table(out / part_name(1))
         ratings = table["rating"].to_pylist()

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from recveil.anonymize import Synthesizer
 from recveil.datasets import make_ratings
 from recveil.io import understand
+from recveil.methods import Synthesizer
 from recveil.publish import convert
 from recveil.ratings import RatingScale
 

@@ -12,13 +12,22 @@ from pathlib import Path
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.beside import write_beside
 from recveil.datasets import make_ratings
-from recveil.publish import alone, staging
-from recveil.publish.settling import DRAWN, NEW, NEW_PRIVATE, OLD, OLD_PRIVATE, RENAMING
-from recveil.publish.staging import check_target, staged_pair
-from recveil.verify import verify
+from recveil.methods import PredictiveAnonymizer
+from recveil.publish import staging
+from recveil.publish import staging as alone
+from recveil.publish.staging import (
+    DRAWN,
+    NEW,
+    NEW_PRIVATE,
+    OLD,
+    OLD_PRIVATE,
+    RENAMING,
+    check_target,
+    staged_pair,
+)
+from recveil.runtime.atomic_writes import write_atomically
+from recveil.verification import verify
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +170,7 @@ class TestWhatIsNobodysLeftover:
         with raises("output.place"):
             check_target(tmp_path / name, force=False)
         with raises("output.place"):
-            write_beside(tmp_path / name, lambda beside: beside.write_text("all of it"))
+            write_atomically(tmp_path / name, lambda beside: beside.write_text("all of it"))
         assert names(tmp_path) == []
 
     def test_a_dry_run_settles_and_removes_nothing(self, put, tmp_path):

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import PredictiveAnonymizer, Synthesizer
-from recveil.anonymize.sampling import sample
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
+from recveil.methods import PredictiveAnonymizer, Synthesizer
+from recveil.methods._sample import sample
 from recveil.publish.staging import _put_into_place, check_target
 from recveil.ratings import RatingScale
-from recveil.verify import verify
+from recveil.runtime.errors import RecveilError
+from recveil.verification import verify
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import anonymize
 from recveil.io import understand
+from recveil.methods import anonymize
 from recveil.publish import convert
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings import RatingScale

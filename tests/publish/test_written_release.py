@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, Release, Synthesizer
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings
-from recveil.memory import memory_limited
+from recveil.methods import KCoRater, PredictiveAnonymizer, Release, Synthesizer
 from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.memory import memory_limited
 
 RATINGS = make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2, scale=RatingScale(1, 5, 1))
 MAKERS = {

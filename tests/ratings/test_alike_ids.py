@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recveil.inspect import inspect
+from recveil.inspection import inspect
 from recveil.io import understand
 from recveil.ratings import RatingScale
-from recveil.ratings.alike_ids import tell_alike_ids, tell_nothings, tell_rounded
+from recveil.ratings.ids import describe_alike_ids, describe_nothings, describe_rounded
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 
@@ -31,7 +31,7 @@ def test_parts_and_columns_of_several_types(tmp_path):
 
 
 def test_items_and_letters_of_two_codes():
-    told = tell_alike_ids(np.array([NFC, NFD, "tea"], object), "item")
+    told = describe_alike_ids(np.array([NFC, NFD, "tea"], object), "item")
     assert told[0].startswith("3 items may be 2: ")
 
 
@@ -40,7 +40,7 @@ def test_items_and_letters_of_two_codes():
 )
 def test_what_differs_is_no_note(labels):
     given = np.array(labels, None if isinstance(labels[0], int) else object)
-    assert tell_alike_ids(given, "user") == []
+    assert describe_alike_ids(given, "user") == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_ids_that_look_alike_are_reported_for_users_and_items(tmp_path, other):
     (note,) = (note for note in reading.notes if "3 users may be 2: " in note)
     assert repr(other) in note
     assert note in inspect(path).reading.notes
-    assert len(tell_alike_ids(np.array(["ann", other], object), "item")) == 1
+    assert len(describe_alike_ids(np.array(["ann", other], object), "item")) == 1
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_ids_that_look_alike_in_letters_of_two_scripts_are_reported(tmp_path, on
     (note,) = (note for note in reading.notes if "3 users may be 2: " in note)
     assert ascii(one) in note
     assert ascii(other) in note
-    assert len(tell_alike_ids(np.array([one, other], object), "item")) == 1
-    assert tell_alike_ids(np.array([other, "ben"], object), "user") == []
+    assert len(describe_alike_ids(np.array([one, other], object), "item")) == 1
+    assert describe_alike_ids(np.array([other, "ben"], object), "user") == []
 
 
 def test_blanks_are_kept_in_ids_and_reported(tmp_path):
@@ -95,7 +95,7 @@ def test_what_programs_write_for_nothing(tmp_path):
     path.write_text("user,item,rating\nNA,1,4\nnan,2,3\nann,2,4\nnull,1,5\n")
     (note,) = (note for note in understand(path).notes if "may stand for nothing" in note)
     assert note.startswith("'NA', 'nan', 'null' among the users")
-    assert tell_nothings(["nancy", "nation"], "user") == []
+    assert describe_nothings(["nancy", "nation"], "user") == []
 
 
 def test_words_that_look_like_one_or_none():
@@ -132,7 +132,7 @@ def test_ids_that_a_spreadsheet_rounded_are_reported(tmp_path, written):
 
 def test_ids_that_are_no_numbers_are_not_rounded():
     labels = np.array(["1E15", "12E+4", "E+15", "3e+1x"], object)
-    assert tell_rounded(labels, "item") == []
+    assert describe_rounded(labels, "item") == []
 
 
 def test_a_blank_before_a_quote_is_reported_with_the_quote(tmp_path):

@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.io import understand
-from recveil.memory import memory_limited
 from recveil.publish import convert
 from recveil.ratings import Ratings
-from recveil.ratings.dictionaries import cast_each, in_turn, missing_rows, tidied, written_out
-from recveil.ratings.plain_types import plain_column, python_values
-from recveil.verify import verify
+from recveil.ratings.arrow_columns import (
+    cast_each,
+    in_turn,
+    missing_rows,
+    plain_column,
+    python_values,
+    tidied,
+    written_out,
+)
+from recveil.runtime.memory import memory_limited
+from recveil.verification import verify
 
 ROWS, LONG = 21_000, 100_000  # written out, 2 GB
 

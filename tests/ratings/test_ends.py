@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, understand
+from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ends import count_people, doubts_of, refuse_doubts
+from recveil.ratings.ratings import count_users, doubts_of, reject_doubts
 
 
 def invented(*extra: float) -> Ratings:
@@ -52,7 +52,7 @@ def test_two_people_at_two_ends_of_the_crowd():
     found = doubts_of(invented(11.5, 55, 11.5), 3)
     assert [(end.side, end.value, end.people) for end in found] == [("high", 55.0, 1)]
     with raises("scale.inferred") as error:
-        refuse_doubts(invented(11.5, 55, 11.5), 3)
+        reject_doubts(invented(11.5, 55, 11.5), 3)
     assert "--scale 1:5:1" in str(error.value)
 
 
@@ -75,7 +75,7 @@ def test_ends_and_marks_for_no_rating(values, k, is_doubtful):
 
 def test_people_are_counted_once():
     ratings = Ratings.from_columns([1, 1, 2, 3], [7, 8, 7, 7], [5, 5, 5, 1])
-    assert (count_people(ratings, "high"), count_people(ratings, "low")) == (2, 1)
+    assert (count_users(ratings, "high"), count_users(ratings, "low")) == (2, 1)
 
 
 def test_a_continuous_scale_has_ends_that_are_a_tenth_wide():
@@ -197,4 +197,4 @@ def test_no_way_around_the_refusal():
 @pytest.mark.filterwarnings("error")
 def test_ends_beyond_all_ratings_are_compared_in_silence():
     ratings = Ratings.from_columns([1, 2], [1, 1], [3.0, 4.0], scale=RatingScale(0, 1e300, 1e300))
-    assert [count_people(ratings, side) for side in ("low", "high")] == [2, 0]
+    assert [count_users(ratings, side) for side in ("low", "high")] == [2, 0]

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.ratings import Ratings, RatingScale, columns, find_columns
 from recveil.ratings.columns import Feedback
-from recveil.ratings.count_levels import COUNT_BINS
-from recveil.ratings.feedback import feedback_of, take_feedback
-from recveil.ratings.scale import LIKES
+from recveil.ratings.feedback import COUNT_BINS, feedback_of, take_feedback
+from recveil.ratings.rating_scale import LIKES
 
 PAIRS = {"user": ["ann", "ann", "ben"], "item": [7, 9, 7]}
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import anonymize
 from recveil.io import understand
+from recveil.methods import anonymize
 from recveil.ratings import Ratings, RatingScale
 
 # Rows that are left out are told; most tests here are about which ones.

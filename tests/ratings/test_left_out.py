@@ -6,9 +6,8 @@ import pytest
 from error_assertions import raises
 from recveil.io import read_ratings
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.build import build, tell_dropped
+from recveil.ratings.build import build, describe_dropped, leave_out
 from recveil.ratings.columns import NOT_SAID
-from recveil.ratings.left_out import leave_out
 
 SCALE = RatingScale(1, 5, 1)
 
@@ -75,7 +74,7 @@ def test_a_long_text_is_told_in_short():
 def test_the_note_says_what_was_left_out():
     table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "9", "none"]})
     given = {name: table[name] for name in table.column_names}
-    (note,) = tell_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
+    (note,) = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
     assert note == (
         "2 rows were left out, because the rating is not on the scale 1:5:1 (drop_off_scale, "
         "--drop-off-scale). There stood '9', 'none'. That is 67% of all: check that the scale is "

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recveil.ratings.likes import in_likes
+from recveil.ratings.ratings import in_likes
 
 
 @pytest.mark.parametrize(

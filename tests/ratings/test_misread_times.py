@@ -9,9 +9,9 @@ import pytest
 
 from error_assertions import raises
 from recveil import read_ratings
-from recveil.errors import RecveilError
-from recveil.io.intake import understand
+from recveil.io.ingestion import understand
 from recveil.ratings.times import parse_days
+from recveil.runtime.errors import RecveilError
 
 INSTANTS = [
     datetime(2017, 1, 1, tzinfo=UTC) + timedelta(days=1, minutes=733, seconds=7) * number

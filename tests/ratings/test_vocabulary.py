@@ -4,7 +4,13 @@ import pytest
 
 from error_assertions import raises
 from recveil.ratings import RatingScale
-from recveil.ratings.vocabulary import LONGEST_WORD, MOST_WORDS, alike, problem_of_word, words_in
+from recveil.ratings.rating_scale import (
+    LONGEST_WORD,
+    MOST_WORDS,
+    alike,
+    problem_of_word,
+    words_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,7 @@ class TestScale:
             RatingScale(1, 4, 1),
         ):
             assert other != self.SCALE
-            assert self.SCALE.told_exactly != other.told_exactly
+            assert self.SCALE.has_exact_steps != other.has_exact_steps
 
     def test_it_comes_back_from_json(self):
         assert RatingScale.from_json(self.SCALE.to_json()) == self.SCALE

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import RawRelease, anonymize
-from recveil.anonymize.methods import Maker, forget, register
-from recveil.audit import audit
+from recveil.auditing import audit
 from recveil.datasets import generate
+from recveil.methods import RawRelease, anonymize
+from recveil.methods.registry import Maker, forget, register
 from recveil.publish import Release
 from recveil.release.claim import Claim, ClaimKind, forget_claim, register_claim
 from recveil.release.method import Method, PublicSetting
 from recveil.release.records import Records
-from recveil.verify import verify
+from recveil.verification import verify
 
 
 def lengths(records, keys):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.anonymize import Groups, PredictiveAnonymizer, homogenize_simple
 from recveil.datasets import make_ratings
+from recveil.methods import Groups, PredictiveAnonymizer, homogenize_simple
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.as_given import count_as_given
+from recveil.release.as_given import count_exact_ratings
 from recveil.release.records import Records
 
 STARS = RatingScale(1, 5, 1)
@@ -38,7 +38,7 @@ def test_by_hand():
         ]
     )
     groups = Groups.from_labels([0, 0, 0, 1, 1, 1])
-    found = count_as_given(ratings, groups, homogenize_simple(ratings, groups))
+    found = count_exact_ratings(ratings, groups, homogenize_simple(ratings, groups))
     # Of twelve ratings three are lone, of users 0, 3 and 5: a 5, a 2, e 3.
     assert (found.rating_share, found.user_share) == (3 / 12, 3 / 6)
     # Exact are those, b's two fours, and the c of user 1.
@@ -55,7 +55,7 @@ def test_rounding_decides():
         Records(np.array([3]), np.array([0, 1]), np.array([0], np.int32), np.array([label]))
         for label in (13 / 3, 4.0)
     ]
-    exact, rounded = (count_as_given(ratings, groups, [block]) for block in as_told)
+    exact, rounded = (count_exact_ratings(ratings, groups, [block]) for block in as_told)
     assert (exact.exact_share, exact.label_share) == (0, None)
     assert (rounded.exact_share, rounded.label_share) == (2 / 3, 0)
 
@@ -64,14 +64,14 @@ def test_labels_that_nobody_rated_are_no_ratings():
     # As padding, fills and diversity add them.
     ratings = of([{"a": 4}, {"b": 2}])
     row = Records(np.array([2]), np.array([0, 2]), np.array([0, 1], np.int32), np.array([4.0, 3.0]))
-    found = count_as_given(ratings, Groups.from_labels([0, 0]), [row])
+    found = count_exact_ratings(ratings, Groups.from_labels([0, 0]), [row])
     assert (found.rating_share, found.exact_share, found.label_share) == (1, 1 / 2, 1 / 2)
 
 
 def test_a_continuous_scale_has_no_labels_on_it():
     ratings = of([{"a": 4.25}, {"a": 4.25}], RatingScale(1, 5))
     groups = Groups.from_labels([0, 0])
-    found = count_as_given(ratings, groups, homogenize_simple(ratings, groups))
+    found = count_exact_ratings(ratings, groups, homogenize_simple(ratings, groups))
     assert (found.exact_share, found.label_share) == (1, None)
 
 
@@ -81,7 +81,7 @@ def test_a_lone_rating_is_told_to_within_the_rounding():
     ratings = of([{"a": 4.27, "b": -3.14}, {"c": 0.55}], fine)
     groups = Groups.from_labels([0, 0])
     rows = [replace(row, values=fine.round(row.values, 0.2)) for row in _rows(ratings, groups)]
-    found = count_as_given(ratings, groups, rows, 0.2)
+    found = count_exact_ratings(ratings, groups, rows, 0.2)
     assert (found.rating_share, found.exact_share, found.label_share) == (1, 0, None)
     assert (found.within, found.near_share, found.near_label_share) == (0.1, 1, 1)
     assert found.is_rounded_off
@@ -97,7 +97,7 @@ def test_tenths_are_themselves():
     groups = Groups.from_labels([0, 0])
     rows = list(homogenize_simple(ratings, groups))
     rows = [replace(row, values=np.round(row.values, 1)) for row in rows]
-    assert count_as_given(ratings, groups, rows).exact_share == 1
+    assert count_exact_ratings(ratings, groups, rows).exact_share == 1
 
 
 def plainly(ratings, groups, rows, within):
@@ -138,5 +138,5 @@ def test_like_the_slow_one(homogenize, seed, step):
             rows.append(dict(zip(block.indices[start:end], block.values[start:end], strict=True)))
     groups = release.private.groups
     grid = release.published.settings["label_step"]
-    found = count_as_given(ratings, groups, release.published.blocks(), grid)
+    found = count_exact_ratings(ratings, groups, release.published.blocks(), grid)
     assert found == pytest.approx(plainly(ratings, groups, rows, (grid or 0) / 2))

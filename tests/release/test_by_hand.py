@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recveil.anonymize import sample
-from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.datasets import make_ratings
+from recveil.methods import sample
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0, 10)]

@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.release.data_card import data_card, data_cards
 from recveil.release.manifest import COUNTS, FileEntry, Manifest, to_bytes
-from recveil.verify import verify
+from recveil.verification import verify
 
 LONGER = "activity>=40:1,activity<12:9,else:4"
 

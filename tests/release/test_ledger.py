@@ -12,9 +12,8 @@ from scipy.optimize import brentq
 from scipy.stats import rankdata
 
 from error_assertions import raises
-from recveil.release.claim import Claim
+from recveil.release.claim import Claim, bounds_of
 from recveil.release.ledger import Ledger, Query, delta_left, delta_of, epsilon_of, total_mu
-from recveil.release.told_claim import bounds_of
 
 ITEMS = Query("item sums", "how many people rated each item", 1.0, 4.0, 1_682)
 MOMENTS = Query("moments", "which items are rated together", 2.0, 6.0, 1_415_403)

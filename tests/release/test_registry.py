@@ -8,20 +8,20 @@ from dataclasses import replace
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
-from recveil.anonymize.methods import Maker, forget, register
-from recveil.attack.released import ReleasedTable
-from recveil.audit import audit
-from recveil.compare import compare
+from recveil.attacks.release_target import ReleasedTable
+from recveil.auditing import audit
+from recveil.comparison import compare
 from recveil.datasets import make_ratings
-from recveil.evaluate import evaluate
+from recveil.evaluation import evaluate
+from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
+from recveil.methods.registry import Maker, forget, register
 from recveil.release.claim import Claim, claim_kind, forget_claim, register_claim
 from recveil.release.data_card import data_card
 from recveil.release.manifest import COUNTS, FORMAT, Manifest, to_bytes
 from recveil.release.method import Option
-from recveil.release.predictive_words import PREDICTIVE
 from recveil.release.registry import forget_method, register_method, variant_of
-from recveil.verify import verify
+from recveil.release.specs.predictive import PREDICTIVE
+from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 

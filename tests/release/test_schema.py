@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from recveil.anonymize import anonymize
 from recveil.datasets import make_ratings
+from recveil.methods import anonymize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import FORMATS
 from recveil.release.registry import all_methods

@@ -2,21 +2,21 @@
 
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, SparseRows
-from recveil.anonymize.fills import make_fill
-from recveil.anonymize.parts import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
+from recveil.clustering import KGather
 from recveil.datasets import make_ratings
-from recveil.group import KGather
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.methods.components import GROUPINGS, LEVEL_GROUPINGS, PREDICTORS
+from recveil.methods.k_corating.fills import make_fill
 from recveil.predict import FunkSVD, UserKNN
-from recveil.release.k_corating_words import CO_RATED_GROUPINGS, FILLS
-from recveil.release.predictive_words import (
+from recveil.release.settings import foreign_names, problems_of_settings
+from recveil.release.specs.k_corating import CO_RATED_GROUPINGS, FILLS
+from recveil.release.specs.predictive import (
     GROUPING_NAMES,
     LEVEL_GROUPING_NAMES,
     PREDICTOR_NAMES,
 )
-from recveil.release.predictive_words import GROUPINGS as GROUPING_CLASSES
-from recveil.release.predictive_words import PREDICTORS as PREDICTOR_CLASSES
-from recveil.release.settings import foreign_names, problems_of_settings
+from recveil.release.specs.predictive import GROUPINGS as GROUPING_CLASSES
+from recveil.release.specs.predictive import PREDICTORS as PREDICTOR_CLASSES
 
 
 def _manifest(release) -> dict:

@@ -12,18 +12,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.anonymize import sample
-from recveil.anonymize.synthetic.noisy_sums import SHARES
-from recveil.anonymize.synthetic.synthesizer import Synthesizer
 from recveil.datasets import make_ratings
-from recveil.errors import RecveilError
-from recveil.publish.tables import write_model
+from recveil.methods import sample
+from recveil.methods.synthetic.noisy_sums import SHARES
+from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.publish.folder import write_model
 from recveil.ratings import RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest, to_bytes
-from recveil.release.synthetic_form import label_levels
-from recveil.release.synthetic_queries import QUERIES
-from recveil.verify import verify
+from recveil.release.synthetic_form import QUERIES, label_levels
+from recveil.runtime.errors import RecveilError
+from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -182,7 +181,7 @@ def test_what_choosing_items_takes_of_delta_is_known(copy_of):
 
 def test_an_older_format_is_no_way_around(tmp_path):
     """Neither a delta that promises nothing, nor noise that is split in another way."""
-    stored = Path(__file__).parents[1] / "verify" / "format_3" / "synthetic-users"
+    stored = Path(__file__).parents[1] / "verification" / "format_3" / "synthetic-users"
     for edit in (
         lambda content: content["claim"].update(delta=0.3),
         query("moments", sigma=100.0),

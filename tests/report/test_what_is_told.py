@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from recveil.anonymize import KCoRater, PredictiveAnonymizer
-from recveil.audit import audit
+from recveil.auditing import audit
 from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.report import audit_page
 
 
@@ -64,8 +64,8 @@ def test_fills_stand_beside_popularity(ratings, tmp_path):
 
 
 def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
-    from recveil.anonymize import anonymize
     from recveil.io import write_ratings
+    from recveil.methods import anonymize
 
     write_ratings(ratings, tmp_path / "ratings.csv")
     anonymize(

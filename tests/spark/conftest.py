@@ -50,7 +50,7 @@ def spark():
         pytest.importorskip("pyspark.sql", reason="the extra [spark] is not installed")
     if not _java():
         pytest.skip("no java on this machine: install Java 17 or newer")
-    from recveil.spark.spark_session import spark_session
+    from recveil.spark.session import spark_session
 
     # Executors import the recveil that is tested.
     paths = [str(Path(recveil.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]

@@ -1,9 +1,9 @@
-"""Crowds of one process, in the stand of those among executors."""
+"""Clusters of one process, in the stand of those among executors."""
 
 import numpy as np
 import pyarrow as pa
 
-from recveil.spark.spread_crowds import Crowds, _gathered
+from recveil.spark.sparse import ClusterTable, _gathered
 
 SECRET = (1, 2)
 
@@ -22,7 +22,8 @@ def bin_of(ratings, number, first, last):
 
 
 class CrowdsHere:
-    """What is asked of `SpreadCrowds`: sums over bins; and who is in which class of which."""
+    """What is asked of `DistributedClusters`: sums over bins; and who is in which class of
+    which."""
 
     def __init__(self, ratings, chosen, known, kept, k=5, least=20, cuts=(0, 100)):
         self.bins, self.members = [], []
@@ -32,7 +33,7 @@ class CrowdsHere:
             given = bin_of(ratings, number, first, last)
             found = _gathered(given, ratings.scale, chosen, known, kept, k, least, SECRET, 4)
             self.members.append(found.slice(0, found.num_rows - 1))
-            self.bins.append(Crowds.unpacked(found["crowds"][-1].as_py()))
+            self.bins.append(ClusterTable.unpacked(found["crowds"][-1].as_py()))
 
     def add_up(self, sums, *known):
         return sum(sums(crowds, *known) for crowds in self.bins)

@@ -12,7 +12,7 @@ def some_of(ratings, first, last):
 
 
 class PeopleHere:
-    """What is asked of `SpreadPeople`: sums, each task's added to the other's."""
+    """What is asked of `DistributedUsers`: sums, each task's added to the other's."""
 
     def __init__(self, ratings, cut=50):
         self.scale, self.n_items, self.n_people = ratings.scale, ratings.n_items, ratings.n_users

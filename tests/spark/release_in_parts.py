@@ -5,8 +5,7 @@ import itertools
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from recveil.publish.folder import Here, Written
-from recveil.publish.tables import rating_writer, tables
+from recveil.publish.folder import Here, Written, rating_writer, tables
 from recveil.release.manifest import FileEntry, part_name
 
 
@@ -34,8 +33,8 @@ class InParts(Here):
         for first, last in itertools.pairwise(cuts):
             yield table.slice(first, last - first)
 
-    def write_people(self, release, folder, layout):
-        super().write_people(release, folder, layout)
+    def write_users(self, release, folder, layout):
+        super().write_users(release, folder, layout)
         table = pq.read_table(folder / "assignment.parquet")
         (folder / "assignment.parquet").unlink()
         pq.write_table(table.slice(0, 20), folder / part_name(0, "assignment"))

@@ -3,10 +3,10 @@
 import numpy as np
 from people_here import PeopleHere, some_of
 
-from recveil.anonymize.support_tastes import place_people
 from recveil.datasets import make_ratings
+from recveil.methods.sparse.item_choice import embed_users
 from recveil.ratings import RatingScale
-from recveil.spark.chosen_tastes import learn_chosen
+from recveil.spark.sparse import learn_chosen
 
 STARS = RatingScale(1, 5, 1)
 
@@ -19,7 +19,7 @@ def test_of_all_tastes_they_are_those_of_the_local_engine():
     """With no more items than tastes, nothing is left out, and all distances are the same."""
     ratings = make_ratings(120, 20, 900, seed=2, scale=STARS)
     chosen = learn_chosen(PeopleHere(ratings), ratings.support, np.random.default_rng(0))
-    here = place_people(ratings, 24, seed=0)
+    here = embed_users(ratings, 24, seed=0)
     assert np.allclose(inner(chosen.of_people(ratings)), inner(here), atol=1e-5)
 
 
@@ -27,7 +27,7 @@ def test_they_tell_as_much_as_singular_vectors_do():
     ratings = make_ratings(200, 90, 4_000, seed=2, scale=STARS)
     chosen = learn_chosen(PeopleHere(ratings), ratings.support, np.random.default_rng(0))
     assert np.allclose(chosen.directions.T @ chosen.directions, np.eye(24), atol=1e-9)
-    here = place_people(ratings, 24, seed=0)
+    here = embed_users(ratings, 24, seed=0)
     told = (chosen.of_people(ratings).astype(float) ** 2).sum()
     assert told > 0.999 * (here.astype(float) ** 2).sum()
 
@@ -46,5 +46,5 @@ def test_tasks_change_no_bit():
 def test_fewer_people_and_items_than_tastes_are_no_error():
     ratings = make_ratings(6, 4, 11, seed=1, scale=STARS)
     chosen = learn_chosen(PeopleHere(ratings, 3), ratings.support, np.random.default_rng(0))
-    here = place_people(ratings, 24, seed=0)
+    here = embed_users(ratings, 24, seed=0)
     assert np.allclose(inner(chosen.of_people(ratings)), inner(here), atol=1e-5)

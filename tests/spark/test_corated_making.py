@@ -8,11 +8,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import KCoRater
 from recveil.cli import main
+from recveil.methods import KCoRater
 from recveil.ratings import Ratings, RatingScale
-from recveil.spark import anonymize, spread_groups, support_order, verify
-from recveil.verify import verify as verify_here
+from recveil.spark import (
+    anonymize,
+    verify,
+)
+from recveil.spark import (
+    clusters as spread_groups,
+)
+from recveil.spark import (
+    clusters as support_order,
+)
+from recveil.verification import verify as verify_here
 
 STARS = RatingScale(1, 5, 1)
 CO_RATED = {"method": "k-corating", "k": 6, "scale": STARS, "seed": 3}

@@ -7,10 +7,8 @@ from people_here import PeopleHere
 
 from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
-from recveil.spark.chosen_tastes import learn_chosen
-from recveil.spark.crowd_rows import rows_of_bin
-from recveil.spark.crowd_rule import learn_rule
-from recveil.spark.taste_factors import TasteFactors
+from recveil.spark.embeddings import ItemFactors
+from recveil.spark.sparse import learn_chosen, learn_rule, rows_of_bin
 
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 60, 5_000, seed=3, scale=STARS)
@@ -25,7 +23,7 @@ def made(request):
     if request.param == "ratings":
         rng = np.random.default_rng(0)
         offset = rng.uniform(2, 4, 60).astype(np.float32)
-        known = TasteFactors.of(offset, 0.3 * rng.normal(size=(60, 4)), STARS)
+        known = ItemFactors.of(offset, 0.3 * rng.normal(size=(60, 4)), STARS)
     chosen = learn_chosen(people, RATINGS.support, np.random.default_rng(0))
     crowds = CrowdsHere(RATINGS, chosen, known, KEPT)
     return crowds, learn_rule(people, crowds, chosen, known, KEPT[0], SECRET)

@@ -5,13 +5,12 @@ import pytest
 from crowds_here import SECRET, CrowdsHere
 from people_here import PeopleHere
 
-from recveil.anonymize.support_drawing import fit_choices
-from recveil.anonymize.support_tastes import learn_tastes
 from recveil.datasets import make_ratings
+from recveil.methods.sparse.classes import fit_choices
+from recveil.methods.sparse.item_choice import learn_embeddings
 from recveil.ratings import Ratings, RatingScale
-from recveil.spark.chosen_tastes import learn_chosen
-from recveil.spark.crowd_rule import learn_rule
-from recveil.spark.taste_factors import TasteFactors
+from recveil.spark.embeddings import ItemFactors
+from recveil.spark.sparse import learn_chosen, learn_rule
 
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 50, 5_000, seed=3, scale=STARS)
@@ -27,7 +26,7 @@ def chosen():
 def known():
     rng = np.random.default_rng(0)
     offset = rng.uniform(2, 4, 50).astype(np.float32)
-    return TasteFactors.of(offset, rng.normal(size=(50, 4)), STARS)
+    return ItemFactors.of(offset, rng.normal(size=(50, 4)), STARS)
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +53,8 @@ def crowd_of(crowds):
 
 def test_tastes_are_those_that_the_local_engine_learns(rule, crowds, chosen, crowd_of):
     places = chosen.of_people(RATINGS)
-    here = learn_tastes(RATINGS, places, crowd_of, KEPT[0], RATINGS.activity)
-    there = np.vstack([rule.tastes_of(found).places for found in crowds.bins])
+    here = learn_embeddings(RATINGS, places, crowd_of, KEPT[0], RATINGS.activity)
+    there = np.vstack([rule.embeddings_of(found).places for found in crowds.bins])
     assert np.allclose(there, here.places, atol=1e-4)
     assert np.allclose(rule.tastes.within, here.within, atol=1e-4)
     assert np.isclose(rule.tastes.activity_mean, here.activity_mean, atol=1e-4)

@@ -23,8 +23,8 @@ from standalone_cluster import (
 from error_assertions import raises
 from recveil.ratings import RatingScale
 from recveil.spark import anonymize
-from recveil.spark.part_writing import ByExecutors
-from recveil.verify import verify
+from recveil.spark.part_files import ByExecutors
+from recveil.verification import verify
 
 STARS = RatingScale(1, 5, 1)
 # More people than a crowd has, so that there are parts that are written while others are not yet.

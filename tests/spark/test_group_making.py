@@ -8,14 +8,26 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize.homogenize import homogenize_simple
 from recveil.cli import main
+from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish import Release
 from recveil.ratings import RatingScale
-from recveil.release.as_given import count_as_given
-from recveil.release.groups import Groups
-from recveil.spark import anonymize, spread_groups, taste_bins, taste_factors, verify
-from recveil.verify import verify as verify_here
+from recveil.release.as_given import count_exact_ratings
+from recveil.release.records import Groups
+from recveil.spark import (
+    anonymize,
+    verify,
+)
+from recveil.spark import (
+    clusters as spread_groups,
+)
+from recveil.spark import (
+    embeddings as taste_bins,
+)
+from recveil.spark import (
+    embeddings as taste_factors,
+)
+from recveil.verification import verify as verify_here
 
 STARS = RatingScale(1, 5, 1)
 SIMPLE = {"k": 5, "homogenize": "simple", "scale": STARS}
@@ -119,7 +131,7 @@ def test_the_owner_is_told_what_rows_show(simple, folder, ratings):
             block.values[:] = STARS.round(block.values, 0.1)
             yield block
 
-    here = count_as_given(ratings, groups, blocks(), 0.1)
+    here = count_exact_ratings(ratings, groups, blocks(), 0.1)
     told = json.loads((folder / "simple.private" / "private.json").read_text())
     assert told["lone_ratings"] == here._asdict()
     assert any(f"{here.rating_share:.1%}" in sentence for sentence in simple.told)

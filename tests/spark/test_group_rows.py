@@ -10,7 +10,7 @@ from recveil.predict import ItemMean
 from recveil.ratings import RatingScale
 from recveil.spark.group_making import people_of
 from recveil.spark.group_rows import ClassRows, KnownMeans
-from recveil.spark.lake import lake_of
+from recveil.spark.input import lake_of
 
 
 @pytest.mark.parametrize("scale", [RatingScale(1, 5, 1), RatingScale(0.5, 5, 0.5)])

@@ -7,10 +7,10 @@ import sys
 import pytest
 from standalone_cluster import recveil_on
 
-from recveil.anonymize import PredictiveAnonymizer
 from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import RatingScale
-from recveil.spark.java_process import java_process
+from recveil.spark.session import java_process
 
 RATINGS = make_ratings(90, 40, 900, seed=3, scale=RatingScale(1, 5, 1))
 OURS, OWN = "a session of ours", "a session of one's own"

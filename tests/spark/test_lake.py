@@ -7,8 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.ratings import RatingScale
-from recveil.spark.lake import lake_of
-from recveil.spark.part_reading import read_frame
+from recveil.spark.input import lake_of, read_frame
 
 
 def frame_of(spark, rows, names=("user_id", "item_id", "rating")):

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from error_assertions import raises
-from recveil.spark.part_checking import put_together
-from recveil.verify.verification import Found
+from recveil.spark.verification import put_together
+from recveil.verification.results import Found
 
 
 class Told:

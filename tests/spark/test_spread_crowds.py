@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from people_here import PeopleHere
 
 from error_assertions import raises
-from recveil.anonymize.rare_items import activity_on
 from recveil.datasets import make_ratings
+from recveil.methods.rare_items import activity_on
 from recveil.ratings import RatingScale
-from recveil.spark.chosen_tastes import learn_chosen
-from recveil.spark.spread_crowds import Crowds, _gathered
+from recveil.spark.sparse import ClusterTable, _gathered, learn_chosen
 
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 50, 4_000, seed=3, scale=STARS)
@@ -29,7 +28,7 @@ def gathered(first, last, k=5, least=20, number=3, secret=SECRET):
 @given(n=st.integers(60, 260), k=st.integers(2, 60), crowd=st.integers(20, 60))
 def test_every_class_has_k_and_every_crowd_twenty(n, k, crowd):
     found = gathered(0, n, k, max(k, crowd))
-    members, crowds = found.slice(0, n), Crowds.unpacked(found["crowds"][n].as_py())
+    members, crowds = found.slice(0, n), ClusterTable.unpacked(found["crowds"][n].as_py())
     assert members["crowds"].null_count == n
     keys, sizes = np.unique(members["key"].to_numpy(), return_counts=True)
     assert sizes.min() >= k
@@ -44,7 +43,7 @@ def test_every_class_has_k_and_every_crowd_twenty(n, k, crowd):
 
 
 def test_what_is_told_of_crowds_adds_up():
-    crowds = Crowds.unpacked(gathered(0, 260)["crowds"][-1].as_py())
+    crowds = ClusterTable.unpacked(gathered(0, 260)["crowds"][-1].as_py())
     counts = crowds.counted(45).toarray()
     assert np.array_equal(counts.sum(axis=0), RATINGS.support[:45])
     places = CHOSEN.of_people(RATINGS)
@@ -64,7 +63,7 @@ def test_the_order_of_rows_changes_nothing_and_the_secret_does():
         for each, secret in ((table, SECRET), (turned, SECRET), (table, (1, 3)))
     )
     assert one.slice(0, 120).equals(again.slice(0, 120))
-    told = [Crowds.unpacked(each["crowds"][-1].as_py()) for each in (one, again)]
+    told = [ClusterTable.unpacked(each["crowds"][-1].as_py()) for each in (one, again)]
     for here, there in zip(*told, strict=True):
         assert np.array_equal(here, there)
     assert not one["key"].equals(other["key"])

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.spark.spread_groups import SpreadGroups, _gathered_bin, refuse_small
-from recveil.spark.taste_factors import as_lists
+from recveil.spark.clusters import SpreadGroups, _gathered_bin, reject_small
+from recveil.spark.embeddings import as_lists
 
 
 def bin_of(places, number=3):
@@ -58,7 +58,7 @@ def test_what_cannot_be_grouped_is_an_error():
     with raises("internal.fault"):
         _gathered_bin(bin_of(np.zeros((4, 2))), 5, (1, 2), 4)
     with raises("internal.fault"):
-        refuse_small(np.array([9, 4]), 5)
+        reject_small(np.array([9, 4]), 5)
 
 
 def test_records_before_a_part_are_people_or_groups():

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize.synthetic import bounded_vectors
-from recveil.anonymize.synthetic.taste_vectors import TasteMap, taste_sums
+from recveil.methods.synthetic import bounded_sums as bounded_vectors
+from recveil.methods.synthetic.embedding_sums import EmbeddingMap, embedding_moments
 from recveil.ratings import Ratings
-from recveil.spark.lake import lake_of
-from recveil.spark.spark_session import errors_told
-from recveil.spark.spread_people import AskedItems, _gathered, spread_people
+from recveil.spark.input import lake_of
+from recveil.spark.session import spark_errors_translated
+from recveil.spark.users import QueriedItemSums, _gathered, distribute_users
 
 GRID = 2.0**-14
 
@@ -18,7 +18,9 @@ GRID = 2.0**-14
 @pytest.fixture(scope="module")
 def people(frame, ratings):
     lake = lake_of(frame, scale=ratings.scale)
-    found = spread_people(lake, AskedItems(ratings.items, np.arange(ratings.n_items), 10**5))
+    found = distribute_users(
+        lake, QueriedItemSums(ratings.items, np.arange(ratings.n_items), 10**5)
+    )
     yield found
     found.frame.unpersist()
 
@@ -26,13 +28,13 @@ def people(frame, ratings):
 def tastes(ratings):
     rng = np.random.default_rng(1)
     popularity, means = ratings.support.astype(float), rng.normal(size=ratings.n_items) / 4
-    return TasteMap.of(rng.normal(size=(ratings.n_items, 3)), popularity, means)
+    return EmbeddingMap.of(rng.normal(size=(ratings.n_items, 3)), popularity, means)
 
 
 @pytest.mark.parametrize(
     ("sums", "known"),
     [
-        (bounded_vectors.people_by_activity, (np.array([1, 10, 20, 61]),)),
+        (bounded_vectors.users_by_activity, (np.array([1, 10, 20, 61]),)),
         (bounded_vectors.item_sums, (0.1, 0.5)),
         (bounded_vectors.like_sums, ()),
         (bounded_vectors.level_sums, (np.arange(1.0, 6.0),)),
@@ -47,16 +49,18 @@ def test_each_sum_is_that_of_one_machine(people, ratings, sums, known):
 
 def test_sums_of_tastes_are_those_of_one_machine(people, ratings):
     known = (np.arange(60), tastes(ratings), 2.0**-20)
-    assert np.array_equal(people.add_up(taste_sums, *known), taste_sums(ratings, *known))
+    assert np.array_equal(
+        people.add_up(embedding_moments, *known), embedding_moments(ratings, *known)
+    )
 
 
 def test_sums_do_not_depend_on_partitions(spark, ratings):
     table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
-    asked = AskedItems(ratings.items, np.arange(60), 10**5)
+    asked = QueriedItemSums(ratings.items, np.arange(60), 10**5)
     lake = lake_of(spark.createDataFrame(table), scale=ratings.scale)
     found = []
     for parts in (1, 5):
-        people = spread_people(lake, asked)
+        people = distribute_users(lake, asked)
         people.frame = people.frame.repartition(parts)
         found.append(people.add_up(bounded_vectors.item_sums, 0.0, 0.5))
         people.frame.unpersist()
@@ -66,7 +70,7 @@ def test_sums_do_not_depend_on_partitions(spark, ratings):
 def test_of_somebody_with_more_items_than_anybody_may_have_the_first_count(spark):
     ratings = Ratings.from_columns([1] * 4 + [2], [1, 2, 3, 4, 4], [5, 4, 3, 2, 1])
     lake = lake_of(spark.createDataFrame(ratings.to_arrow()), scale=ratings.scale)
-    people = spread_people(lake, AskedItems(ratings.items, np.arange(4), 2))
+    people = distribute_users(lake, QueriedItemSums(ratings.items, np.arange(4), 2))
     rows = {row["user"]: list(row["items"]) for row in people.frame.collect()}
     assert rows == {"1": [0, 1], "2": [3]}
 
@@ -96,6 +100,6 @@ def test_nobody_stands_in_two_pieces():
 def test_a_pair_that_stands_twice_is_refused(spark):
     rows = spark.createDataFrame([("ann", 7, 4.0), ("ann", 7, 5.0)], ["user", "item", "rating"])
     lake = lake_of(rows)
-    with raises("spark.task") as caught, errors_told():
-        spread_people(lake, AskedItems(lake.items, np.arange(1), 10))
+    with raises("spark.task") as caught, spark_errors_translated():
+        distribute_users(lake, QueriedItemSums(lake.items, np.arange(1), 10))
     assert "more than once; duplicates" in str(caught.value)

@@ -6,10 +6,10 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
-from recveil.spark.taste_factors import (
+from recveil.spark.embeddings import (
     LEAST_PULL,
     OWN_PULL,
-    TasteFactors,
+    ItemFactors,
     _left_over,
     _sums_of_items,
     as_lists,
@@ -23,7 +23,7 @@ RATINGS = make_ratings(30, 20, 200, seed=2, scale=RatingScale(1, 5, 1))
 def known():
     rng = np.random.default_rng(0)
     offset = rng.uniform(2, 4, 20).astype(np.float32)
-    return TasteFactors.of(offset, rng.normal(size=(20, 4)), RATINGS.scale)
+    return ItemFactors.of(offset, rng.normal(size=(20, 4)), RATINGS.scale)
 
 
 def test_each_person_solves_a_ridge_regression(known):
@@ -42,7 +42,7 @@ def test_the_same_ratings_on_a_wider_scale_tell_the_same(known):
     ratings = Ratings.from_columns(
         RATINGS.user_positions(), RATINGS.indices, (RATINGS.values - 1) * 25, scale=wide
     )
-    same = TasteFactors.of((known.offset - 1) * 25, known.factors[:, :4], wide)
+    same = ItemFactors.of((known.offset - 1) * 25, known.factors[:, :4], wide)
     assert np.allclose(same.of_people(ratings), known.of_people(RATINGS), atol=1e-5)
     (here,), (there,) = (
         list(_left_over(iter([batch_of(each)]), each.scale, 20, factors.offset))

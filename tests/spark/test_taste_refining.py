@@ -6,9 +6,16 @@ from people_here import PeopleHere
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
-from recveil.spark import taste_refining
-from recveil.spark.taste_factors import LEAST_PULL, OWN_PULL, RatedItems, TasteFactors
-from recveil.spark.taste_refining import _bends, _slopes, refine_factors
+from recveil.spark import embeddings as taste_refining
+from recveil.spark.embeddings import (
+    LEAST_PULL,
+    OWN_PULL,
+    ItemFactors,
+    RatedItems,
+    _bends,
+    _slopes,
+    refine_factors,
+)
 
 RATINGS = make_ratings(120, 30, 1500, seed=2, scale=RatingScale(1, 5, 1))
 
@@ -23,7 +30,7 @@ def items():
 @pytest.fixture
 def known(items):
     factors = np.random.default_rng(0).normal(scale=0.3, size=(30, 4))
-    return TasteFactors.of(items.offset, factors, RATINGS.scale)
+    return ItemFactors.of(items.offset, factors, RATINGS.scale)
 
 
 def told(known, items):
@@ -69,7 +76,7 @@ def test_the_scale_changes_nothing(known, items):
     ratings = Ratings.from_columns(
         RATINGS.user_positions(), RATINGS.indices, (RATINGS.values - 1) * 25, scale=wide
     )
-    same = TasteFactors.of((known.offset - 1) * 25, known.factors[:, :-1], wide)
+    same = ItemFactors.of((known.offset - 1) * 25, known.factors[:, :-1], wide)
     of_wide = items._replace(offset=(items.offset - 1) * 25, mean=(items.mean - 1) * 25)
     here = refine_factors(PeopleHere(RATINGS), items, known)
     there = refine_factors(PeopleHere(ratings), of_wide, same)
@@ -89,7 +96,7 @@ def test_what_tells_people_apart_by_little_is_learned(monkeypatch):
     items = RatedItems.of(people)
     first = np.random.default_rng(0).normal(scale=0.1, size=(1200, 3))
     monkeypatch.setattr(taste_refining, "REFINED", 8)
-    known = refine_factors(people, items, TasteFactors.of(items.offset, first, scale))
+    known = refine_factors(people, items, ItemFactors.of(items.offset, first, scale))
     cells = known.of_people(ratings)[ratings.user_positions()], known.factors[ratings.indices]
     left = ratings.values - known.offset[ratings.indices] - (cells[0] * cells[1]).sum(axis=1)
     assert left.std() < 0.065 < 0.085 < told.std()

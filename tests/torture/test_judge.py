@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from recveil.anonymize import PredictiveAnonymizer
-from recveil.compare import cells, compare
-from recveil.errors import MachineError, RecveilError
+from recveil.comparison import cells, compare
 from recveil.io import read_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.runtime.errors import MachineError, RecveilError
 
 if sys.platform != "linux":
     pytest.skip("for Linux alone", allow_module_level=True)
@@ -264,7 +264,7 @@ def test_a_fault_of_the_machine_kept_as_a_result_is_found(
         with pytest.raises(MachineError):
             run()
         assert state_of(ground / AT, target, expected, may_leave=True) == WHOLE
-        patch.setattr(cells, "_refuse_to_keep", lambda *_: None)
+        patch.setattr(cells, "_reject_to_keep", lambda *_: None)
         assert run().startswith("a fault of the machine is kept as a result (")
     shutil.rmtree(out)
     assert run() == WHOLE

@@ -108,7 +108,7 @@ class InThisProcess:
 @pytest.fixture(autouse=True)
 def ours(monkeypatch):
     """Starlette's client has no connection that the system could tell anything of."""
-    monkeypatch.setattr(guard, "is_of_somebody_else", lambda *_: False)
+    monkeypatch.setattr(guard, "is_of_another_user", lambda *_: False)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 from error_assertions import raises
-from recveil.compare.rows import Row
-from recveil.workbench.answer import answer, rows_of
-from recveil.workbench.question import Question
+from recveil.comparison.rows import Row
+from recveil.workbench.frontier import Question, answer, rows_of
 
 FOUND = {"looked_for": 900, "attacked": 900, "most_attacked": 900, "rmse": 0.95}
 FOUND |= {"adversary": "insider", "risk": 0.1, "risk_low": 0.08, "risk_high": 0.12}

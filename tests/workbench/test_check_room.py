@@ -11,7 +11,7 @@ import zipfile
 
 import pytest
 
-from recveil.anonymize import anonymize
+from recveil.methods import anonymize
 
 pytestmark = pytest.mark.usefixtures("quick")
 

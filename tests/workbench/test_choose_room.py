@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from recveil.compare import compare
-from recveil.workbench.question import Question
+from recveil.comparison import compare
+from recveil.workbench.frontier import Question
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 

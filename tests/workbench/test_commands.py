@@ -7,7 +7,7 @@ import pytest
 
 from recveil.cli import main
 from recveil.cli.settings_file import FILE
-from recveil.workbench.commands import SETTINGS_FILE, command_of
+from recveil.workbench.bench import SETTINGS_FILE, command_of
 
 
 def run(*words):

@@ -248,7 +248,7 @@ def test_a_table_can_be_removed_while_it_is_worked_on(browser, small_table):
 
 
 def test_what_came_half_is_forgotten(tmp_path):
-    from recveil.workbench.uploads import forget_halves
+    from recveil.workbench.project import forget_halves
 
     project = Project(tmp_path / "project")
     folder = project.folder_for("inputs")

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from recveil.workbench.asgi import RefusedError
-from recveil.workbench.form_file import FormFile
+from recveil.workbench.guard import FormFile, RefusedError
 
 MARK = "----WebKitFormBoundaryX"
 KIND = f"multipart/form-data; boundary={MARK}"

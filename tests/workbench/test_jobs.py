@@ -10,7 +10,7 @@ import time
 import pytest
 
 from error_assertions import raises
-from recveil.errors import RecveilError
+from recveil.runtime.errors import RecveilError
 from recveil.workbench import jobs
 from recveil.workbench.project import Project
 

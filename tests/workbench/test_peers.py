@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from recveil.workbench import peers
-from recveil.workbench.peers import is_of_somebody_else, may_ask
+from recveil.workbench import guard as peers
+from recveil.workbench.guard import is_of_another_user, may_ask
 
 HERE, MAPPED = "0100007F", "0000000000000000FFFF00000100007F"
 ASKS = ("127.0.0.1", 50_000)
@@ -65,19 +65,19 @@ def list_of(monkeypatch, tmp_path):
 
 
 def test_where_the_system_does_not_tell_the_token_decides(list_of):
-    assert not is_of_somebody_else(ASKS, 8_080)
+    assert not is_of_another_user(ASKS, 8_080)
     list_of.write_text("header\n" + line(owner=12_345_678) + "\n")
-    assert is_of_somebody_else(ASKS, 8_080)
+    assert is_of_another_user(ASKS, 8_080)
 
 
 @pytest.mark.parametrize("asks", [None, ("", 0), ("testclient", 50_000), ("127.0.0.2", 50_000)])
 def test_who_is_not_found_is_somebody_else(list_of, asks):
     list_of.write_text("header\n" + line(owner=os.geteuid()) + "\n")
-    assert not is_of_somebody_else(ASKS, 8_080)
-    assert is_of_somebody_else(asks, 8_080)
+    assert not is_of_another_user(ASKS, 8_080)
+    assert is_of_another_user(asks, 8_080)
 
 
 def test_a_list_that_cannot_be_read_for_now_lets_nobody_in(list_of):
     """Somebody who holds many connections open uses up the files that we may open."""
     list_of.mkdir()  # a folder cannot be read, and is there
-    assert is_of_somebody_else(ASKS, 8_080)
+    assert is_of_another_user(ASKS, 8_080)

@@ -3,7 +3,7 @@
 import pytest
 
 from error_assertions import raises
-from recveil.workbench.places import place_of
+from recveil.workbench.table_source import place_of
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@ from collections import Counter
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.publish import WrittenRelease
 from recveil.release.claim import claim_kind
-from recveil.workbench.preview import preview, say_what_is_seen
+from recveil.workbench.preview import describe_visible, preview
 
 RATINGS = make_ratings(60, 20, 600, seed=2)
 
@@ -57,10 +57,10 @@ def test_a_model_has_no_rows(tmp_path):
 
 
 def test_who_stands_alone_is_told_so():
-    assert "One person alone" in say_what_is_seen(claim_kind("identical-rows"), 1)
-    assert "One person alone" in say_what_is_seen(claim_kind("co-rated"), 1)
+    assert "One person alone" in describe_visible(claim_kind("identical-rows"), 1)
+    assert "One person alone" in describe_visible(claim_kind("co-rated"), 1)
 
 
 def test_a_crowd_that_nobody_counted_is_no_crowd():
     with raises("release.damaged"):
-        say_what_is_seen(claim_kind("identical-rows"), None)
+        describe_visible(claim_kind("identical-rows"), None)

@@ -6,8 +6,8 @@ from contextlib import closing, suppress
 import pytest
 
 from error_assertions import raises
-from recveil.errors import RecveilError
-from recveil.workbench import own_folder
+from recveil.runtime.errors import RecveilError
+from recveil.workbench import project as own_folder
 from recveil.workbench.project import Project
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from error_assertions import raises
-from recveil.workbench.question import Question
+from recveil.workbench.frontier import Question
 
 
 def test_what_is_not_said_is_as_usual():

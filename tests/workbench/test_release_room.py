@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from recveil.verify import verify
+from recveil.verification import verify
 
 
 @pytest.fixture

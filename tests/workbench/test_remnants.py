@@ -3,8 +3,7 @@
 import pytest
 
 from recveil.workbench import project as of_project
-from recveil.workbench.project import Project
-from recveil.workbench.remnants import remove_remnants
+from recveil.workbench.project import Project, remove_remnants
 
 
 class KilledError(BaseException):

@@ -60,8 +60,7 @@ def test_it_answers_and_ends(tmp_path, number, code):
 
 def test_what_came_half_is_gone_at_the_next_start(tmp_path):
     """Of both folders: what is private does not stay."""
-    from recveil.workbench.project import Project
-    from recveil.workbench.uploads import UPLOADS
+    from recveil.workbench.project import UPLOADS, Project
 
     project = Project(tmp_path / "project")
     halves = [project.folder_for(name) / "0123.part" for name in UPLOADS]

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from error_assertions import raises
-from recveil.workbench.store import Store
+from recveil.workbench.project import Store
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import zipfile
 import pytest
 
 from error_assertions import raises
-from recveil.errors import RecveilError
-from recveil.workbench import unpacking
-from recveil.workbench.unpacking import holds_release, unpack_release
+from recveil.runtime.errors import RecveilError
+from recveil.workbench import tasks as unpacking
+from recveil.workbench.tasks import holds_release, unpack_release
 
 
 def entry(name, *, mode=0o644, kind=stat.S_IFREG):

@@ -4,11 +4,11 @@ from zipfile import ZIP_STORED, ZipFile
 import pytest
 
 from error_assertions import raises
-from recveil.anonymize import PredictiveAnonymizer
 from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
 from recveil.release.manifest import FileEntry
-from recveil.verify import verify
-from recveil.workbench.zipping import published_files, zipped
+from recveil.verification import verify
+from recveil.workbench.tasks import published_files, zipped
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_the_same_release_is_the_same_zip(release):
 
 
 def test_a_large_file_comes_in_pieces(tmp_path):
-    from recveil.workbench.zipping import Zipped
+    from recveil.workbench.tasks import Zipped
 
     file = tmp_path / "large.parquet"
     file.write_bytes(bytes(3 << 20))

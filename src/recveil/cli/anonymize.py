@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json
-from recveil.cli.sentences import tell
+from recveil.cli.options import Force, Json, tell
 
 if TYPE_CHECKING:
-    from recveil.anonymize import Anonymized
-    from recveil.publish.expected import Expected
+    from recveil.methods import Anonymized
+    from recveil.publish.size_estimate import Expected
 
 _MOST_WARNINGS = 3
 
@@ -114,7 +113,7 @@ def anonymize(
         "against": against,
         **more,
     }
-    options.refuse_idle_master(engine, master)
+    options.reject_idle_master(engine, master)
     if dry_run and explain:
         raise typer.BadParameter(
             "--explain: a dry run has no result to be explained; leave one of them out"
@@ -126,9 +125,9 @@ def anonymize(
     if dry_run:
         _run_dry(source, output, json, given)
         return
-    from recveil.anonymize import anonymize
     from recveil.cli.show import write_json
     from recveil.cli.show_release import show_release
+    from recveil.methods import anonymize
 
     told: list[Expected] = []
 
@@ -170,8 +169,8 @@ def _run_by_spark(
 
 def _run_dry(source: str, output: Path, json: Path | None, given: dict[str, Any]) -> None:
     """Say what would be done."""
-    from recveil.anonymize import dry_run
     from recveil.cli.show import describe, show_read, write_json
+    from recveil.methods import dry_run
     from recveil.release.manifest import twin_name
 
     found = dry_run(source, output, **given)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.adversary import adversary_options, read_number, refused_number
-from recveil.cli.options import Json, reading_options
+from recveil.cli.option_groups import adversary_options, read_number, refused_number
+from recveil.cli.options import Json, reading_options, tell
 from recveil.cli.outputs import is_stdout
-from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
-    from recveil.audit import Audit
+    from recveil.auditing import Audit
 
 _RISK = "everybody's risk in the raw table, which is private,"
 
@@ -101,12 +100,12 @@ def audit(
 
     Example: `recveil audit ratings.csv --html audit.html`
     """
-    from recveil.audit import audit
-    from recveil.cli.risk_file import place_of_risk
+    from recveil.auditing import audit
+    from recveil.cli.outputs import place_of_risk
 
     if risk is not None and not curves:
         raise typer.BadParameter("--risk FILE needs the curves; leave out --no-curves or --risk")
-    options.refuse_idle_master(engine, master)
+    options.reject_idle_master(engine, master)
     given |= {
         "release": release,
         "against": against,
@@ -140,7 +139,7 @@ def _hand_out(
     result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None, explain: bool
 ) -> None:
     """Write the page, everybody's risk and the JSON object, and print all for people."""
-    from recveil.cli.risk_file import hand_out_risk
+    from recveil.cli.outputs import write_risk_file
     from recveil.cli.show import show_read, write_json
     from recveil.cli.show_audit import show_audit
 
@@ -148,7 +147,7 @@ def _hand_out(
     if html is not None:
         _write_page(plain, html)
     if risk is not None and result.risk is not None:
-        hand_out_risk(result.ratings.users, result.risk, risk)
+        write_risk_file(result.ratings.users, result.risk, risk)
     if write_json(plain, json) and not (is_stdout(html) or is_stdout(risk)):
         show_read(result.reading)
         show_audit(plain, is_explained=explain)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.cli import options
-from recveil.cli.completing import compared_methods, one_of, some_of
-from recveil.cli.options import Json, reading_options
-from recveil.cli.sentences import tell
+from recveil.cli.options import Json, compared_methods, one_of, reading_options, some_of, tell
 
 if TYPE_CHECKING:
-    from recveil.compare import Comparison
+    from recveil.comparison import Comparison
 
 _LIMITS = "Question"
 # What "all" stands for differs with what the table holds, which is read later.
@@ -126,10 +124,10 @@ def compare(
     """
     from recveil.cli.show import show_read, write_json
     from recveil.cli.show_comparison import show_comparison
-    from recveil.compare import compare
-    from recveil.compare.asked import usual_methods
-    from recveil.compare.cells import PAGE
-    from recveil.report.page_of_comparison import write_compare_page
+    from recveil.comparison import compare
+    from recveil.comparison._compare import usual_methods
+    from recveil.comparison.cells import PAGE
+    from recveil.report.comparison_page import write_compare_page
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if "all" in names:

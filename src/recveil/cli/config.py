@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recveil.cli.options import Force
+from recveil.cli.options import Force, tell
 from recveil.cli.outputs import is_stdout
-from recveil.cli.sentences import tell
 
 if TYPE_CHECKING:
-    from recveil.cli.settings_text import Known
+    from recveil.cli.settings_file import Known
 
 
 def config(
@@ -29,8 +28,7 @@ def config(
 
     Example: `recveil config`
     """
-    from recveil.cli.settings_file import config
-    from recveil.cli.settings_text import settings_text
+    from recveil.cli.settings_file import config, settings_text
 
     known: Known = more["known"]
     if is_stdout(output):

@@ -8,18 +8,17 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from recveil.brief import brief
-from recveil.cli.declare import Verb
-from recveil.cli.sentences import tell
+from recveil.cli.options import Verb, tell
 from recveil.cli.settings_file import (
     FILE,
+    Known,
     read_settings,
-    refuse_of_others,
-    refuse_unnamed,
+    reject_of_others,
+    reject_unnamed,
     taken_in_words,
 )
-from recveil.cli.settings_text import Known
-from recveil.errors import printable
+from recveil.runtime.errors import printable
+from recveil.runtime.safe_repr import brief
 
 # Of each of these only one can be given: the one that is typed.
 _ONE_OF = (("scale", "order", "words", "likes", "counts"), ("query", "table"))
@@ -101,11 +100,11 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         if named is None and not path.is_file():
             return None
         if named is None:
-            refuse_of_others(path)
+            reject_of_others(path)
         options = known()
         values = read_settings(path, options).get(verb.__name__, {})
         if named is None:
-            refuse_unnamed(path, verb.__name__, values, options[verb.__name__])
+            reject_unnamed(path, verb.__name__, values, options[verb.__name__])
         context.default_map = {**values}
         names = {option.parameter: option.name for option in options[verb.__name__]}
         return Settings(path, values, names, context)

@@ -6,10 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.completing import one_of, target_formats
-from recveil.cli.options import Force, Json, reading_options
+from recveil.cli.options import Force, Json, one_of, reading_options, target_formats, tell
 from recveil.cli.outputs import is_stdout
-from recveil.cli.sentences import tell
 
 
 @reading_options

@@ -35,7 +35,7 @@ def demo(
     Example: `recveil demo`
     """
     from recveil.cli.show import describe, write_json
-    from recveil.demo import KNOWN, demo, drawn_beside
+    from recveil.demo import KNOWN, demo, release_synthetic
 
     shown = demo(output, k=k, epsilon=epsilon, seed=seed, force=force)
     result = {
@@ -49,7 +49,7 @@ def demo(
         "verification": shown.verification.to_dict(),
         "membership": {"auc": shown.members.auc._asdict()},
         "drawn": {
-            "output": str(drawn_beside(output)),
+            "output": str(release_synthetic(output)),
             "verification": shown.drawn.to_dict(),
             "most_auc": shown.most_auc,
             "most_accuracy_of_two": shown.most_accuracy_of_two,
@@ -64,8 +64,8 @@ def _show(shown: "Demo", output: Path) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from recveil.demo import KNOWN, drawn_beside
-    from recveil.release.told_claim import of_large_epsilon
+    from recveil.demo import KNOWN, release_synthetic
+    from recveil.release.claim import of_large_epsilon
 
     ratings, verification, drawn = shown.ratings, shown.verification, shown.drawn
     rows, fewest = shown.row_sizes, verification.k_achieved
@@ -110,7 +110,7 @@ def _show(shown: "Demo", output: Path) -> None:
     )
     console.print(
         f"Two releases of the same people, of which you would publish one: [bold]"
-        f"{escape(str(output))}[/] and [bold]{escape(str(drawn_beside(output)))}[/]; `recveil "
+        f"{escape(str(output))}[/] and [bold]{escape(str(release_synthetic(output)))}[/]; `recveil "
         f"verify` checks each again. What ends in .private tells who is who: in earnest, keep it "
         f"secret."
     )

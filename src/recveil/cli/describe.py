@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.options import Force, Json
-from recveil.cli.sentences import tell
+from recveil.cli.options import Force, Json, tell
 
 
 def describe(

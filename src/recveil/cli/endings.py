@@ -13,9 +13,9 @@ from typing import IO, Any, TextIO, cast
 
 import typer
 
-from recveil.beside import placed_since
-from recveil.cli.sentences import tell
-from recveil.errors import RecveilError, refuse_interruption
+from recveil.cli.options import tell
+from recveil.runtime.atomic_writes import placed_since
+from recveil.runtime.errors import RecveilError, reject_interruption
 
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
@@ -128,7 +128,7 @@ def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any, **options: Any) -> None:
         before = len(placed_since())
         try:
-            _telling_interruptions(verb, *arguments, **options)
+            _reporting_interruptions(verb, *arguments, **options)
         except KeyboardInterrupt as stop:
             # A library function may say what it kept.
             kept = str(stop) or _kept(placed_since(before))
@@ -139,12 +139,12 @@ def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _telling_interruptions(verb: Callable[..., None], *arguments: Any, **options: Any) -> None:
+def _reporting_interruptions(verb: Callable[..., None], *arguments: Any, **options: Any) -> None:
     """Run a verb; what a compiled kernel makes of Ctrl-C is Ctrl-C again."""
     try:
         verb(*arguments, **options)
     except Exception as error:
-        refuse_interruption(error)
+        reject_interruption(error)
         raise
 
 

@@ -14,23 +14,21 @@ from recveil.cli.compare import compare
 from recveil.cli.config import config
 from recveil.cli.config_option import with_config_option
 from recveil.cli.convert import convert
-from recveil.cli.declare import Verb, add_options
 from recveil.cli.demo import demo
 from recveil.cli.describe import describe
 from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
-from recveil.cli.known_options import KnownOption, options_by_verb
-from recveil.cli.memory_option import with_memory_option
-from recveil.cli.method_options import with_method_options
+from recveil.cli.option_groups import with_memory_option, with_method_options
+from recveil.cli.options import Verb, add_options, tell
 from recveil.cli.outputs import with_checked_outputs
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
-from recveil.cli.sentences import tell
+from recveil.cli.settings_file import KnownOption, options_by_verb
 from recveil.cli.verify import verify
 from recveil.cli.workbench import workbench
-from recveil.errors import (
+from recveil.runtime.errors import (
     RecveilError,
     UnknownOrderError,
     first_line_of,
@@ -39,7 +37,7 @@ from recveil.errors import (
     too_few_files,
     within_limit,
 )
-from recveil.memory import MemoryLimitError, lacks_memory, not_enough
+from recveil.runtime.memory import MemoryLimitError, lacks_memory, not_enough
 
 VERBS = (
     *(demo, inspect, audit, anonymize, sample, verify, describe, evaluate, compare, selftest),

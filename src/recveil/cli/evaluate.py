@@ -88,9 +88,8 @@ def evaluate(
     Example: `recveil evaluate --train train.csv --test test.csv --release out`
     """
     from recveil.cli.show import describe, show_read, write_json
-    from recveil.cli.show_evaluation import show_evaluation
-    from recveil.cli.show_words import show_words
-    from recveil.evaluate import evaluate
+    from recveil.cli.show_evaluation import show_evaluation, show_words
+    from recveil.evaluation import evaluate
 
     if release is None:
         raise typer.BadParameter("expected --release DIR, the folder of a release")

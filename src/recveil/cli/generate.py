@@ -6,11 +6,9 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
-from recveil.cli.completing import one_of, target_formats
-from recveil.cli.options import Force, Json
+from recveil.cli.options import Force, Json, one_of, target_formats, tell
 from recveil.cli.outputs import is_stdout
-from recveil.cli.sentences import tell
-from recveil.errors import describe_count
+from recveil.runtime.errors import describe_count
 
 
 def generate(

@@ -32,7 +32,7 @@ def inspect(
     """
     from recveil.cli.show import write_json
     from recveil.cli.show_inspection import show_inspection
-    from recveil.inspect import inspect
+    from recveil.inspection import inspect
 
     found = inspect(source, **reading)
     if write_json(found.to_dict(), json):

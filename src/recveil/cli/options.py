@@ -1,15 +1,207 @@
 """Options that several verbs share."""
 
+import functools
+import inspect
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from recveil.cli.completing import formats, one_of
-from recveil.cli.declare import add_options
-
 if TYPE_CHECKING:
     from recveil.ratings import RatingScale
+
+
+def tell(text: str, *, err: bool = False) -> None:
+    r"""Print sentences to standard output, or to standard error.
+
+    On a terminal, lines are broken between words; a name is never broken, so that it can be
+    copied. Whoever sends them on to a file or a program gets them as they are.
+
+    Parameters
+    ----------
+    text : str
+        Lines that begin with a space, such as commands to type, stay as they are.
+    err : bool
+
+    Examples
+    --------
+    >>> tell("Publish out; keep out.private secret.")
+    Publish out; keep out.private secret.
+    """
+    stream = sys.stderr if err else sys.stdout
+    if stream is None:  # nobody listens
+        return
+    lines = text.split("\n")
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = [part for line in lines for part in _broken(line, width)]
+    print("\n".join(lines), file=stream)
+
+
+def _broken(line: str, width: int) -> list[str]:
+    if len(line) <= width or line.startswith(" "):
+        return [line]
+    return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+
+
+Names = Callable[[], Iterable[str]]
+Complete = Callable[[str], list[str]]
+
+
+def one_of(names: Names) -> Complete:
+    """Return what offers the names that begin like what was typed.
+
+    Parameters
+    ----------
+    names : callable
+        Returns all names; it is called when somebody presses the key, not before.
+
+    Examples
+    --------
+    >>> one_of(lambda: ["padded", "simple"])("pa")
+    ['padded']
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def some_of(names: Names) -> Complete:
+    """Return what offers names for the last of several between commas.
+
+    The parameter is that of `one_of`.
+
+    Examples
+    --------
+    >>> some_of(lambda: ["padded", "simple", "sparse"])("padded,s")
+    ['padded,simple', 'padded,sparse']
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        typed = before.split(",")
+        return [
+            f"{before}{comma}{name}"
+            for name in names()
+            if name.startswith(last) and name not in typed
+        ]
+
+    return complete
+
+
+def formats() -> Iterable[str]:
+    """Return the names of the formats that can be read."""
+    from recveil.io.detect.known_formats import FORMATS
+
+    return [*FORMATS]
+
+
+def target_formats() -> Iterable[str]:
+    """Return the names of the formats that can be written."""
+    return "parquet", "csv", "inter", "surprise", "recbole", "lenskit"
+
+
+def presets() -> Iterable[str]:
+    """Return the names of adversaries."""
+    from recveil.attacks import PRESETS
+
+    return [*PRESETS]
+
+
+def compared_methods() -> Iterable[str]:
+    """Return the names of what can be compared."""
+    from recveil.release.registry import all_variants
+
+    return ["all", *all_variants()]
+
+
+def claims() -> Iterable[str]:
+    """Return the names of claims that can be checked."""
+    from recveil.release.claim import published_claims
+
+    return published_claims()
+
+
+Verb = Callable[..., None]
+# The names of options, with the annotation that typer reads and the default.
+Declared = Mapping[str, tuple[Any, Any]]
+Prepare = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def add_options(
+    declared: Declared, prepare: Prepare, after: str | None = None
+) -> Callable[[Verb], Verb]:
+    """Make a decorator that adds options to a verb and hands it what they mean.
+
+    typer reads options from a signature. The verb's own ends with ``**keywords``; in its place
+    all options in the one that typer sees, after the verb's own.
+
+    Parameters
+    ----------
+    declared : mapping of str to (annotation, default)
+        As they would stand in a signature.
+    prepare : callable
+        Takes what was typed for them, by name, and returns the keywords for the verb.
+    after : str, optional
+        The verb's own option that they follow in the help; all, if not given.
+
+    Returns
+    -------
+    callable
+        The decorator. Several can stand above one another; the lowest comes first in the help.
+
+    Raises
+    ------
+    ValueError
+        When it decorates, if the verb has an option of one of these names already.
+
+    Examples
+    --------
+    >>> @add_options({"loud": (bool, False)}, lambda given: {"ending": "!" * given["loud"]})
+    ... def greet(name: str, **more: str) -> None:
+    ...     print(f"Hello {name}{more['ending']}")
+    >>> print(inspect.signature(greet))
+    (name: str, *, loud: bool = False) -> None
+    >>> greet("Ann", loud=True)
+    Hello Ann!
+    """
+
+    def decorate(verb: Verb) -> Verb:
+        @functools.wraps(verb)
+        def run(*own: Any, **given: Any) -> None:
+            added = {name: given.pop(name, default) for name, (_, default) in declared.items()}
+            verb(*own, **given, **prepare(added))
+
+        run.__signature__ = _with(inspect.signature(verb), declared, after)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _with(signature: inspect.Signature, declared: Declared, after: str | None) -> inspect.Signature:
+    """Put options in the place of a signature's ``**keywords``."""
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    if twice := [each.name for each in own if each.name in declared]:
+        raise ValueError(f"options declared twice: {', '.join(twice)}; drop the verb's own")
+    added = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+        )
+        for name, (annotation, default) in declared.items()
+    ]
+    if after is None:
+        return signature.replace(parameters=[*own, *added])
+    place = [each.name for each in own].index(after) + 1
+    # Only typer reads this, and it names all: so all that follow can be keywords.
+    last = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own[place:]]
+    return signature.replace(parameters=[*own[:place], *added, *last])
+
 
 _INPUT = "Input"
 SOURCE = (
@@ -244,7 +436,7 @@ def seed_of(what: str) -> Any:
     return typer.Option(min=0, help=f"Random seed: the same one gives the same {what}.")
 
 
-def refuse_idle_master(engine: str, master: str | None) -> None:
+def reject_idle_master(engine: str, master: str | None) -> None:
     """Refuse to be told where Spark runs if it does not."""
     if engine != "spark" and master is not None:
         raise typer.BadParameter("--master: only with --engine spark; leave it out, or add that")

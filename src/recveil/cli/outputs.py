@@ -1,19 +1,26 @@
-"""Outputs: before any work, that none destroys another one, an input, or a release."""
+"""Where everybody's risk goes, which is for its owner alone."""
 
 import functools
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from recveil.brief import brief
 from recveil.cli.config_option import Settings
-from recveil.devices import is_device, refuse_traps
-from recveil.errors import shortened, without_secrets
+from recveil.runtime.devices import is_device, reject_traps
+from recveil.runtime.errors import RecveilError, shortened, without_secrets
+from recveil.runtime.safe_repr import brief
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recveil.auditing import Risk
+
 
 # What a verb writes beside --json: files, and folders that are put into place whole.
 FILES = {
@@ -119,19 +126,19 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     names = ("json", *FILES.get(verb, ()))
     files = [_place(verb, name, given[name]) for name in names if given.get(name) is not None]
     folders = list(_folders(verb, given))
-    refuse_two_standard_outputs(files)
+    reject_two_standard_outputs(files)
     files = [each for each in files if not is_stdout(each.path) and each.path != Path(os.devnull)]
     inputs = list(_inputs(verb, given, {*names, *FOLDERS.get(verb, ())}))
-    _refuse_each_other([*files, *_unasked(verb, given)], folders)
+    _reject_each_other([*files, *_unasked(verb, given)], folders)
     # Other files are replaced by force alone, so that this is what is to be said first.
     replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
-    _refuse_inputs(replaced, folders, inputs)
-    _refuse_among([*files, *folders], inputs)
+    _reject_inputs(replaced, folders, inputs)
+    _reject_among([*files, *folders], inputs)
     for each in [*files, *folders]:
-        refuse_traps(each.path)
+        reject_traps(each.path)
     for each in files:
         if not is_device(each.path):
-            _refuse_unwritable(each)
+            _reject_unwritable(each)
 
 
 def _place(verb: str, name: str, path: Any) -> NamedPath:
@@ -166,7 +173,7 @@ def _unasked(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
 
 
 def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
-    from recveil.io.standing_for import standard_input_file
+    from recveil.io.inputs import standard_input_file
 
     for name, value in given.items():
         if name in outputs:
@@ -192,7 +199,7 @@ def _file_at(source: object) -> Path | None:
     return Path(source) if isinstance(source, str) else None
 
 
-def _refuse_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None:
+def _reject_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None:
     """Refuse outputs at one place, and one in a folder that another one is."""
     outputs = [*folders, *files]
     for at, one in enumerate(outputs):
@@ -211,11 +218,11 @@ def _refuse_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None
                 )
 
 
-def _refuse_inputs(
+def _reject_inputs(
     files: list[NamedPath], folders: list[NamedPath], inputs: list[NamedPath]
 ) -> None:
     """Refuse an output that is an input, stands in one, or is a folder in which one stands."""
-    from recveil.io.standing_for import files_at, identity
+    from recveil.io.inputs import files_at, identity
 
     for given in inputs if files or folders else []:
         option = given.name.removeprefix("--").lower()
@@ -245,9 +252,9 @@ def _refuse_inputs(
                 )
 
 
-def _refuse_among(outputs: list[NamedPath], inputs: list[NamedPath]) -> None:
+def _reject_among(outputs: list[NamedPath], inputs: list[NamedPath]) -> None:
     """Refuse what the next run would read with an input: a part of it, or a database's log."""
-    from recveil.io.standing_for import is_log_of, would_be_read
+    from recveil.io.inputs import is_log_of, would_be_read
 
     for given in inputs:
         for each in outputs:
@@ -263,9 +270,9 @@ def _refuse_among(outputs: list[NamedPath], inputs: list[NamedPath]) -> None:
                 )
 
 
-def _refuse_unwritable(output: NamedPath) -> None:
+def _reject_unwritable(output: NamedPath) -> None:
     """Refuse what cannot be written or must not, before the work begins and not after it."""
-    from recveil.beside import refuse_in_release
+    from recveil.runtime.atomic_writes import reject_in_release
 
     path = output.path
     is_free = path.is_file() or not path.exists()
@@ -273,7 +280,7 @@ def _refuse_unwritable(output: NamedPath) -> None:
     leads_nowhere = output.real.is_symlink()  # a link to itself
     if leads_nowhere or (output.name.startswith("--") and not can_be):
         raise typer.BadParameter(f"{output.told} cannot be written; expected a file in a folder")
-    refuse_in_release(path)
+    reject_in_release(path)
     whole = output.real
     is_own = any(fnmatch(whole.name, name) for name in _WHO_IS_WHO)
     if is_own and (whole.parent / _WHO_IS_WHO[0]).exists():
@@ -287,10 +294,44 @@ def is_stdout(path: object) -> bool:
     return str(path) == "-"
 
 
-def refuse_two_standard_outputs(outputs: list[NamedPath]) -> None:
+def reject_two_standard_outputs(outputs: list[NamedPath]) -> None:
     """Refuse to mix two outputs on standard output."""
     both = [each.name for each in outputs if is_stdout(each.path)]
     if len(both) > 1:
         raise typer.BadParameter(
             f"{' and '.join(both)} would both go to standard output (-); name a file for one"
         )
+
+
+def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
+    """Return where the risk goes: where somebody said, or into the private twin of a release.
+
+    Nowhere, if nobody said, and there is no such twin, as of people drawn from a model.
+
+    Raises
+    ------
+    RecveilError
+        If nobody said, and a link stands there: whoever made the folder would say what is replaced.
+    """
+    if risk is not None or release is None:
+        return risk
+    from recveil.release.manifest import RISK, private_twin
+
+    twin = private_twin(release)
+    if (twin / RISK).is_symlink():
+        raise RecveilError(
+            f"{twin / RISK} is a link, and nobody named it as an output; remove it, or name a file "
+            f"for everybody's risk (--risk FILE)",
+            code="output.not-writable",
+        )
+    return twin / RISK if twin.is_dir() and os.access(twin, os.W_OK) else None
+
+
+def write_risk_file(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
+    """Write who is found how often to a file of its owner alone, or to standard output."""
+    from recveil.auditing.risk import risk_table, write_risk
+
+    if is_stdout(path):
+        sys.stdout.write(risk_table(users, risk))
+    else:
+        write_risk(users, risk, path)

@@ -31,8 +31,8 @@ def sample(
 
     Example: `recveil sample model --people 10000 -o drawn`
     """
-    from recveil.anonymize import sample
     from recveil.cli.show import show_verification, write_json
+    from recveil.methods import sample
 
     found = sample(release, output, people=people, file_format=file_format, seed=seed, force=force)
     if write_json({"output": str(output), "verification": found.to_dict()}, json):

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, reading_options
-from recveil.cli.sentences import tell
+from recveil.cli.options import Json, reading_options, tell
 
 
 @reading_options
@@ -22,10 +21,10 @@ def selftest(
 
     Example: `recveil selftest ratings.csv`
     """
-    from recveil.audit import selftest
+    from recveil.auditing import selftest
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import understand
-    from recveil.progress import THE_REST, parts
+    from recveil.runtime.progress import THE_REST, parts
 
     with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
         begin("Reading ratings")

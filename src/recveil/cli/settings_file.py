@@ -1,18 +1,22 @@
 """A settings file: options of verbs, in place of typing them; read, checked, and written."""
 
 import difflib
+import inspect
 import os
 import re
+import textwrap
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from recveil.beside import refuse_in_release, write_beside
-from recveil.cli.known_options import KnownOption, as_toml
-from recveil.cli.settings_text import Known, settings_text
-from recveil.devices import (
+from typer.models import OptionInfo
+
+from recveil.cli.options import Verb
+from recveil.runtime.atomic_writes import reject_in_release, write_atomically
+from recveil.runtime.devices import (
     IsTooLargeError,
     is_anothers,
     is_device,
@@ -20,7 +24,228 @@ from recveil.devices import (
     owner_name,
     read_whole,
 )
-from recveil.errors import RecveilError, listed, quoted, shortened
+from recveil.runtime.errors import RecveilError, listed, quoted, shortened
+
+# What whoever publishes keeps to themselves: it stands in no file that is passed on.
+_SECRETS = {("anonymize", "seed")}
+# Options that say how ratings and times are written, for verbs that read a table, and others that
+# change no number, as (verb, parameter). These alone count in a file that nobody named: whoever
+# made the folder may have put it there. The rest says what is read and replaced, promised, attacked
+# or judged, or leads to who is who: a table read across hides its items, and publishes its people.
+_OF_WRITING = {"scale", "time_format", "decimal", "order"}
+_READING = {"inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert"}
+_HARMLESS = {
+    *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),
+    *(("anonymize", "file_format"), ("sample", "file_format"), ("convert", "target_format")),
+    ("convert", "times"),
+}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+class KnownOption(NamedTuple):
+    """An option of a verb.
+
+    Attributes
+    ----------
+    name : str
+        How it is typed, without the two hyphens.
+    parameter : str
+        What the verb calls it.
+    kind : {"bool", "int", "float", "str"}
+        Paths are texts.
+    choices : str
+        All that it can be, with commas between, if that is known; else empty.
+    several : bool
+        Whether it can be given more than once.
+    default : str
+        What it is if nobody says, as it stands in a file of settings; empty if that is nothing.
+    least, most : float or None
+        Of a number.
+    help, metavar : str
+    is_secret : bool
+        Whether no file may hold it.
+    counts_found : bool
+        Whether it counts in a file that stands in the folder, and that nobody named.
+    """
+
+    name: str
+    parameter: str
+    kind: str
+    choices: str
+    several: bool
+    default: str
+    least: float | None
+    most: float | None
+    help: str
+    metavar: str
+    is_secret: bool
+    counts_found: bool
+
+    @property
+    def expected(self) -> str:
+        """What it takes, in words.
+
+        Examples
+        --------
+        >>> from recveil.cli.convert import convert
+        >>> [(option.name, option.expected) for option in options_of(convert)][:2]
+        [('target-format', 'a text'), ('times', 'true or false')]
+        """
+        if self.choices:
+            return f"one of {self.choices}"
+        word = _WORDS[{"bool": bool, "int": int, "float": float}.get(self.kind, str)]
+        ends = "" if self.least is None else f" of at least {self.least:g}"
+        ends += "" if self.most is None else f"{' and' if ends else ' of'} at most {self.most:g}"
+        return f"{word}{ends}" if not self.several else f"a list, each of it {word}"
+
+
+def options_of(verb: Verb) -> list[KnownOption]:
+    """Return the options of a verb, in the order of its help."""
+    return list(_options(verb))
+
+
+def options_by_verb(verbs: Iterable[Verb]) -> dict[str, list[KnownOption]]:
+    """Return the options of some verbs, by the verbs' names."""
+    return {verb.__name__: options_of(verb) for verb in verbs}
+
+
+def _options(verb: Verb) -> Iterator[KnownOption]:
+    for parameter in inspect.signature(verb).parameters.values():
+        if get_origin(parameter.annotation) is not Annotated:
+            continue
+        annotation, *told = get_args(parameter.annotation)
+        for info in (each for each in told if isinstance(each, OptionInfo)):
+            kind, choices, several = _kind(annotation)
+            yield KnownOption(
+                name=_name(parameter.name, _declared(info)),
+                parameter=parameter.name,
+                kind=kind,
+                choices=", ".join(choices),
+                several=several,
+                default=as_toml(parameter.default),
+                least=info.min,
+                most=info.max,
+                help=" ".join((info.help or "").split()),
+                metavar=info.metavar or "",
+                is_secret=(verb.__name__, parameter.name) in _SECRETS,
+                counts_found=_counts_found(verb.__name__, parameter.name),
+            )
+
+
+def _counts_found(verb: str, parameter: str) -> bool:
+    says_how = verb in _READING and parameter in _OF_WRITING
+    return says_how or (verb, parameter) in _HARMLESS
+
+
+def _declared(info: OptionInfo) -> list[str]:
+    """Return how an option is typed, as its declaration says; the first stands for its default."""
+    first = [info.default] if isinstance(info.default, str) else []
+    return [name for name in (*first, *(info.param_decls or ())) if name.startswith("-")]
+
+
+def _name(parameter: str, declared: Iterable[str]) -> str:
+    """Return the long name of an option; of a switch, the one that turns it on."""
+    long = [name for name in declared if name.startswith("--")]
+    return long[0].partition("/")[0][2:] if long else parameter.replace("_", "-")
+
+
+def _kind(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
+    """Return the kind of an option's values, those that are allowed, and whether it is a list."""
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = [each for each in get_args(annotation) if each is not type(None)]
+    if get_origin(annotation) is list:
+        kind, choices, _ = _kind(get_args(annotation)[0])
+        return kind, choices, True
+    if get_origin(annotation) is Literal:
+        return "str", tuple(map(str, get_args(annotation))), False
+    return {bool: "bool", int: "int", float: "float", Path: "str"}.get(annotation, "str"), (), False
+
+
+def as_toml(value: Any) -> str:
+    """Write a value as TOML; nothing for none.
+
+    Examples
+    --------
+    >>> as_toml(True), as_toml(0.2), as_toml(Path("out")), as_toml(None)
+    ('true', '0.2', '"out"', '')
+    """
+    if value is None or value is inspect.Parameter.empty:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else _text(str(value))
+
+
+def _text(text: str) -> str:
+    r"""Write a text as TOML.
+
+    Examples
+    --------
+    >>> print(_text('a "b" \\ \x1b'))
+    "a \"b\" \\ \u001b"
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    plain = (each if each.isprintable() else f"\\u{ord(each):04x}" for each in escaped)
+    return f'"{"".join(plain)}"'
+
+
+_HEAD = """\
+# Options of recveil's verbs, in place of typing them. What is typed wins.
+# recveil takes this file where it is called recveil.toml and stands in the
+# folder in which a verb runs, or is named with --config; each run says which
+# options it took from here. Options marked "With --config alone" are refused
+# in a file that nobody named.
+# Take the # away before what you need. What several verbs take alike is told
+# below the first of them, and named below the others: copy its line to each
+# verb that is to take it.
+# No secret belongs in here.
+"""
+_WIDTH = 80
+
+Known = Mapping[str, Iterable[KnownOption]]
+
+
+def settings_text(known: Known) -> str:
+    """Return such a file as text.
+
+    Examples
+    --------
+    >>> from recveil.cli.convert import convert
+    >>> from recveil.cli.settings_file import options_by_verb
+    >>> print(settings_text(options_by_verb([convert])).splitlines()[10])
+    [convert]
+    """
+    parts: list[str] = [_HEAD]
+    first: dict[str, str] = {}  # the verb below which something is told
+    for verb, options in known.items():
+        own, alike = [], dict[str, list[str]]()
+        for option in (each for each in options if not each.is_secret):
+            told = _told(option)
+            if first.setdefault(told, verb) == verb:
+                own.append(told)
+            else:
+                alike.setdefault(first[told], []).append(option.name)
+        own += [_commented(f"As in [{one}]: {', '.join(names)}.") for one, names in alike.items()]
+        parts.append(f"[{verb}]\n" + "\n\n".join(own) + "\n")
+    return "\n".join(parts)
+
+
+def _commented(text: str) -> str:
+    lines = textwrap.wrap(text, _WIDTH - len("# "), break_on_hyphens=False)
+    return "\n".join(f"# {line}" for line in lines)
+
+
+def _told(option: KnownOption) -> str:
+    """Return an option's help and its line, which is not in force."""
+    alone = "" if option.counts_found else " With --config alone."
+    if option.default:
+        line = f"# {option.name} = {option.default}"
+        line += f"  # {option.expected}" if option.choices else ""
+    else:
+        about = f": {option.metavar}" if option.metavar else ""
+        line = f"# {option.name} = ...  # {option.expected}{about}"
+    return f"{_commented(option.help + alone)}\n{line}"
+
 
 FILE = "recveil.toml"
 _MOST_BYTES = 1 << 16
@@ -59,7 +284,7 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from recveil.cli.convert import convert
-    >>> from recveil.cli.known_options import options_by_verb
+    >>> from recveil.cli.settings_file import options_by_verb
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "recveil.toml")
     ...     _ = path.write_text('[convert]\ntarget-format = "csv"\ntimes = false\n')
@@ -102,7 +327,7 @@ def _of_verb(
     return found
 
 
-def refuse_of_others(path: Path) -> None:
+def reject_of_others(path: Path) -> None:
     """Refuse a settings file that nobody named and that somebody else could have written.
 
     It says how ratings are written, and whoever left one in a folder for several people is not who
@@ -125,7 +350,7 @@ def refuse_of_others(path: Path) -> None:
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "recveil.toml")
     ...     path.touch(mode=0o600)
-    ...     refuse_of_others(path)
+    ...     reject_of_others(path)
     """
     for found in (path.lstat(), path.stat()):
         if is_anothers(found):
@@ -141,7 +366,7 @@ def refuse_of_others(path: Path) -> None:
         )
 
 
-def refuse_unnamed(
+def reject_unnamed(
     path: Path, verb: str, given: Iterable[str], options: Iterable[KnownOption]
 ) -> None:
     r"""Refuse options that count only in a file that somebody named.
@@ -169,11 +394,11 @@ def refuse_unnamed(
 
     Examples
     --------
-    >>> from recveil.cli.known_options import options_of
+    >>> from recveil.cli.settings_file import options_of
     >>> from recveil.cli.verify import verify
-    >>> refuse_unnamed(Path("recveil.toml"), "verify", ["links"], options_of(verify))
+    >>> reject_unnamed(Path("recveil.toml"), "verify", ["links"], options_of(verify))
     >>> try:
-    ...     refuse_unnamed(Path("recveil.toml"), "verify", ["claim"], options_of(verify))
+    ...     reject_unnamed(Path("recveil.toml"), "verify", ["claim"], options_of(verify))
     ... except RecveilError as error:
     ...     print(str(error).partition(";")[0])
     recveil.toml, found in this folder: [verify] 'claim' counts only in a file that you name
@@ -324,18 +549,18 @@ def config(output: str | PathLike[str], known: Known, *, force: bool = False) ->
             code="output.exists",
         )
     if path.is_file():
-        _refuse_no_settings(path, known)
+        _reject_no_settings(path, known)
     if not path.parent.is_dir() or path.is_dir():
         raise RecveilError(
             f"{path} cannot be written; expected a file in a folder", code="output.not-writable"
         )
-    refuse_in_release(path)
+    reject_in_release(path)
     text = settings_text(known)
-    write_beside(path, lambda beside: beside.write_text(text, "utf-8"))
+    write_atomically(path, lambda beside: beside.write_text(text, "utf-8"))
     return list(known)
 
 
-def _refuse_no_settings(path: Path, known: Known) -> None:
+def _reject_no_settings(path: Path, known: Known) -> None:
     """Refuse to replace what is no file of options: it may be the table itself."""
     try:
         is_one = all(verb in known for verb in _parsed(path))

@@ -2,22 +2,142 @@
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
+from rich.table import Table
 
-from recveil.cli.sentences import tell
-from recveil.cli.tables import narrow
-from recveil.errors import describe_count, printable
+from recveil.cli.options import tell
+from recveil.runtime.errors import describe_count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recveil.io import Reading
     from recveil.ratings import Ratings
-    from recveil.verify import Verification
+    from recveil.verification import Verification
+
+
+# Longer heads are broken: a column is to be as wide as its figures.
+_HEAD = 17
+_WIDEST = 10_000
+
+
+def narrow(*heads: str) -> Table:
+    """Return a table without a frame around it."""
+    return Table(*heads, show_edge=False, pad_edge=False)
+
+
+def fitting(console: Console, make: Callable[[str], Table]) -> Table:
+    """Return a table that fits the terminal, as far as that can be had.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    make : callable
+        Takes what stands between a rate and its interval, and returns the table.
+
+    Examples
+    --------
+    >>> def make(between):
+    ...     table = narrow("found")
+    ...     table.add_row(f"9.0%{between}7.4–10.9")
+    ...     return table
+    >>> for width in (20, 10):
+    ...     console = Console(width=width)
+    ...     console.print(fitting(console, make))
+    found
+    ━━━━━━━━━━━━━
+    9.0% 7.4–10.9
+    found
+    ━━━━━━━━
+    9.0%
+    7.4–10.9
+    """
+    tables = (make(" "), _with_short_heads(make(" ")))
+    anywhere = console.options.update(width=_WIDEST)
+    for table in tables:
+        if Measurement.get(console, anywhere, table).maximum <= console.width:
+            return table
+    return _with_short_heads(make("\n"))
+
+
+def _with_short_heads(table: Table) -> Table:
+    """Break the heads of figures, which may be longer than these."""
+    for column in table.columns[1:]:
+        lines = str(column.header).split("\n")
+        column.header = "\n".join(fill(line, _HEAD) for line in lines)
+    return table
+
+
+def share(interval: dict[str, Any], between: str) -> str:
+    """Write a rate with its interval; nothing for the rate of nobody.
+
+    Examples
+    --------
+    >>> share({"rate": 0.09, "low": 0.074, "high": 0.109}, " ")
+    '9.0% [dim]7.4–10.9[/]'
+    """
+    if interval["rate"] is None:
+        return ""
+    low, high = 100 * interval["low"], 100 * interval["high"]
+    return f"{interval['rate']:.1%}{between}[dim]{low:.1f}–{high:.1f}[/]"
+
+
+# Beside the label and the number, at least so much of a line is a bar; at most, so much.
+_LEAST, _MOST = 8, 50
+
+
+def bars(labels: Sequence[str], numbers: Sequence[int], width: int, indent: int = 2) -> list[str]:
+    r"""Draw a bar for each of some numbers, the largest as long as fits.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        What stands before each.
+    numbers : sequence of int
+        Not negative.
+    width : int
+        Characters of a line.
+    indent : int
+
+    Returns
+    -------
+    list of str
+        A line each. What is not 0 has a bar of one character at least.
+
+    Examples
+    --------
+    >>> print(*bars(["1", "2-4"], [2, 8], 16), sep="\n")
+        1 ##       2
+      2-4 ######## 8
+    """
+    before = max(map(len, labels), default=0)
+    told = [f"{number:,}" for number in numbers]
+    after = max(map(len, told), default=0)
+    room = max(_LEAST, min(_MOST, width - indent - before - after - 2))
+    highest = max(1, *numbers, 0)
+    lines = []
+    for label, number, text in zip(labels, numbers, told, strict=True):
+        length = max(1, round(room * number / highest)) if number else 0
+        bar = (_mark() * length).ljust(room)
+        lines.append(f"{'':{indent}}{label:>{before}} {bar} {text:>{after}}")
+    return lines
+
+
+def _mark() -> str:
+    """Return what bars are made of: a block, if the terminal can write it."""
+    try:
+        "█".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#"
+    return "█"
+
 
 _SHOWN = 10
 # Of the columns that were compared: a table may have thousands, and nobody reads a cell of those.
@@ -32,8 +152,8 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     """
     if target is None:
         return True
-    from recveil.beside import write_beside
-    from recveil.devices import is_device, write_to_device
+    from recveil.runtime.atomic_writes import write_atomically
+    from recveil.runtime.devices import is_device, write_to_device
 
     to_stdout = str(target) == "-"
     # What is no Unicode stands there as \udcff: so does the name of a file that is no UTF-8.
@@ -41,15 +161,15 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     text = json.dumps(result, indent=2, ensure_ascii=plain)
     text = text.encode("utf-8", "backslashreplace").decode() + "\n"
     if to_stdout:
-        from recveil.io.pipes import refuse_closed
+        from recveil.io.pipes import reject_closed
 
-        refuse_closed("stdout")
+        reject_closed("stdout")
         print(text, end="")
         return False
     if is_device(target):
         write_to_device(target, text)
     else:  # a full disk leaves what stood there
-        write_beside(target, lambda beside: beside.write_text(text, "utf-8", "replace"))
+        write_atomically(target, lambda beside: beside.write_text(text, "utf-8", "replace"))
     return True
 
 
@@ -79,7 +199,7 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
 
     ratings = reading.ratings
     console = Console(stderr=err)
-    what, whose, scale = "rating", "by", _told_scale(reading)
+    what, whose, scale = "rating", "by", _describe_scale(reading)
     if reading.of_release:
         what, whose = "label", "in the rows of"
     if ratings.is_unary:
@@ -98,7 +218,7 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
         console.print(f"[yellow]note[/]  {escape(printable(note))}")
 
 
-def _told_scale(reading: "Reading") -> str:
+def _describe_scale(reading: "Reading") -> str:
     """Describe the scale of ratings, who named it, and how many users used its ends."""
     ratings = reading.ratings
     told = escape(printable(str(ratings.scale)))
@@ -116,11 +236,11 @@ def _told_scale(reading: "Reading") -> str:
 
 def _users_of_ends(ratings: "Ratings") -> str:
     """Say how many people used each end of the scale; of a continuous one, its outer tenth."""
-    from recveil.ratings.ends import count_people
+    from recveil.ratings.ratings import count_users
 
     if not ratings.scale.range:
         return ""
-    low, high = (count_people(ratings, side) for side in ("low", "high"))
+    low, high = (count_users(ratings, side) for side in ("low", "high"))
     ends = ("low end", "high end") if ratings.scale.step else ("lowest tenth", "highest tenth")
     users = describe_count(low, "user")
     return f"; {users} used its {ends[0]}, {high:,} its {ends[1]}"
@@ -161,12 +281,12 @@ def show_links(result: "Verification") -> None:
     )
 
 
-def tell_alone(people: int) -> str:
+def describe_alone(people: int) -> str:
     """Say how many people share their row with nobody.
 
     Examples
     --------
-    >>> tell_alone(1), tell_alone(2)
+    >>> describe_alone(1), describe_alone(2)
     ('1 person stands alone', '2 people stand alone')
     """
     return "1 person stands alone" if people == 1 else f"{people:,} people stand alone"
@@ -179,13 +299,13 @@ def show_verification(result: "Verification", name: str) -> None:
     console = Console()
     about = claim_kind(result.claim)
     what = about.shared
-    if not result.holds_people:
+    if not result.contains_users:
         _show_drawn(console, result, name)
         return
     if result.holds and result.has_levels:
         console.print(
             f"[bold green]holds[/]  {escape(name)}: every {what} is shared by at least as "
-            f"many people as it says ({result.k_achieved} or more); {tell_alone(result.alone)}."
+            f"many people as it says ({result.k_achieved} or more); {describe_alone(result.alone)}."
         )
     elif result.holds:
         console.print(
@@ -223,11 +343,11 @@ def words_of(result: "Verification") -> list[str]:
 
     A kind of claim that somebody registered has words of its own.
     """
-    from recveil.cli.meanings import MEANINGS
+    from recveil.cli.explanations import MEANINGS
     from recveil.release.claim import claim_kind
 
     one, rows = claim_kind(result.claim).shared_short
-    if result.holds_people:
+    if result.contains_users:
         words = ["published rows", f"different {rows}", f"fewest people on a {one}", "compared"]
     else:
         words = ["layout", "drawn people", "compared"]

@@ -6,10 +6,10 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from recveil.cli.meanings import explain
-from recveil.cli.tables import narrow
-from recveil.compare import Axis, Comparison, Row, Share, axis_named, percent, shares_of
-from recveil.compare.worth import judges_lists, judges_ratings
+from recveil.cli.explanations import explain
+from recveil.cli.show import narrow
+from recveil.comparison import Axis, Comparison, Row, Share, axis_named, percent, shares_of
+from recveil.comparison.utility import judges_lists, judges_ratings
 
 # What each share that is kept stands beside.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "words": "what is told rightly"}
@@ -100,7 +100,7 @@ def _cells(row: Row, axis: Axis, kept: list[str], *, is_on_frontier: bool) -> tu
     return (
         row.title + star,
         row.promise,
-        *_asked_risk(row, axis),
+        *_requested_risk(row, axis),
         ("[dim]not\nattacked[/]" if row.risk is None else percent(row.risk) + interval)
         + ("" if row.bound is None else f"\n≤ {percent(row.bound)}"),
         *(_kept_cell(row, name) for name in kept),
@@ -125,7 +125,7 @@ def _risk_heads(axis: Axis) -> list[str]:
     return [*asked, "found\nproven"]
 
 
-def _asked_risk(row: Row, axis: Axis) -> list[str]:
+def _requested_risk(row: Row, axis: Axis) -> list[str]:
     """Return the column of a risk that is not that of people found."""
     if axis.value == "risk":
         return []

@@ -1,4 +1,4 @@
-"""What an evaluation found, printed for people."""
+"""What an evaluation of words without an order found, printed for people."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from recveil.cli.meanings import explain, words_of_release
-from recveil.cli.show_found import show_found, show_told
-from recveil.cli.tables import narrow
-from recveil.errors import describe_count
-from recveil.evaluate.headline import headline, predicts, say_best, what_of
-from recveil.ratings.likes import in_likes
+from recveil.cli.explanations import explain, words_of_release
+from recveil.cli.show import narrow
+from recveil.cli.show_audit import show_found, show_statement
+from recveil.evaluation.headline import describe_best, headline, predicts, what_of
+from recveil.ratings.ratings import in_likes
+from recveil.runtime.errors import describe_count
 
 
 def show_evaluation(
@@ -20,7 +20,7 @@ def show_evaluation(
     """Print what decides, or all that was found; and, if asked, what the words mean."""
     console = Console()
     console.print(f"[bold]{escape(headline(plain))}[/]")
-    say_ground(console, plain)
+    describe_ground(console, plain)
     _show_recipient(console, plain, is_whole=is_whole)
     if is_whole:
         _show_deviations(console, plain)
@@ -32,7 +32,7 @@ def show_evaluation(
             "--all shows every recommender, how far rows lie from the ratings, and what became of "
             "the whole table."
         )
-    show_meanings(console, _words_of(plain, is_whole=is_whole), is_explained=is_explained)
+    show_meanings(console, _describe_figure(plain, is_whole=is_whole), is_explained=is_explained)
 
 
 def show_meanings(console: Console, words: Iterator[str], *, is_explained: bool) -> None:
@@ -43,7 +43,7 @@ def show_meanings(console: Console, words: Iterator[str], *, is_explained: bool)
         console.print("--explain says what the words mean.")
 
 
-def _words_of(plain: dict[str, Any], *, is_whole: bool) -> Iterator[str]:
+def _describe_figure(plain: dict[str, Any], *, is_whole: bool) -> Iterator[str]:
     """Yield the words that stand in what was printed."""
     rates = predicts(plain["recipient"])
     if "gain" in headline(plain):
@@ -59,7 +59,7 @@ def _words_of(plain: dict[str, Any], *, is_whole: bool) -> Iterator[str]:
         yield from words_of_release(plain["disclosure"])
 
 
-def say_ground(console: Console, plain: dict[str, Any]) -> None:
+def describe_ground(console: Console, plain: dict[str, Any]) -> None:
     """Say which release is judged, and by what."""
     name = escape(plain["release"])
     what = what_of(plain["recipient"])
@@ -107,7 +107,7 @@ def _show_recipient(console: Console, plain: dict[str, Any], *, is_whole: bool) 
         ]
         table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *numbers)
     console.print(table)
-    console.print(escape(say_best(told)))
+    console.print(escape(describe_best(told)))
     what = "ratings" if rates else "likes"
     console.print(
         f"{describe_count(plain['served'], 'user was', 'users were')} served from their own "
@@ -117,7 +117,7 @@ def _show_recipient(console: Console, plain: dict[str, Any], *, is_whole: bool) 
         f"on this one split."
     )
     if is_whole:
-        _say_order(console, plain["carry_over"], what)
+        _describe_order(console, plain["carry_over"], what)
     if told["absent"] is not None and rates:
         sides = told["absent"]
         console.print(
@@ -134,7 +134,7 @@ def _deciding(told: dict[str, Any]) -> set[str]:
     return {each[who] for each in taken for who in ("recommender", "ranker") if who in each}
 
 
-def _say_order(console: Console, order: dict[str, Any], what: str) -> None:
+def _describe_order(console: Console, order: dict[str, Any], what: str) -> None:
     """Say how far the release puts recommenders in the order of the raw table."""
     by_rmse = f"{_number(order['tau_rmse'], 2)} by RMSE and " if what == "ratings" else ""
     console.print(
@@ -152,17 +152,17 @@ def _show_deviations(console: Console, plain: dict[str, Any]) -> None:
     table.add_column(f"RMSE, absent by\nrule “{target['null_rule']}”")
     table.add_column("MAE so")
     for name, found in (("one's own row", target), ("the most similar row", similar)):
-        present, absent = _number(found["rmse_present"]), _share(found["null_share"])
+        present, absent = _number(found["rmse_present"]), _format_share(found["null_share"])
         table.add_row(name, present, absent, _number(found["rmse"]), _number(found["mae"]))
     console.print(table)
     console.print(
         f"If many labels are absent, the figures by the rule “{target['null_rule']}” tell more of "
         f"it than of the labels. "
-        f"{_share(plain['filled_share'])} of the held-out cells were filled in the release, or "
-        f"carry what others said; none of that counts as truth. "
-        f"{_share(plain['self_rank_first'])} of the people find no row more similar to themselves "
-        f"than their own if what a row lacks counts as opposite, and "
-        f"{_share(plain['self_rank_common_first'])} on common items alone."
+        f"{_format_share(plain['filled_share'])} of the held-out cells were filled in the release, "
+        f"or carry what others said; none of that counts as truth. "
+        f"{_format_share(plain['self_rank_first'])} of the people find no row more similar to "
+        f"themselves than their own if what a row lacks counts as opposite, and "
+        f"{_format_share(plain['self_rank_common_first'])} on common items alone."
     )
 
 
@@ -206,7 +206,7 @@ def show_disclosure(
         return
     console.print(escape(disclosure["headline"]))
     show_found(console, disclosure)
-    show_told(console, disclosure)
+    show_statement(console, disclosure)
     if disclosure["links"] is not None:
         links = disclosure["links"]
         told = (
@@ -229,5 +229,93 @@ def _number(value: float | None, digits: int = 4) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
+
+
+def show_words(plain: dict[str, Any], *, is_explained: bool = False) -> None:
+    """Print the headline, the tables, the notes, and, if asked, what the words mean."""
+    console = Console()
+    console.print(f"[bold]{escape(headline(plain))}[/]")
+    describe_ground(console, plain)
+    _show_tellers(console, plain)
+    _show_rows(console, plain["words_told"])
+    if plain["liked"] is not None:
+        _show_lists(console, plain)
+    show_disclosure(console, plain["disclosure"])
+    show_notes(console, plain)
+    show_meanings(console, _words_of(plain), is_explained=is_explained)
+
+
+def _words_of(plain: dict[str, Any]) -> Iterator[str]:
+    """Yield the words that stand in what was printed."""
+    if "gain" in headline(plain):
+        yield "gain"
+    if plain["liked"] is not None:
+        yield from ("nDCG", "recall")
+    if plain["disclosure"] is not None:
+        yield from words_of_release(plain["disclosure"])
+
+
+def _show_tellers(console: Console, plain: dict[str, Any]) -> None:
+    """Print how many words each teller tells rightly, from the raw words and from the release."""
+    told = plain["recipient"]
+    table = narrow("words told rightly by", "from raw words", "from the release")
+    for name, sides in told["tellers"].items():
+        takers = [side for side in ("raw", "release") if name == told[side]["recommender"]]
+        chosen = "both" if len(takers) > 1 else "".join(takers)
+        cells = [_share(sides[side], "right") for side in ("raw", "release")]
+        table.add_row(f"{name} [dim]({chosen})[/]" if chosen else name, *cells)
+    console.print(table)
+    console.print(
+        f"{describe_count(plain['served'], 'user was', 'users were')} served from their own "
+        f"training words and judged by {plain['test_cells']:,} held-out ones. "
+        f"In brackets: which side would take it. Intervals "
+        f"of 95 % are about the users judged, on this one split."
+    )
+
+
+def _show_rows(console: Console, told: dict[str, Any] | None) -> None:
+    """Print how many held-out words stand in people's own rows."""
+    if told is None:
+        return
+    rows = {
+        "their own row": "right",
+        "the item's commonest word": "commonest",
+        "the difference": "gain",
+    }
+    table = narrow("people's held-out words are in", "share")
+    for words, name in rows.items():
+        table.add_row(words, _share(told[name], "mean"))
+    console.print(table)
+    console.print(
+        f"{describe_count(told['cells'], 'word')} of "
+        f"{describe_count(told['right']['trials'], 'user')} in the release."
+    )
+
+
+def _show_lists(console: Console, plain: dict[str, Any]) -> None:
+    """Print how good lists of liked items are."""
+    told = plain["recipient"]["lists"]
+    table = narrow("lists of liked items", "by", "nDCG@10", "recall@10")
+    named = {
+        "raw words, the best": told["best_raw"],
+        "the release": told["release"],
+        "popular items": plain["recipient"]["popularity"],
+    }
+    for words, each in named.items():
+        figures = [
+            "–" if each[name] is None else f"{each[name]:.4f}" for name in ("ndcg@10", "recall@10")
+        ]
+        table.add_row(words, each["recommender"], *figures)
+    console.print(table)
+    console.print(f"Liked are items with {escape(', '.join(plain['liked']))}.")
+
+
+def _share(told: dict[str, Any], name: str) -> str:
+    value, low, high = (told[key] for key in (name, "low", "high"))
+    if value is None:
+        return "–"
+    if low is None or high is None:
+        return f"{value:.1%}"
+    return f"{value:.1%} [dim]({low:.1%} to {high:.1%})[/]"

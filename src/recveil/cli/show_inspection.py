@@ -8,15 +8,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from recveil.cli.bars import bars
-from recveil.errors import describe_count, printable
-from recveil.ratings.likes import in_likes
+from recveil.cli.show import bars
+from recveil.ratings.ratings import in_likes
+from recveil.runtime.errors import describe_count, printable
 
 if TYPE_CHECKING:
-    from recveil.inspect import Inspection
-    from recveil.inspect.counts import Spread
-    from recveil.inspect.identifying import Identifier
-    from recveil.inspect.inspection import End
+    from recveil.inspection import Inspection
+    from recveil.inspection.column_roles import Identifier
+    from recveil.inspection.results import End
+    from recveil.inspection.statistics import Spread
 
 _ROWS, _MOST_COLUMNS = 3, 20
 _LEAST_CELL, _MOST_CELL, _GAP = 6, 24, 2

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from recveil.cli.meanings import explain
-from recveil.cli.sentences import tell
+from recveil.cli.explanations import explain
+from recveil.cli.options import tell
 from recveil.cli.show import show_verification, words_of
-from recveil.cli.show_release import tell_what_to_publish
-from recveil.errors import describe_count, printable
+from recveil.cli.show_release import describe_what_to_publish
 from recveil.release.manifest import twin_name
+from recveil.runtime.errors import describe_count, printable
 from recveil.spark import Released
-from recveil.verify.item_formulas import formulas_told
+from recveil.verification.other_files import describe_formulas
 
 
 def show_released(made: Released, output: Path, *, is_explained: bool = False) -> None:
@@ -26,11 +26,11 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
     for note in made.notes:
         tell(printable(note))
     show_verification(made.verification, str(output))
-    for sentence in (*made.told, *formulas_told(made.release.published.items)):
+    for sentence in (*made.told, *describe_formulas(made.release.published.items)):
         tell(sentence)
-    of_people = made.release.published.claim.about.holds_people
+    of_people = made.release.published.claim.about.contains_users
     tells = "who is who" if of_people else f"whose {what} it was drawn from"
-    tell_what_to_publish(output, tells, is_first=not made.earlier)
+    describe_what_to_publish(output, tells, is_first=not made.earlier)
     if is_explained:
         explain(words_of(made.verification))
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from recveil.errors import lacks_files, too_few_files
-from recveil.lifeline import hold_on
-from recveil.memory import address_space, data_size, in_words, lacks_memory, not_enough
+from recveil.runtime.child_process import hold_on
+from recveil.runtime.errors import lacks_files, too_few_files
+from recveil.runtime.memory import address_space, data_size, in_words, lacks_memory, not_enough
 
 # The smallest verbs take so many addresses, and the others up to 1.1 GB; below, libraries abort or
 # wait forever while they are loaded.
@@ -44,8 +44,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     os.umask((os.umask(0o077) | 0o022) & 0o077)
     _take_closed_streams()
     addresses, data = address_space(), data_size()
-    _refuse_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
-    _refuse_to_start(data, LEAST_DATA, "data (ulimit -d)")
+    _reject_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
+    _reject_to_start(data, LEAST_DATA, "data (ulimit -d)")
     limits = [limit for limit in (addresses, data) if limit is not None]
     if limits:
         if min(limits) < max(_BELOW_SPARING, _FOR_A_THREAD * (os.cpu_count() or 1)):
@@ -73,7 +73,7 @@ def _take_closed_streams() -> None:
                 os.open(os.devnull, os.O_WRONLY)
 
 
-def _refuse_to_start(limit: int | None, least: int, what: str) -> None:
+def _reject_to_start(limit: int | None, least: int, what: str) -> None:
     """End with a sentence where libraries would not even be loaded."""
     if limit is not None and limit < least:
         _say(
@@ -102,8 +102,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
 
 def _take_working_space() -> None:
     """Let libraries take now what some of them would else wait for without end."""
-    from recveil.blas import take_working_space
-    from recveil.compiled import usual_threads
+    from recveil.runtime.compiled import usual_threads
+    from recveil.runtime.linear_algebra import take_working_space
 
     # Threads that share a work, and who waits for them or makes the next step.
     n_threads = usual_threads()

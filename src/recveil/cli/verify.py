@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.completing import claims, one_of
-from recveil.cli.options import Json
-from recveil.cli.sentences import tell
+from recveil.cli.options import Json, claims, one_of, tell
 
 if TYPE_CHECKING:
-    from recveil.verify import Verification
+    from recveil.verification import Verification
 
 
 def verify(
@@ -90,7 +88,7 @@ def verify(
 
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """
-    from recveil.cli import meanings
+    from recveil.cli import explanations as meanings
     from recveil.cli.show import (
         show_links,
         show_not_covered,
@@ -98,8 +96,8 @@ def verify(
         words_of,
         write_json,
     )
-    from recveil.compiled import HAS_COMPILER
-    from recveil.verify import verify
+    from recveil.runtime.compiled import HAS_COMPILER
+    from recveil.verification import verify
 
     if not HAS_COMPILER:
         tell("numba is not installed: the verdict is the same; large tables take longer", err=True)
@@ -114,7 +112,7 @@ def verify(
     }
     asked |= {"user": user, "item": item, "rating": rating, "time": time}
     asked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
-    options.refuse_idle_master(engine, master)
+    options.reject_idle_master(engine, master)
     result = _by_spark(path, master, asked) if engine == "spark" else verify(path, **asked)
     if croissant is not None:
         result = _with_croissant(result, path, croissant)
@@ -132,7 +130,7 @@ def verify(
 
 def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Verification":
     """Return a verdict with what a description of the release contradicts."""
-    from recveil.publish.describing import check_croissant, unchecked_in_croissant
+    from recveil.publish._describe import check_croissant, unchecked_in_croissant
 
     return replace(
         result,
@@ -143,11 +141,11 @@ def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Ver
 
 def _by_spark(path: Path, master: str | None, asked: dict[str, Any]) -> "Verification":
     """Let Spark check a release, which asks for less."""
-    from recveil.io.keywords import was_given
+    from recveil.io.ingestion import has_value
     from recveil.spark import verify
 
     private, k = asked.pop("private"), asked.pop("k")
-    if given := [name for name, value in asked.items() if was_given(value)]:
+    if given := [name for name, value in asked.items() if has_value(value)]:
         raise typer.BadParameter(
             f"--{given[0]}: not with --engine spark yet; leave one of them out"
         )

@@ -1,7 +1,6 @@
 """Data to try things on, invented or fetched."""
 
-from recveil.datasets.generating import generate
 from recveil.datasets.movielens import fetch_movielens
-from recveil.datasets.synthetic import make_ratings
+from recveil.datasets.synthetic import generate, make_ratings
 
 __all__ = ["fetch_movielens", "generate", "make_ratings"]

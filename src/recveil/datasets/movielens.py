@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from recveil.errors import RecveilError
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
+from recveil.runtime.errors import RecveilError
 
 _HOME = "https://files.grouplens.org/datasets/movielens/"
 # The MD5 sums that GroupLens publishes beside its archives. The "latest" archives change, so
@@ -45,7 +45,7 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     >>> fetch_movielens("100m")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: MovieLens '100m': expected one of 100k, 1m, 10m, 20m, 25m,
+    recveil.RecveilError: MovieLens '100m': expected one of 100k, 1m, 10m, 20m, 25m,
     latest-small
     """
     if name not in _ARCHIVES:

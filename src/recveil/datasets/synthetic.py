@@ -1,18 +1,17 @@
-"""make_ratings: invented people with real habits, from a seed.
+"""generate: invented ratings, straight into a file."""
 
-Popularity has a long tail, activity is log-normal, people rate what they like more often than
-what they do not, and they rate in sittings. Nobody real is in it.
-"""
-
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.compiled import compiled
-from recveil.errors import RecveilError, quoted
+from recveil.io import write_ratings
+from recveil.io.write import reject_to_replace, resolve_target
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.scale import refuse_no_scale
+from recveil.ratings.rating_scale import reject_no_scale
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError, quoted
 
 FIRST_DAY = 10_957  # 2000-01-01
 N_DAYS = 2_190  # six years
@@ -73,7 +72,7 @@ def make_ratings(
     _check_sizes(n_users, n_items, n_ratings)
     if seed < 0:
         raise RecveilError(f"seed is {seed}; expected at least 0", code="argument.value")
-    refuse_no_scale(scale)
+    reject_no_scale(scale)
     scale = scale or RatingScale(1, 5, 1)
     levels = scale.levels
     rng = np.random.default_rng(seed)
@@ -213,3 +212,50 @@ def _rate(
             raw[at] = opinion + noise * np.float32(rng.standard_normal())
             days[at] = day_of[item]
     return items, raw, days
+
+
+def generate(
+    output: str | PathLike[str],
+    *,
+    users: int = 2_000,
+    items: int = 1_000,
+    ratings: int = 100_000,
+    seed: int = 0,
+    scale: RatingScale | None = None,
+    format: str | None = None,
+    force: bool = False,
+) -> Ratings:
+    """Invent a table of ratings and write it.
+
+    Parameters
+    ----------
+    output : path
+        The file to be written; its ending names the format, unless `format` does.
+    users, items, ratings : int
+        Size of the table.
+    seed : int
+        The same seed gives the same ratings.
+    scale : RatingScale, optional
+        1:5:1 if not given.
+    format : {"parquet", "csv", "inter"}, optional
+    force : bool
+        Replace a file that stands at `output`.
+
+    Raises
+    ------
+    RecveilError
+        If the sizes do not fit each other or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     generate(Path(folder, "ratings.csv"), users=10, items=20, ratings=50)
+    Ratings(10 users × 20 items, 50 ratings, 25 % filled, scale 1:5:1, with times)
+    """
+    resolve_target(output, format)
+    reject_to_replace(output, force=force)
+    made = make_ratings(users, items, ratings, seed, scale=scale)
+    write_ratings(made, output, format=format)
+    return made

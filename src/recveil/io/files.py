@@ -10,8 +10,8 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
-from recveil.decoding.packing import DAMAGED, opened_unpacked, packing_of
-from recveil.errors import RecveilError, first_line_of, shortened, without_secrets
+from recveil.io.worker.packing import DAMAGED, opened_unpacked, packing_of
+from recveil.runtime.errors import RecveilError, first_line_of, shortened, without_secrets
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -27,7 +27,7 @@ def naming(path: Path) -> Iterator[None]:
     ...     Path("no such folder/ratings.csv").read_bytes()
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: ratings.csv: no such file in folder; check the path
+    recveil.RecveilError: ratings.csv: no such file in folder; check the path
     """
     name = path.name or str(path)  # a point has none
     try:

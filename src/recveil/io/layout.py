@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from recveil.databases import Wanted
-from recveil.errors import RecveilError, quoted
+from recveil.io.databases import Wanted
+from recveil.runtime.errors import RecveilError, quoted
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}
 _NEVER = '"\r\n\0'
@@ -47,7 +47,7 @@ class Layout(NamedTuple):
         return {"sheet": self.sheet} if format == "workbook" else self.wanted._asdict()
 
     @property
-    def is_said(self) -> bool:
+    def is_specified(self) -> bool:
         """Whether anything was said."""
         return self != Layout()
 
@@ -119,15 +119,15 @@ def can_split(mark: str) -> bool:
     return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER
 
 
-def refuse_given(options: Mapping[str, object], what: str) -> None:
+def reject_given(options: Mapping[str, object], what: str) -> None:
     """Raise a RecveilError for options of files that were given for what is none.
 
     Examples
     --------
-    >>> refuse_given({"format": None, "decimal": ","}, "a data frame")
+    >>> reject_given({"format": None, "decimal": ","}, "a data frame")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: decimal: given for a data frame, where it means nothing; leave that
+    recveil.RecveilError: decimal: given for a data frame, where it means nothing; leave that
     out
     """
     if given := [name for name, value in options.items() if value is not None]:

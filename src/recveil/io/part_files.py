@@ -1,29 +1,145 @@
-"""Part files: a table that lies in several, in a folder, its partitions, or under a pattern."""
+"""Partition keys: columns of a table that stand in the names of its folders, such as rating=5."""
 
+import errno
 import os
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, listed, quoted, shortened
+from recveil.io.detect.known_formats import netflix_files
 from recveil.io.files import naming
-from recveil.io.formats import netflix_files
-from recveil.io.no_part import is_part, is_passed_over, refuse_folder_links, refuse_same
-from recveil.io.source import Source
-from recveil.memory import (
+from recveil.io.source import Selection, Source
+from recveil.ratings.columns import LIKED, USUAL_NAMES, plain_name
+from recveil.runtime.errors import RecveilError, listed, quoted, shortened
+from recveil.runtime.memory import (
     MemoryLimitError,
     memory_limit,
     memory_limited,
-    refuse_beyond_limit,
-    refuse_for_memory,
+    reject_beyond_limit,
+    reject_for_memory,
 )
+from recveil.runtime.safe_repr import brief
+
+
+def is_passed_over(name: str) -> bool:
+    """Say whether a name is of what writers of parts leave beside them, such as _temporary.
+
+    Examples
+    --------
+    >>> is_passed_over("_temporary")
+    True
+    """
+    return name.startswith((".", "_")) and name != ".."
+
+
+def is_part(file: Path, base: Path) -> bool:
+    """Say whether something is a part; what is neither that nor a folder is refused by name.
+
+    Parameters
+    ----------
+    file : Path
+    base : Path
+        The folder of the table, in which it lies.
+
+    Examples
+    --------
+    >>> is_part(Path("parts", "_temporary", "0.csv"), Path("parts"))
+    False
+    """
+    if any(map(is_passed_over, file.relative_to(base).parts)):
+        return False
+    try:
+        found = file.stat()
+    except (FileNotFoundError, RuntimeError):
+        raise _no_part(file, base, "a link that leads nowhere") from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _no_part(file, base, "a link that leads to itself") from None
+    if stat.S_ISDIR(found.st_mode):
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        raise _no_part(file, base, "a pipe, socket or device")
+    return found.st_size > 0
+
+
+def reject_no_files(files: list[Path], base: Path) -> None:
+    """Refuse what would be waited for or read twice: pipes, and two names of one file.
+
+    Parameters
+    ----------
+    files : list of Path
+        All that is to be read as one table.
+    base : Path
+        The folder in which they lie.
+
+    Raises
+    ------
+    RecveilError
+        For the first that is a pipe, a device or a link that leads nowhere, and for a file that
+        has two names.
+
+    Examples
+    --------
+    >>> reject_no_files([], Path("netflix"))
+    """
+    for file in files:
+        is_part(file, base)
+    reject_same(files)
+
+
+def _no_part(file: Path, base: Path, what: str) -> RecveilError:
+    return RecveilError(
+        f"{shortened(file.relative_to(base).as_posix(), 100)}: {what}, where a part of a table was "
+        f"expected; remove it, or name a pattern that leaves it out",
+        code="input.parts",
+    )
+
+
+def reject_folder_links(file: Path, base: Path) -> None:
+    """Refuse a file behind a link to a folder: its rows may stand elsewhere among the parts.
+
+    Examples
+    --------
+    >>> reject_folder_links(Path("parts", "0.csv"), Path("parts"))
+    """
+    for folder in file.relative_to(base).parents:
+        if (base / folder).is_symlink() and folder.parts:
+            raise RecveilError(
+                f"{shortened(folder.as_posix(), 100)}: a link to a folder among the parts, which "
+                f"may be read twice; put the folder itself there, or remove the link",
+                code="input.parts",
+            )
+
+
+def reject_same(files: list[Path]) -> list[Path]:
+    """Refuse two parts that are one file by links: its rows would be read twice.
+
+    Examples
+    --------
+    >>> reject_same([])
+    []
+    """
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        found = file.stat()
+        other = seen.setdefault((found.st_dev, found.st_ino), file)
+        if other is not file:
+            raise RecveilError(
+                f"{shortened(file.name, 80)} and {shortened(other.name, 80)}: two parts that are "
+                f"one file by a link, whose rows would be read twice; remove the link",
+                code="input.parts",
+            )
+    return files
+
 
 _PATTERN = re.compile(r"[*?\[]")
 _PARTITION = re.compile(r"([^=/]+)=(.*)")
@@ -84,7 +200,7 @@ def parts_of(path: Path) -> list[Part] | None:
         if path.is_dir():
             if netflix_files(path) or (path / "release.json").exists():
                 return None
-            files = refuse_same(sorted(_files_in(path)))
+            files = reject_same(sorted(_files_in(path)))
             return _labelled(path, files, f"{path.resolve().name}/") or None
         if path.exists() or not is_pattern(path):
             return None
@@ -114,8 +230,8 @@ def _fitting(path: Path) -> list[Part]:
         raise _too_deep(base) from None
     files = [file for file in sorted(fitting) if is_part(file, base)]
     for file in files:
-        refuse_folder_links(file, base)
-    found = _labelled(base, refuse_same(files))
+        reject_folder_links(file, base)
+    found = _labelled(base, reject_same(files))
     if not found:
         raise RecveilError(
             f"{path.name}: no file fits this pattern in {shortened(str(path.parent))}; expected "
@@ -147,7 +263,7 @@ def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
             continue
         if each.is_dir():
             if _PARTITION.fullmatch(each.name):
-                refuse_folder_links(each / "*", folder)
+                reject_folder_links(each / "*", folder)
                 yield from _files_in(each, depth + 1)
             else:
                 others.append(each.name)
@@ -223,7 +339,7 @@ def read_parts(
         with naming_part(part, name, held), memory_limited(_left(held)):
             source = _with_keys(read(part.path), part, keys, time)
         if sources:
-            _refuse_other_columns(part, source, parts[0], sources[0])
+            _reject_other_columns(part, source, parts[0], sources[0])
         sources.append(source)
         held += source.table.nbytes + _BESIDE_A_ROW * source.table.num_rows
     starts = [0, *accumulate(source.table.num_rows for source in sources)]
@@ -266,7 +382,7 @@ def naming_part(part: Part, name: str = "", held: int = 0) -> Iterator[None]:
     except MemoryLimitError as error:
         if not held:
             raise MemoryLimitError(_relabelled(str(error), part), code=error.code) from None
-        refuse_for_memory(f"{name}: its parts up to {part.label}", memory_limit(), at_least=True)
+        reject_for_memory(f"{name}: its parts up to {part.label}", memory_limit(), at_least=True)
     except RecveilError as error:
         raise RecveilError(_relabelled(str(error), part), code=error.code) from None
 
@@ -293,13 +409,13 @@ def _with_keys(source: Source, part: Part, keys: Mapping[str, str], time: str | 
 
 def _constant(value: str | None, n_rows: int, what: str) -> pa.Array:
     """Return a column of text that is the same in each row."""
-    refuse_beyond_limit(what, (len((value or "").encode()) + _BESIDE_A_ROW) * n_rows)
+    reject_beyond_limit(what, (len((value or "").encode()) + _BESIDE_A_ROW) * n_rows)
     codes = pa.array([0], pa.int32()).take(pa.nulls(n_rows, pa.int32()).fill_null(0))
     values = pa.array([value], pa.string())
     return pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
 
 
-def _refuse_other_columns(part: Part, source: Source, first: Part, expected: Source) -> None:
+def _reject_other_columns(part: Part, source: Source, first: Part, expected: Source) -> None:
     same = (source.format, dict(source.names), source.n_columns)
     if same == (expected.format, dict(expected.names), expected.n_columns):
         return
@@ -347,3 +463,218 @@ def _common(one: pa.DataType, other: pa.DataType, *, is_rating: bool) -> pa.Data
 
 def _whole(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind))
+
+
+_BETWEEN = re.compile(r"[^a-z0-9]+|(?<=[a-z])(?=[0-9])")
+_OF_RUN = re.compile(r"[0-9a-f]+")
+# What somebody calls a file of what people did not like, or passed over.
+_NOT_LIKED = frozenset(
+    (
+        *("dislike", "dislikes", "disliked", "unlike", "unlikes", "unliked", "skip", "skips"),
+        *("skipped", "down", "downs", "downvote", "downvotes", "downvoted", "thumbsdown", "hate"),
+        *("hates", "hated", "negative", "negatives", "bans", "banned", "blocked", "reject"),
+        *("rejects", "rejected", "dismiss", "dismissed", "ignored", "unseen"),
+    )
+)
+
+
+def reject_not_liked(parts: Sequence[Part], where: str) -> None:
+    """Refuse parts without ratings of which one is called as what people did not like.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    where : str
+        What to call the table.
+
+    Raises
+    ------
+    RecveilError
+        By the part's name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> reject_not_liked([Part(Path("dislikes.csv"), "h/dislikes.csv", {})], "h")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: h: no rating column, and its part 'h/dislikes.csv' may hold what...
+    """
+    for part in parts:
+        if _NOT_LIKED & set(_words_in(part)):
+            raise RecveilError(
+                f"{shortened(where, 60)}: no rating column, and its part {quoted(part.label, 60)} "
+                f"may hold what was not liked; put ratings into a column, name a pattern that "
+                f"leaves it out, or say that each row is a like with likes (--likes)",
+                code="column.missing",
+            )
+
+
+def describe_names(parts: Sequence[Part]) -> list[str]:
+    """Say how parts without ratings are called, if not all alike: their names may mean something.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> of = [Part(Path(name), name, {}) for name in ("likes.csv", "clicks.csv")]
+    >>> print(*describe_names(of))
+    Parts have different names ('clicks.csv', 'likes.csv'), and all their rows were read as likes.
+    """
+    names = {_words_in(part): part for part in reversed(parts)}
+    if len(names) < 2:
+        return []
+    told = listed(sorted(part.label for part in names.values()), 120)
+    return [f"Parts have different names ({told}), and all their rows were read as likes."]
+
+
+def _words_in(part: Part) -> tuple[str, ...]:
+    """Return the words in the names of a part and of its folders, but not what a run counts."""
+    names = [name for name in part.label.lower().split("/") if "=" not in name]
+    words = [word for name in names for word in _BETWEEN.split(name)]
+    return tuple(word for word in words if word and not _OF_RUN.fullmatch(word))
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
+# Keys that say when rows came, in figures and marks between; those of `USUAL_NAMES` do anyway.
+_FIGURES = re.compile(r"[\d.:_/TZ+-]+")
+_OF_TIME = frozenset(
+    (
+        *("year", "yyyy", "y", "quarter", "month", "mm", "m", "week", "dd", "d", "hour", "hh"),
+        *("h", "minute", "yearmonth", "yyyymm", "yyyymmdd", "dt", "ds"),
+    )
+)
+# Users and items are looked for in the files alone.
+_TOLD = ("rating", "time")
+# How writers call what only spreads the rows; and what is called as another column.
+_OF_NO_RATING = frozenset(
+    (
+        *("part", "partition", "shard", "bucket", "chunk", "batch", "file", "fold", "split"),
+        *("userbucket", "itembucket"),
+        *(name for role in ("user", "item", "time") for name in USUAL_NAMES[role]),
+    )
+)
+
+
+@brief
+class Keyed(NamedTuple):
+    """What the names of folders tell of a table, and what is left to be read of its files.
+
+    Attributes
+    ----------
+    selection : Selection
+        For the files, without what the folders tell.
+    roles : dict of str to str
+        The keys that hold the ratings or the times.
+    left : tuple of str
+        Other keys, which are not read.
+    """
+
+    selection: Selection
+    roles: dict[str, str]
+    left: tuple[str, ...]
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What the table's owner should know of it."""
+        read = [f"{role} from its folders' names" for role in self.roles if role != "time"]
+        left = f"not read: {listed(self.left, 60)} in its folders' names"
+        return (*read, left) if self.left else tuple(read)
+
+
+def time_key(parts: Sequence[Part]) -> str | None:
+    """Return the key that tells the date of all rows of each part, if there is one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> time_key([Part(Path("0.csv"), "date=2020-01-15/0.csv", {"date": "2020-01-15"})])
+    'date'
+    """
+    for key in parts[0].keys:
+        if plain_name(key) in USUAL_NAMES["time"] and all(
+            _DATE.fullmatch(part.keys.get(key) or "") for part in parts
+        ):
+            return key
+    return None
+
+
+def keyed(parts: Sequence[Part], names: Sequence[str], selection: Selection, where: str) -> Keyed:
+    """Say which columns the names of folders tell, by the rules for those of a file.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    names : sequence of str
+        What the first file calls its columns.
+    selection : Selection
+        What is asked for.
+    where : str
+        What to call the table in an error.
+
+    Raises
+    ------
+    RecveilError
+        If no file holds ratings, nobody said that rows are likes, and a key may be what people
+        thought: then they are not taken for likes, and the keys are named.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> part = Part(Path("0.csv"), "stars=5/0.csv", {"stars": "5"})
+    >>> keyed([part], ["user", "item"], Selection(feedback=LIKED), "h").roles
+    {'rating': 'stars'}
+    """
+    keys = [key for key in keys_of(parts) if key not in names]
+    given = {role: name for role, name in selection.given.items() if name is not None}
+    roles = {role: name for role, name in given.items() if name in keys and role in _TOLD}
+    doubtful = [key for key in keys if key not in given.values() and not _is_no_rating(key, parts)]
+    if doubtful and "rating" not in given:
+        told = f"{shortened(where, 60)} (with {listed(doubtful, 60)} in its folders' names)"
+        left = {role: name for role, name in given.items() if role not in roles}
+        asked = replace(selection, given=left)
+        found = asked.choose([*names, *doubtful], told).get("rating")
+        if found in doubtful:
+            roles["rating"] = found
+    for role, key in roles.items():
+        _reject_partly(parts, role, key)
+    selection = replace(
+        selection,
+        given={role: name for role, name in given.items() if role not in roles},
+        feedback=LIKED if "rating" in roles else selection.feedback,
+        times=selection.times and "time" not in roles,
+    )
+    return Keyed(selection, roles, tuple(key for key in doubtful if key not in roles.values()))
+
+
+def keys_of(parts: Sequence[Part]) -> list[str]:
+    """List the keys in the names of folders, in their order.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> keys_of([Part(Path("0.csv"), "stars=5/0.csv", {"stars": "5"})])
+    ['stars']
+    """
+    return list(dict.fromkeys(key for part in parts for key in part.keys))
+
+
+def _is_no_rating(key: str, parts: Sequence[Part]) -> bool:
+    """Say whether a key is known to say when a row came, or where it was put, and nothing else."""
+    plain = plain_name(key)
+    if plain in _OF_NO_RATING:
+        return True
+    return plain in _OF_TIME and all(
+        _FIGURES.fullmatch(part.keys.get(key) or "0") for part in parts
+    )
+
+
+def _reject_partly(parts: Sequence[Part], role: str, key: str) -> None:
+    """Refuse a key that the names of some folders lack."""
+    for part in parts:
+        if key not in part.keys:
+            raise RecveilError(
+                f"{shortened(part.label, 80)}: no folder's name tells {quoted(key, 40)}, as that "
+                f"of other parts does; expected a {role} for each row; move it into such a folder, "
+                f"or name a pattern that leaves it out",
+                code="input.parts",
+            )

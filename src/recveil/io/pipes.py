@@ -11,9 +11,13 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import IO, NoReturn, cast
 
-from recveil.beside import folder_beside, refuse_in_release, sweep
-from recveil.errors import MachineError, RecveilError, first_line_of
-from recveil.folders import make_folder
+from recveil.runtime.atomic_writes import (
+    make_folder,
+    reject_in_release,
+    sweep,
+    temporary_folder_near,
+)
+from recveil.runtime.errors import MachineError, RecveilError, first_line_of
 
 STANDARD = "-"
 _PIECE = 1 << 20
@@ -118,11 +122,11 @@ def temporary_folder() -> Iterator[Path]:
         sweep(parent, rf"{_PREFIX}[0-9a-f]{{8}}")
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(folder_beside(parent, _PREFIX))
+            folder = stack.enter_context(temporary_folder_near(parent, _PREFIX))
             inner = folder / "files"  # beside them stands the lock, whose name may be a pipe's, too
             make_folder(inner)
         except OSError as error:
-            _refuse_temporary(parent, error)
+            _reject_temporary(parent, error)
         yield inner
 
 
@@ -135,12 +139,12 @@ def _temporary_parent() -> Path:
     try:
         parent = Path(named or gettempdir())
     except OSError as error:  # there is none that can be written
-        _refuse_temporary(Path("/tmp"), error)  # noqa: S108
-    refuse_in_release(parent / _PREFIX)
+        _reject_temporary(Path("/tmp"), error)  # noqa: S108
+    reject_in_release(parent / _PREFIX)
     return parent
 
 
-def _refuse_temporary(folder: Path, error: OSError) -> NoReturn:
+def _reject_temporary(folder: Path, error: OSError) -> NoReturn:
     raise MachineError(
         f"{folder}: temporary files cannot be written there ({error.strerror or error}); make "
         f"room, or name another folder with TMPDIR",
@@ -148,7 +152,7 @@ def _refuse_temporary(folder: Path, error: OSError) -> NoReturn:
     ) from None
 
 
-def refuse_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:
+def reject_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:
     """Raise a RecveilError for what is no path, and for an output folder "-", which none can be.
 
     Parameters
@@ -162,15 +166,15 @@ def refuse_no_path(expected: str, *, is_output: bool = False, **given: object) -
 
     Examples
     --------
-    >>> refuse_no_path("a release folder", release=7)
+    >>> reject_no_path("a release folder", release=7)
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: release: expected the path of a release folder, got int; write it
+    recveil.RecveilError: release: expected the path of a release folder, got int; write it
     first, and give its path
-    >>> refuse_no_path("a release", is_output=True, output="-")
+    >>> reject_no_path("a release", is_output=True, output="-")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: output is - (standard output), but a release is a folder; expected
+    recveil.RecveilError: output is - (standard output), but a release is a folder; expected
     its name, such as out
     """
     for name, path in given.items():
@@ -201,15 +205,15 @@ def is_pipe(source: str | PathLike[str]) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def refuse_two_standard_inputs(**sources: object) -> None:
+def reject_two_standard_inputs(**sources: object) -> None:
     """Raise a RecveilError if several inputs are "-", since standard input can be read once.
 
     Examples
     --------
-    >>> refuse_two_standard_inputs(source="-", aux="-")
+    >>> reject_two_standard_inputs(source="-", aux="-")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: source and aux are both standard input (-), which can be read once
+    recveil.RecveilError: source and aux are both standard input (-), which can be read once
     only; put one of them into a file
     """
     both = [name for name, source in sources.items() if source is not None and _is_input(source)]
@@ -258,12 +262,12 @@ def write_to_standard_output(file: Path) -> None:
     stream.flush()
 
 
-def refuse_closed(name: str) -> None:
+def reject_closed(name: str) -> None:
     """Raise a RecveilError if a standard stream was closed from the start, as by ``>&-``.
 
     Examples
     --------
-    >>> refuse_closed("stdout")
+    >>> reject_closed("stdout")
     """
     stream = getattr(sys, name)
     if stream is None or getattr(stream, "is_closed_outside", False):
@@ -276,7 +280,7 @@ def refuse_closed(name: str) -> None:
 def _bytes_of(name: str) -> IO[bytes]:
     """Return the bytes beneath a standard stream, if it has any."""
     stream = getattr(sys, name)
-    refuse_closed(name)
+    reject_closed(name)
     try:
         return cast(IO[bytes], stream.buffer)
     except AttributeError as error:

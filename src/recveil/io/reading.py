@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.errors import RecveilError, shortened
-from recveil.io.order import Order
+from recveil.io.detect.user_column import Order
 from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import python_values
 from recveil.ratings.columns import NOT_SAID
-from recveil.ratings.ends import doubts_of
-from recveil.ratings.feedback import tell_feedback
-from recveil.ratings.plain_types import python_values
+from recveil.ratings.feedback import describe_feedback
+from recveil.ratings.ratings import doubts_of
+from recveil.runtime.errors import RecveilError, shortened
 
 _EXAMPLES, _LOOKED_AT = 2, 10_000
 # Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
@@ -171,7 +171,7 @@ def of_one_value(reading: Reading) -> Reading:
     why = f"All {ratings.n_ratings:,} ratings are {ratings.values[0]:g}"
     likes = ratings.as_likes()
     likes = likes.with_scale(replace(likes.scale, inferred=True))
-    told = tell_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
+    told = describe_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
     return replace(reading, ratings=likes, notes=(*reading.notes, *told))
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs
 
-from recveil.databases.address import unquoted
-from recveil.errors import MachineError, RecveilError, shortened
+from recveil.io.databases.address import unquoted
 from recveil.io.pipes import temporary_folder
-from recveil.memory import in_words
+from recveil.runtime.errors import MachineError, RecveilError, shortened
+from recveil.runtime.memory import in_words
 
 SERVICES = {"s3": "S3", "gs": "Google Cloud Storage"}
 _PIECE = 1 << 20
@@ -87,7 +87,7 @@ def fetched(address: str) -> Iterator[Path]:
     name = PurePosixPath(unquoted(base.partition("?")[0].rstrip("/"))).name or "bucket"
     with temporary_folder() as folder:
         target = folder / _safe(name, name)
-        with _telling(name, address):
+        with _reporting(name, address):
             system, path = pa.fs.FileSystem.from_uri(base)
             files = _files(system, path, pattern)
             if not files:
@@ -95,7 +95,7 @@ def fetched(address: str) -> Iterator[Path]:
                     f"{name}: there is nothing at this address; check it, or list what is there",
                     code="input.not-found",
                 )
-            _refuse_without_room(name, [info.size for info, _ in files], folder)
+            _reject_without_room(name, [info.size for info, _ in files], folder)
             for info, inner in files:
                 _copy(system, info.path, target / inner if inner else target)
         yield target / pattern if pattern else target
@@ -148,7 +148,7 @@ def _safe(inner: str, name: str) -> str:
     return inner
 
 
-def _refuse_without_room(name: str, sizes: list[int], folder: Path) -> None:
+def _reject_without_room(name: str, sizes: list[int], folder: Path) -> None:
     room = shutil.disk_usage(folder).free
     if sum(sizes) > room:
         raise MachineError(
@@ -171,7 +171,7 @@ def _copy(system: Any, path: str, target: Path) -> None:
 
 
 @contextmanager
-def _telling(name: str, address: str) -> Iterator[None]:
+def _reporting(name: str, address: str) -> Iterator[None]:
     """Turn what pyarrow raises into one line, without the service's words."""
     service = SERVICES[address.partition("://")[0].lower()]
     try:

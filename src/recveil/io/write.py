@@ -1,29 +1,268 @@
 """Writers of ratings: to a temporary file or folder beside the target, then renamed into place."""
 
+import gzip
+import json
 import re
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
 
-from recveil.beside import (
-    folder_beside,
-    placing,
-    refuse_in_release,
-    sweep,
-    sweep_beside,
-    write_beside,
-)
-from recveil.devices import refuse_traps
-from recveil.errors import RecveilError, quoted
-from recveil.folders import make_folder
-from recveil.io.other_layouts import write_lenskit, write_recbole
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
-from recveil.io.written_text import write_csv, write_inter, write_plain, written_table
 from recveil.ratings import Ratings
+from recveil.ratings.ordinal_labels import labels_of
+from recveil.runtime.atomic_writes import (
+    make_folder,
+    placing,
+    reject_in_release,
+    sweep,
+    sweep_temporary,
+    temporary_folder_near,
+    write_atomically,
+)
+from recveil.runtime.devices import reject_traps
+from recveil.runtime.errors import RecveilError, quoted
+
+RECBOLE_TYPES = {
+    "user_id": "user_id:token",
+    "item_id": "item_id:token",
+    "rating": "rating:float",
+    "timestamp": "timestamp:float",
+}
+_BATCH_ROWS = 1 << 16
+
+
+def written_table(ratings: Ratings) -> pa.Table:
+    """Return the columns to be written; likes have no ratings.
+
+    Examples
+    --------
+    >>> written_table(Ratings.from_columns([1, 2], [7, 7])).column_names
+    ['user_id', 'item_id']
+    """
+    table = ratings.to_arrow()
+    return table.drop_columns("rating") if ratings.is_unary else table
+
+
+def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
+    """Write a header, and a rating a line, between commas."""
+    table = written_table(ratings)
+    _write_text(table, ",".join(table.column_names), ",", temporary, target)
+
+
+def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
+    """Write RecBole's atomic file.
+
+    Raises
+    ------
+    RecveilError
+        If a label holds a tab or a line break.
+    """
+    for label in (*ratings.users, *ratings.items, *ratings.scale.words):
+        if isinstance(label, str) and re.search(r"[\t\r\n]", label):
+            raise RecveilError(
+                f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
+                f".inter cannot carry; write Parquet or CSV",
+                code="id.line-break",
+            )
+    table = written_table(ratings)
+    types = RECBOLE_TYPES | ({"rating": "rating:token"} if ratings.scale.words else {})
+    header = "\t".join(types[name] for name in table.column_names)
+    _write_text(table, header, "\t", temporary, target)
+
+
+def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
+    """Write a rating a line, between tabs, without a header, as surprise reads it.
+
+    Raises
+    ------
+    RecveilError
+        If a label holds a tab or a line break, or begins or ends with a space, which surprise
+        leaves out, so that two labels might become one.
+    """
+    for label in (*ratings.users, *ratings.items):
+        if isinstance(label, str) and (label != label.strip() or re.search(r"[\t\r\n]", label)):
+            raise RecveilError(
+                f"{target.name}: the label {quoted(label)} holds a tab, a line break, or a space "
+                f"at an end, which this layout cannot carry; write Parquet or CSV",
+                code="id.line-break",
+            )
+    if ratings.scale.words:
+        raise RecveilError(
+            f"{target.name}: surprise reads numbers, and these ratings are words "
+            f"({ratings.scale}); write CSV or Parquet",
+            code="table.kind",
+        )
+    table = ratings.to_arrow()
+    with temporary.open("wb") as file, _zipped(file, target) as stream:
+        if not any(_needs_quotes(column, "\t") for column in table.columns):
+            arrow_csv.write_csv(table, stream, _options("\t", "none"))
+            return
+        for batch in table.to_batches(_BATCH_ROWS):  # surprise takes a quote for a letter
+            columns = [column.cast(pa.string()) for column in batch.columns]
+            lines = pc.binary_join_element_wise(*columns, "\t")
+            stream.write("".join(f"{line}\n" for line in lines.to_pylist()).encode())
+
+
+def _write_text(
+    table: pa.Table, header: str, delimiter: str, temporary: Path, target: Path
+) -> None:
+    # pyarrow quotes all text or none; most labels need no quotes.
+    quotes = any(_needs_quotes(column, delimiter) for column in table.columns)
+    with temporary.open("wb") as file, _zipped(file, target) as stream:
+        stream.write(f"{header}\n".encode())
+        arrow_csv.write_csv(table, stream, _options(delimiter, "needed" if quotes else "none"))
+
+
+def _options(delimiter: str, quoting: str) -> Any:
+    return arrow_csv.WriteOptions(
+        include_header=False, batch_size=_BATCH_ROWS, delimiter=delimiter, quoting_style=quoting
+    )
+
+
+def _zipped(file: IO[bytes], target: Path) -> Any:
+    if not target.name.lower().endswith(".gz"):
+        return nullcontext(file)
+    # No name and no time in the gzip header: equal ratings give equal bytes.
+    return gzip.GzipFile("", "wb", 6, file, mtime=0)
+
+
+def _needs_quotes(column: pa.ChunkedArray, delimiter: str) -> bool:
+    if not pa.types.is_string(column.type):
+        return False
+    return bool(pc.any(pc.match_substring_regex(column, f'["\r\n{delimiter}]')).as_py())
+
+
+# The version of LensKit's data model whose interactions are sorted by user and item.
+_LENSKIT_SCHEMA = "2025.3"
+# RecBole has a small table of its own, which it takes for any data set of this name.
+_RECBOLES_OWN = "ml-100k"
+
+
+def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
+    """Write a folder that ``lenskit.data.Dataset.load`` reads.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    folder : Path
+        Where to write: an empty folder.
+    target : Path
+        What the folder will be called.
+    """
+    for name, labels in (("user", ratings.users), ("item", ratings.items)):
+        pq.write_table(
+            pa.table({f"{name}_id": pa.array(labels)}), folder / f"{name}.parquet", compression=_ZIP
+        )
+    columns = {
+        "user_num": pa.array(ratings.user_positions()),
+        "item_num": pa.array(ratings.indices),
+        "rating": labels_of(ratings.values.astype(np.float64), ratings.scale),
+    }
+    if ratings.days is not None:
+        seconds = pa.array(ratings.days.astype(np.int64) * 86_400)
+        columns["timestamp"] = seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us"))
+    pq.write_table(pa.table(columns), folder / "rating.parquet", compression=_ZIP)
+    attributes = {name: {"layout": "scalar"} for name in columns if not name.endswith("_num")}
+    entities = {"user": ratings.users, "item": ratings.items}
+    schema: dict[str, Any] = {
+        "version": _LENSKIT_SCHEMA,
+        "name": target.name,
+        "default_interaction": "rating",
+        "entities": {
+            name: {"id_type": "str" if labels.dtype == object else "int", "attributes": {}}
+            for name, labels in entities.items()
+        },
+        "relationships": {
+            "rating": {
+                "entities": {"user": None, "item": None},
+                "interaction": True,
+                "repeats": "forbidden",
+                "attributes": attributes,
+            }
+        },
+    }
+    _write(folder / "schema.json", json.dumps(schema, indent=2, ensure_ascii=False))
+
+
+def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
+    """Write RecBole's atomic file, and the ``.yaml`` that tells RecBole what is in it.
+
+    Parameters
+    ----------
+    ratings, folder, target
+        As for `write_lenskit`.
+
+    Raises
+    ------
+    RecveilError
+        If a label holds a tab or a line break, or if RecBole has a table of that name itself.
+    """
+    name = target.name
+    if name == _RECBOLES_OWN:
+        raise RecveilError(
+            f"{name}: RecBole takes its own small table for every data set of this name; choose "
+            f"another name",
+            code="option.value",
+        )
+    inter = folder / f"{name}.inter"
+    write_inter(ratings, inter, inter)
+    columns = ", ".join(written_table(ratings).column_names)
+    lines = [
+        "# RecBole: run it in the folder that holds this one, with this file in config_file_list.",
+        "data_path: .",
+        f"dataset: {json.dumps(name, ensure_ascii=False)}",
+        'field_separator: "\\t"',
+        "USER_ID_FIELD: user_id",
+        "ITEM_ID_FIELD: item_id",
+        *([] if ratings.is_unary else ["RATING_FIELD: rating"]),
+        *(["TIME_FIELD: timestamp"] if ratings.days is not None else []),
+        "load_col:",
+        f"  inter: [{columns}]",
+    ]
+    _write(folder / f"{name}.yaml", "\n".join(lines))
+
+
+def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
+    r"""Say how a library loads what was written for it; None for a plain file.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1], [5, 6], [2, 4])
+    >>> how_to_load("surprise", Path("u.data"), ratings)
+    "surprise.Dataset.load_from_file('u.data', surprise.Reader(line_format='user item rating',
+    sep='\\t', rating_scale=(2, 4)))"
+    """
+    place = quoted(str(target), 120)
+    if format == "lenskit":
+        return f"lenskit.data.Dataset.load({place})"
+    if format == "recbole":
+        file = quoted(f"{target.name}/{target.name}.yaml", 120)
+        return f"run_recbole(model='BPR', config_file_list=[{file}])"
+    if format == "surprise":
+        times = "" if ratings.days is None else " timestamp"
+        scale = ratings.scale
+        return (
+            f"surprise.Dataset.load_from_file({place}, surprise.Reader(line_format='user item "
+            f"rating{times}', sep='\\t', rating_scale=({scale.low:g}, {scale.high:g})))"
+        )
+    return None
+
+
+_ZIP = "zstd"
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(f"{text}\n", "utf-8")
+
 
 # Takes the ratings, where to write, and what that will be called.
 _Writer: TypeAlias = Callable[[Ratings, Path, Path], Any]
@@ -69,11 +308,11 @@ def write_ratings(
     if is_standard(path):
         _write_to_standard_output(ratings, resolve_target(path, format))
         return
-    refuse_traps(path)
+    reject_traps(path)
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     chosen = resolve_target(target, format)
     if chosen in FOLDERS:
-        refuse_in_release(target)
+        reject_in_release(target)
         _write_folder(FOLDERS[chosen], ratings, target)
         return
     if target.exists() and not target.is_file():
@@ -82,7 +321,7 @@ def write_ratings(
             code="output.not-writable",
         )
     write = _WRITERS[chosen]
-    write_beside(target, lambda beside: write(ratings, beside, target))
+    write_atomically(target, lambda beside: write(ratings, beside, target))
 
 
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:
@@ -98,17 +337,17 @@ def _write_to_standard_output(ratings: Ratings, format: str) -> None:
         write_to_standard_output(file)
 
 
-def refuse_to_replace(path: str | PathLike[str], *, force: bool) -> None:
+def reject_to_replace(path: str | PathLike[str], *, force: bool) -> None:
     """Raise a RecveilError if something stands at `path`, unless `force` and it is a file.
 
     What killed runs left beside it is removed, and a place in a release is refused.
     """
     if is_standard(path):
         return
-    refuse_traps(path)
+    reject_traps(path)
     target = Path(path)
-    sweep_beside(target.resolve())
-    refuse_in_release(target)
+    sweep_temporary(target.resolve())
+    reject_in_release(target)
     if target.is_dir() or (target.exists() and not force):
         remedy = "name another target" if target.is_dir() else "replace it with force (--force)"
         raise RecveilError(f"{target} exists; {remedy}", code="output.exists")
@@ -164,7 +403,7 @@ def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
     prefix = f".{target.name}.layout-"
     try:
         sweep(target.parent, rf"{re.escape(prefix)}[0-9a-f]{{8}}")
-        with folder_beside(target.parent, prefix) as staging:
+        with temporary_folder_near(target.parent, prefix) as staging:
             new = staging / "new"
             make_folder(new)
             write(ratings, new, target)

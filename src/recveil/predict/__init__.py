@@ -2,11 +2,8 @@
 
 from recveil.predict.funk_svd import FunkSVD
 from recveil.predict.item_mean import ItemMean
-from recveil.predict.padding import Padding
-from recveil.predict.predicted_rows import Padded, PredictedRows, padded_by
-from recveil.predict.predictor import Padder, Predictor
-from recveil.predict.trust_knn import TrustKNN
-from recveil.predict.user_knn import UserKNN
+from recveil.predict.knn import TrustKNN, UserKNN
+from recveil.predict.padding import Padded, Padder, Padding, PredictedRows, Predictor, padded_by
 
 __all__ = [
     "FunkSVD",

@@ -8,13 +8,13 @@ from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from recveil.brief import BriefParameters, brief
-from recveil.compiled import compiled
-from recveil.errors import RecveilError
 from recveil.predict.padding import Padding
-from recveil.progress import track
 from recveil.ratings import Ratings
-from recveil.threads import pool
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import BriefParameters, brief
+from recveil.runtime.threads import pool
 
 # From so many ratings on, a pass is shared out; before, sharing would cost more than it saves.
 _WORTH_SHARING = 1 << 19

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from recveil.brief import BriefParameters
 from recveil.predict.padding import Padding
 from recveil.ratings import Ratings
+from recveil.runtime.safe_repr import BriefParameters
 
 
 class ItemMean(BriefParameters, BaseEstimator):

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,17 +13,15 @@ from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from recveil.ahead import ahead
-from recveil.brief import brief
-from recveil.errors import MachineError, RecveilError, is_of_machine
-from recveil.progress import parts, track
-from recveil.publish.expected import refuse_too_large
+from recveil.publish.size_estimate import reject_too_large
 from recveil.publish.staging import staged_drawn, staged_pair
-from recveil.publish.tables import evenly, rating_writer, tables, write_model
+from recveil.ratings.arrow_columns import written_out
+from recveil.ratings.ordinal_labels import labels_of
 from recveil.release.claim import Claim
-from recveil.release.class_list import class_list
 from recveil.release.data_card import data_card
 from recveil.release.ledger import cost_of_rerun
 from recveil.release.manifest import (
@@ -38,15 +36,132 @@ from recveil.release.manifest import (
     PRIVATE_MANIFEST,
     FileEntry,
     Manifest,
-    beside_ratings,
+    class_list,
     counts_of,
+    file_next_to_ratings,
     is_part,
     to_bytes,
 )
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
-from recveil.verify import Verification, verify
-from recveil.verify.item_formulas import formulas_of
+from recveil.runtime.errors import MachineError, RecveilError, is_of_machine
+from recveil.runtime.progress import parts, track
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import ahead
+from recveil.verification import Verification, verify
+from recveil.verification.other_files import formulas_of
+
+# Rows of the published file that are laid out at a time.
+_ROWS_AT_ONCE = 1 << 22
+_ROWS_OF_MODEL = 1 << 20
+
+
+def rating_writer(
+    file: Path, file_format: FileFormat, published: Published, *, in_groups: bool
+) -> AbstractContextManager[Any]:
+    """Open the published file for writing table after table."""
+    fields = {
+        "user_id": pa.string(),
+        "item_id": pa.array(published.items).type,
+        "rating": pa.string() if published.scale.words else pa.float64(),
+    }
+    if in_groups:
+        fields["group_size"] = pa.int64()
+    if published.claim.levels:
+        fields["k"] = pa.int64()
+    schema = pa.schema(fields)
+    if file_format == "csv":
+        return pa_csv.CSVWriter(str(file), schema)
+    # Items ascend within a record, mostly by small steps, which take a few bits each.
+    steps = {"item_id": "DELTA_BINARY_PACKED"} if pa.types.is_integer(schema.field(1).type) else {}
+    return pq.ParquetWriter(
+        str(file),
+        schema,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=[name for name in schema.names if name not in steps],
+        column_encoding=steps or None,
+    )
+
+
+def tables(
+    published: Published, blocks: Iterator[Records], *, in_groups: bool, n_before: int = 0
+) -> Iterator[tuple[pa.Table, int]]:
+    """Yield tables of published rows, each with the number of records in it.
+
+    So many records as `n_before` says stand before them, in other files.
+    """
+    items = pa.array(published.items)
+    for block in blocks:
+        copies = np.ones_like(block.sizes) if in_groups else block.sizes
+        record_of = np.repeat(np.arange(len(block)), copies)
+        lengths = np.diff(block.indptr)[record_of]
+        for first, last in _chunks(lengths):
+            records, rows = record_of[first:last], lengths[first:last]
+            # Position in the block of each row: a run of neighbours for each record.
+            runs = np.repeat(block.indptr[records] - np.cumsum(rows) + rows, rows)
+            places = runs + np.arange(rows.sum())
+            names = pa.array(published.pseudonyms(n_before + first, n_before + last))
+            row_of = np.repeat(np.arange(last - first, dtype=np.int32), rows)
+            columns = {
+                "user_id": written_out(_coded(row_of, names), "user_id"),
+                "item_id": written_out(_coded(block.indices[places], items), "item_id"),
+                "rating": labels_of(block.values[places], published.scale),
+            }
+            if in_groups:
+                columns["group_size"] = pa.array(np.repeat(block.sizes[records], rows))
+            if block.promised is not None:
+                columns["k"] = pa.array(np.repeat(block.promised[records], rows))
+            yield pa.table(columns), last - first
+        n_before += record_of.size
+
+
+def _coded(places: NDArray[Any], values: pa.Array) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(places), values)
+
+
+def evenly(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Cut the rows anew into pieces of one length.
+
+    Blocks are cut by the size of the private data, and a Parquet file keeps its pieces apart.
+    """
+    rest = None
+    for piece in pieces:
+        table = piece if rest is None else pa.concat_tables([rest, piece])
+        while table.num_rows >= _ROWS_AT_ONCE:
+            yield table.slice(0, _ROWS_AT_ONCE)
+            table = table.slice(_ROWS_AT_ONCE)
+        rest = table
+    if rest is not None and rest.num_rows:
+        yield rest
+
+
+def _chunks(lengths: Any) -> Iterator[tuple[int, int]]:
+    """Cut records into runs of about `_ROWS_AT_ONCE` rows, at least one record each."""
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < lengths.size:
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + _ROWS_AT_ONCE, "right")))
+        yield first, last
+        first = last
+
+
+def write_model(model: pa.Table, file: Path) -> dict[str, int]:
+    """Write what people are drawn from, in the one way that the checker knows; count its items."""
+    items = model.schema.field(0)
+    steps = {items.name: "DELTA_BINARY_PACKED"} if pa.types.is_integer(items.type) else {}
+    with pq.ParquetWriter(
+        str(file),
+        model.schema,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=[] if steps else [items.name],
+        column_encoding=steps or None,
+    ) as writer:
+        writer.write_table(model, row_group_size=_ROWS_OF_MODEL)
+    return {"items": model.num_rows}
+
 
 _WRITING, _VERIFYING = "Writing", "Verifying"
 
@@ -81,7 +196,7 @@ class Writing(Protocol):
     ) -> Written:
         """Write the records, and the list of their classes if any."""
 
-    def write_people(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
         """Write who is behind which record; return what private.json says of how."""
 
     def verify(self, folder: Path, private: Path) -> Verification:
@@ -113,7 +228,7 @@ def write_release(
             expected = published.expect(layout, file_format)
             if expected is not None:
                 parent = folder.absolute().parent
-                refuse_too_large(expected, parent, layout, allow_large=allow_large)
+                reject_too_large(expected, parent, layout, allow_large=allow_large)
         return _stage(release, folder, written, file_format, by, force=force)
 
 
@@ -135,7 +250,7 @@ def naming_cost(claim: Claim) -> Iterator[None]:
     ...     raise RecveilError("the disk is full; make room")
     Traceback (most recent call last):
     ...
-    recveil.errors.RecveilError: the disk is full; make room; this run spent epsilon 2.25, \
+    recveil.RecveilError: the disk is full; make room; this run spent epsilon 2.25, \
 because its queries were answered; this run and the next one together spend epsilon 3.31
     """
     try:
@@ -191,7 +306,7 @@ def write_drawn(
         As `Release.write`; or if records are people's, or a private twin stands at that place.
     """
     check_form("users", file_format)
-    if published.claim.about.holds_people:
+    if published.claim.about.contains_users:
         raise RecveilError(
             "these records are people's; write them with their private twin", code="release.kind"
         )
@@ -236,7 +351,7 @@ def _check_promise(published: Published) -> None:
 
 def _check_layout(published: Published, layout: str) -> None:
     """Refuse groups of people where no record is anybody's, and a model where there is none."""
-    if layout == "groups" and not published.claim.about.holds_people:
+    if layout == "groups" and not published.claim.about.contains_users:
         raise RecveilError(
             "layout 'groups' (--layout): these records are nobody's, so that there are no groups "
             "of people; take users",
@@ -280,7 +395,7 @@ def _write_published(
         formulas=formulas_of(items) if manifest.number >= FORMULAS_SINCE else None,
     )
     (folder / CARD).write_bytes(data_card(manifest, content).encode())
-    files |= {name: FileEntry.of(folder / name) for name in beside_ratings(about)}
+    files |= {name: FileEntry.of(folder / name) for name in file_next_to_ratings(about)}
     (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
 
 
@@ -295,7 +410,7 @@ class Here:
         counts, items = _write_ratings(published, file, file_format, in_groups=in_groups)
         return Written({file.name: FileEntry.of(file)}, counts, items)
 
-    def write_people(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
         """Write who is behind which record to one file."""
         pq.write_table(pa.table(_who_is_where(release, layout)), folder / ASSIGNMENT)
         return {}
@@ -309,7 +424,7 @@ def _write_ratings(
     published: Published, ratings_file: Path, file_format: FileFormat, *, in_groups: bool
 ) -> tuple[dict[str, int], list[Any]]:
     """Write the records, and the list of their classes if any; return all counts, and the items."""
-    holds_people = published.claim.about.holds_people
+    contains_users = published.claim.about.contains_users
     people_of: Counter[bytes] = Counter()
     counts = {"users": published.n_users, "records": 0, "labels": 0}
     keys = item_keys(published.items)
@@ -321,8 +436,8 @@ def _write_ratings(
         )
         for block in people(published.blocks(), "Writing the rows of all people"):
             # Drawn records have no classes: that two are equal says nothing of anybody.
-            digests = published.claim.about.digests(block, keys) if holds_people else []
-            sizes = block.sizes.tolist() if holds_people else []
+            digests = published.claim.about.digests(block, keys) if contains_users else []
+            sizes = block.sizes.tolist() if contains_users else []
             for digest, people in zip(digests, sizes, strict=True):
                 people_of[digest] += people
             item_seen[block.indices] = True
@@ -340,7 +455,7 @@ def _write_ratings(
     counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
     counts["alone"] = sum(people == 1 for people in people_of.values())
     counts["duplicates_dropped"] = published.duplicates_dropped
-    if holds_people:
+    if contains_users:
         (ratings_file.parent / CLASSES).write_bytes(class_list(people_of))
     return counts, published.items[item_seen].tolist()
 
@@ -348,7 +463,7 @@ def _write_ratings(
 def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
     """Return the columns that tell who is behind which record; who is in none has no id there."""
     private, groups = release.private, release.private.groups
-    if not release.published.claim.about.holds_people:
+    if not release.published.claim.about.contains_users:
         nowhere = pa.nulls(private.users.size, pa.string())
         return {"user_id": pa.array(private.users), "published_id": nowhere}
     if layout == "groups":
@@ -364,9 +479,9 @@ def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
 
 def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by: Writing) -> None:
     private: Private = release.private
-    people = by.write_people(release, folder, layout)
+    people = by.write_users(release, folder, layout)
     tells = "who is behind every published row"
-    if not release.published.claim.about.holds_people:
+    if not release.published.claim.about.contains_users:
         what = "likes" if release.published.scale.unary else "ratings"
         tells = f"whose {what} the release was drawn from"
     if private.items is not None:

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from recveil.brief import brief
-from recveil.devices import read_whole
-from recveil.errors import RecveilError
 from recveil.release.claim import Claim, claim_kind
-from recveil.release.form import read_manifest
 from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry
+from recveil.release.manifest_reader import read_manifest
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
 
 _KEY = "history"
 
@@ -52,9 +52,9 @@ class Promised(NamedTuple):
         return cls(sha256, claim.kind, ledger.mu, claim.delta, ledger.threshold_delta)
 
     @property
-    def holds_people(self) -> bool:
+    def contains_users(self) -> bool:
         """Whether its records are of people, as is supposed where nobody knows."""
-        return self.kind is None or claim_kind(self.kind).holds_people
+        return self.kind is None or claim_kind(self.kind).contains_users
 
     def _facts(self) -> dict[str, object]:
         return {"": self.sha256[:8], "claim": self.kind, "mu": self.mu}
@@ -73,12 +73,12 @@ def keep_history(published: Path, private: Path, new: Path, new_private: Path) -
     file = new_private / PRIVATE_MANIFEST
     told = json.loads(read_whole(file).decode())
     own = Promised.of(told["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
-    kept = each_once((own, *_standing(published, private)))
+    kept = each_once((own, *_current_release(published, private)))
     told[_KEY] = [promised._asdict() for promised in kept]
     file.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
-def history_told(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
+def describe_history(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
     """Return what a private twin remembers: its own release, and those that stood there before.
 
     Parameters
@@ -116,7 +116,7 @@ def each_once(history: Iterable[Promised]) -> list[Promised]:
     return list(kept.values())
 
 
-def _standing(published: Path, private: Path) -> list[Promised]:
+def _current_release(published: Path, private: Path) -> list[Promised]:
     """Return what stands at a place, and what its twin remembers.
 
     A release without its twin counts, or beside that of another one. If the twin cannot be read,
@@ -127,7 +127,7 @@ def _standing(published: Path, private: Path) -> list[Promised]:
         found.append(_promised_at(published, FileEntry.of(published / MANIFEST).sha256))
     try:
         told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
-        found.extend(history_told(told, published))
+        found.extend(describe_history(told, published))
     except FileNotFoundError:
         pass
     except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):

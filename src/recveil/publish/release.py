@@ -3,12 +3,12 @@
 from os import PathLike
 from pathlib import Path
 
-from recveil.errors import RecveilError
 from recveil.publish.folder import naming_cost, write_release
 from recveil.publish.written_release import WrittenRelease
-from recveil.ratings.people_ids import refuse_people
+from recveil.ratings.ids import reject_people
 from recveil.release.sides import FileFormat, Layout, Sides
-from recveil.verify import Verification
+from recveil.runtime.errors import RecveilError
+from recveil.verification import Verification
 
 
 class Release(Sides):
@@ -78,16 +78,16 @@ class Release(Sides):
             follows from a seed, as whoever guesses that takes the noise away again; or if ids of
             items look like those of people.
         """
-        _refuse_seeded(self)
+        _reject_seeded(self)
         claim = self.published.claim
         with naming_cost(claim):
-            refuse_people(self.published.items, can_hide=claim.about.holds_people)
+            reject_people(self.published.items, can_hide=claim.about.contains_users)
         return write_release(
             self, Path(folder), layout, file_format, force=force, allow_large=allow_large
         )
 
 
-def _refuse_seeded(release: Sides) -> None:
+def _reject_seeded(release: Sides) -> None:
     """Refuse to publish noise that somebody can draw again."""
     if release.published.claim.about.is_differential and release.private.seed is not None:
         raise RecveilError(

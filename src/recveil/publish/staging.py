@@ -5,33 +5,437 @@ at a time looks at a place and renames to it (`alone`).
 """
 
 import errno
+import filecmp
+import json
 import os
+import re
+import stat
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
-from recveil.beside import Settle, folder_beside, placing, refuse_in_release
-from recveil.devices import refuse_traps
-from recveil.errors import RecveilError, listed
-from recveil.folders import Parent, make_folder
-from recveil.publish.alone import alone
 from recveil.publish.history import keep_history
-from recveil.publish.settling import (
-    DRAWN,
-    NEW,
-    NEW_PRIVATE,
-    OLD,
-    OLD_PRIVATE,
-    RENAMING,
-    foreign_to_a_release,
-    leftovers,
-    others_in,
-    prefix,
-    settle_leftovers,
-    undoing,
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    CARD,
+    CLASSES,
+    HIDDEN_ITEMS_FILE,
+    MANIFEST,
+    MODEL,
+    PRIVATE_MANIFEST,
+    RATINGS,
+    RISK,
+    FileEntry,
+    is_part,
+    twin_name,
 )
-from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, twin_name
+from recveil.runtime.atomic_writes import (
+    Parent,
+    Settle,
+    in_spite_of_signals,
+    make_folder,
+    placing,
+    reject_in_release,
+    sweep,
+    temporary_folder_near,
+)
+from recveil.runtime.devices import read_whole, reject_traps
+from recveil.runtime.errors import RecveilError, listed
+from recveil.runtime.locks import FOR_OWNER, LOCK, NOT_FOLLOWED, abandoned, is_ours, lock
+
+# So many seconds does a run wait for another one, which renames four folders; it looks so often.
+_PATIENCE, _OFTEN = 10.0, 0.02
+
+
+@contextmanager
+def alone(file: Path, target: Path) -> Iterator[None]:
+    """Let one run at a time work at a target; another one waits some seconds, and is refused then.
+
+    Where the file system has no locks, all go on.
+
+    Parameters
+    ----------
+    file : Path
+        Its lock is held meanwhile. It is made, and removed in the end; what a killed run left,
+        the next one removes.
+    target : Path
+        What a refusal names.
+
+    Raises
+    ------
+    RecveilError
+        If another run works there for longer, or the file is somebody else's, or holds something.
+    OSError
+        If the file cannot be made.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with alone(Path(folder, ".out.lock"), Path(folder, "out")):
+    ...         print([file.name for file in Path(folder).iterdir()])
+    ...     print(list(Path(folder).iterdir()))
+    ['.out.lock']
+    []
+    """
+    if sys.platform == "win32":  # no such locks
+        yield
+        return
+    try:
+        with _taken(file, target):
+            yield
+    finally:
+        # Also what an interruption left that came before we knew of the file.
+        in_spite_of_signals(lambda: _remove_unless_locked(file))
+
+
+def _taken(file: Path, target: Path) -> BinaryIO:
+    """Return the file that stands at a path, locked; whoever had it may have removed it."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        opened = _opened(file, target)
+        if lock(opened.fileno(), wait=False) is not False and _is_placed_at(opened, file):
+            return opened
+        opened.close()
+        if time.monotonic() > end:
+            raise RecveilError(
+                f"{target}: another run is writing there; wait until it has ended, or choose "
+                f"another output",
+                code="output.locked",
+            )
+        time.sleep(_OFTEN)
+
+
+def _opened(file: Path, target: Path) -> BinaryIO:
+    """Open the file, or make it; refuse what is not ours."""
+    try:
+        _make_legible(file)
+        opened = _open(file, os.O_CREAT)
+    except PermissionError as error:
+        if not os.path.lexists(file):
+            raise
+        raise RecveilError(
+            f"{target}: another user's run writes there, or left {file.name}; once it has ended, "
+            f"let them remove that file, or choose another output",
+            code="output.locked",
+        ) from error
+    except OSError:
+        if _is_plain(file):
+            raise
+        raise _taken_by_others(file, target) from None
+    if _is_empty_file(opened):
+        return opened
+    opened.close()
+    raise _taken_by_others(file, target)
+
+
+def _taken_by_others(file: Path, target: Path) -> RecveilError:
+    return RecveilError(
+        f"{target}: {file.name} is to stand beside it while a run writes there, and something "
+        f"else has that name; move it away",
+        code="output.exists",
+    )
+
+
+def _make_legible(file: Path) -> None:
+    """Let its owner open what they left: some umasks take from the owner, too."""
+    with suppress(FileNotFoundError):
+        found = file.lstat()
+        is_our_lock = stat.S_ISREG(found.st_mode) and not found.st_size and is_ours(found)
+        if is_our_lock and stat.S_IMODE(found.st_mode) & FOR_OWNER != FOR_OWNER:
+            file.chmod(FOR_OWNER)
+
+
+def _is_plain(file: Path) -> bool:
+    """Say whether a file stands there, or nothing; a folder, a link or a socket is neither."""
+    with suppress(OSError):
+        return stat.S_ISREG(file.lstat().st_mode)
+    return True
+
+
+def _open(file: Path, how: int) -> BinaryIO:
+    # A pipe of that name is not waited for.
+    flags = os.O_RDWR | os.O_NONBLOCK | NOT_FOLLOWED | how
+    opened = os.fdopen(os.open(file, flags, FOR_OWNER), "r+b", buffering=0)
+    if _is_empty_file(opened) and is_ours(os.fstat(opened.fileno())):
+        os.fchmod(opened.fileno(), FOR_OWNER)  # whatever the umask
+    return opened
+
+
+def _is_empty_file(opened: BinaryIO) -> bool:
+    found = os.fstat(opened.fileno())
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0
+
+
+def _is_placed_at(opened: BinaryIO, file: Path) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(opened.fileno()), file.lstat())
+    return False
+
+
+def _remove_unless_locked(file: Path) -> None:
+    """Remove it while it is locked: whoever waits for it sees then that it stands there no more."""
+    with suppress(OSError), _open(file, 0) as opened:
+        is_free = lock(opened.fileno(), wait=False) is not False
+        if is_free and _is_empty_file(opened) and _is_placed_at(opened, file):
+            file.unlink()
+
+
+# All that stands in a release and in its private twin.
+_OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE}
+
+# Within the staging folder. What is drawn has no twin, and another name.
+NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"
+OLD, OLD_PRIVATE = "old-published", "old-private"
+# Beside them stand the lock, and the sign of below.
+_FOLDERS = {NEW, NEW_PRIVATE, DRAWN, OLD, OLD_PRIVATE}
+# Stands there from before the first renaming, when all is whole and verified, until the last one is
+# done or undone. Without it, nothing in the folder is anything but what is to be removed.
+RENAMING = "renaming"
+
+
+def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) -> None:
+    """Finish the renaming that a killed run had begun, or undo it; remove all else that it left.
+
+    Nobody else may rename to the target meanwhile.
+
+    Parameters
+    ----------
+    folder, private : Path
+        The target, and its private twin.
+    but : Path, optional
+        The staging folder of this run, which stays.
+
+    Raises
+    ------
+    RecveilError
+        If what a run had moved away can be put back no more, as something else stands there; if
+        two runs had moved something away; or if what a run left holds something else, too.
+    """
+    _reject_two(folder)
+
+    def settle(staging: Path) -> bool:
+        if staging == but or not staging.is_dir():
+            return False
+        is_twin = partial(_is_twin, private, staging / NEW)
+        if not (_finish(staging, folder, private) or undoing(folder, private, is_twin)(staging)):
+            raise RecveilError(
+                f"{folder}: {staging.name} holds what a run was replacing that was cut short, and "
+                f"what stands there now is something else; move {folder.name} and {private.name} "
+                f"away to get it back, or remove {staging.name}",
+                code="output.leftovers",
+            )
+        if others := others_in(staging):
+            raise RecveilError(
+                f"{staging.name} is what a run left that was cut short, but for "
+                f"{listed(others, 60)}, which would be removed with it; move that away, or rename "
+                f"{staging.name}",
+                code="output.leftovers",
+            )
+        return True
+
+    sweep(folder.parent, _names(folder), settle)
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Return the names of what killed runs left at a target, and touch nothing of it.
+
+    Examples
+    --------
+    >>> leftovers(Path("out"))
+    []
+    """
+    found = []
+    with suppress(OSError):
+        for path in sorted(folder.absolute().parent.iterdir()):
+            if re.fullmatch(_names(folder), path.name) and not path.is_symlink():
+                with abandoned(path) as is_abandoned:
+                    found += [path.name] * is_abandoned
+    return found
+
+
+def others_in(staging: Path) -> list[str]:
+    """Return what stands in a staging folder that no run has put there.
+
+    What a run moved away as the old release may have got more since it was looked at.
+    """
+    found = _names_in(staging) - {LOCK, RENAMING, *_FOLDERS}
+    for old in (OLD, OLD_PRIVATE):
+        if os.path.lexists(staging / old):
+            found |= {f"{old}/{name}" for name in foreign_to_a_release(staging / old)}
+    return sorted(found)
+
+
+def foreign_to_a_release(folder: Path) -> list[str]:
+    """Return the names of what neither a release nor a private twin holds; its own, if it is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("release.json", "notes.txt"):
+    ...         Path(folder, name).touch()
+    ...     foreign_to_a_release(Path(folder))
+    ['notes.txt']
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return [folder.name]
+    return sorted(
+        path.name
+        for path in folder.iterdir()
+        if not _is_created_here(path.name) or (path.is_dir() and not path.is_symlink())
+    )
+
+
+def _is_created_here(name: str) -> bool:
+    """Say whether a release or a private twin may hold a file of that name."""
+    return name in _OWN_FILES or is_part(name) or is_part(name, "assignment")
+
+
+def _finish(staging: Path, folder: Path, private: Path) -> bool:
+    """Do the last renaming, if the new twin stands there alone; say whether the new pair is whole.
+
+    Without the twin that belongs to it, a new release does not come.
+    """
+    new = staging / NEW
+    is_last = (staging / RENAMING).exists() and not (staging / NEW_PRIVATE).exists()
+    if not (is_last and new.exists() and _is_twin(private, new)):
+        return False
+    if not os.path.lexists(folder):
+        new.rename(folder)
+    elif not _is_copy(folder, new):  # which its owner may have put there by hand
+        return False
+    (staging / RENAMING).unlink()
+    return True
+
+
+def undoing(folder: Path, private: Path, is_our_twin: Callable[[], bool]) -> Settle:
+    """Return what undoes the renaming of a run that was cut short; False where it cannot.
+
+    The new private folder goes before the old one comes back, and that before the old published
+    one: whoever is killed here leaves what the next run settles.
+
+    Parameters
+    ----------
+    folder, private : Path
+        The target, and its private twin.
+    is_our_twin : callable
+        Says whether what stands at `private` was put there by that run.
+    """
+
+    def undo(staging: Path) -> bool:
+        if not (staging / RENAMING).exists():
+            return True
+        new, new_private = staging / NEW, staging / NEW_PRIVATE
+        if new.exists() and not new_private.exists() and is_our_twin():
+            if _is_twin(private, folder):
+                return False
+            private.rename(new_private)
+        if new.exists() or (staging / DRAWN).exists():
+            olds = [(staging / OLD_PRIVATE, private), (staging / OLD, folder)]
+            olds = [(old, target) for old, target in olds if old.exists()]
+            if _has_anothers_twin(staging, private) or not all(_can_come_back(*o) for o in olds):
+                return False
+            for old, target in olds:
+                if not target.exists():
+                    old.rename(target)
+        (staging / RENAMING).unlink()
+        return True
+
+    return undo
+
+
+def prefix(folder: Path) -> str:
+    """Return how the names of staging folders for a target begin.
+
+    Examples
+    --------
+    >>> prefix(Path("out"))
+    '.out.partial-'
+    """
+    return f".{folder.name}.partial-"
+
+
+def _names(folder: Path) -> str:
+    return rf"{re.escape(prefix(folder))}[0-9a-f]{{8}}"
+
+
+def _reject_two(folder: Path) -> None:
+    """Refuse to choose between two releases that runs had moved away: one of them is older."""
+    holding = sorted(_holding_an_old_one(folder))
+    if len(holding) > 1 and not folder.exists():
+        raise RecveilError(
+            f"{folder}: {holding[0]} and {holding[1]} each hold what a run was replacing that was "
+            f"cut short, and only you know which is the newer; remove the other one",
+            code="output.leftovers",
+        )
+
+
+def _holding_an_old_one(folder: Path) -> Iterator[str]:
+    for path in folder.parent.iterdir():
+        if not re.fullmatch(_names(folder), path.name):
+            continue
+        with suppress(OSError):  # another user's
+            has = _names_in(path)
+            if RENAMING in has and has & {NEW, DRAWN} and has & {OLD, OLD_PRIVATE}:
+                yield path.name
+
+
+def _names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def _can_come_back(old: Path, target: Path) -> bool:
+    """Say whether an old folder can go to its place, or a copy of it stands there already."""
+    return not os.path.lexists(target) or _is_copy(target, old)
+
+
+def _is_copy(folder: Path, of: Path) -> bool:
+    """Say whether two folders of files have the same names and bytes; a digest may be half of it.
+
+    A release is put back from a backup file by file, and its release.json may be the first one.
+    """
+    with suppress(OSError):
+        names = _names_in(of)
+        return _names_in(folder) == names and all(
+            filecmp.cmp(folder / name, of / name, shallow=False) for name in names
+        )
+    return False
+
+
+def _has_anothers_twin(staging: Path, private: Path) -> bool:
+    """Say whether the twin that stands there tells that it is not that of the old release."""
+    if not (staging / OLD).exists() or (staging / OLD_PRIVATE).exists():
+        return False
+    told = _stated_digest(private)
+    return told is not None and told != _digest(staging / OLD)
+
+
+def _is_twin(private: Path, of: Path) -> bool:
+    told = _stated_digest(private)
+    return told is not None and told == _digest(of)
+
+
+def _digest(published: Path) -> str | None:
+    with suppress(OSError):
+        return FileEntry.of(published / MANIFEST).sha256
+    return None
+
+
+def _stated_digest(private: Path) -> str | None:
+    """Return the SHA-256 of the release.json to which a private folder says that it belongs."""
+    file = private / PRIVATE_MANIFEST
+    # What cannot be read is a RecveilError, and so a ValueError.
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        return str(json.loads(read_whole(file).decode())["release"]["sha256"])
+    return None
+
 
 # Leaves room for ".private" and for what the staging folder adds.
 _LONGEST_NAME = 200
@@ -97,7 +501,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)
-    _refuse_twin(private)
+    _reject_twin(private)
     with _staged(folder, undoing(folder, private, lambda: False)) as (staging, alone_there):
         make_folder(staging / DRAWN, 0o755)
         yield staging / DRAWN
@@ -105,7 +509,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
         away = [(folder, staging / OLD)] if force else []
         alone_there()
         _check_again(folder, private, staging, force=force)
-        _refuse_twin(private)
+        _reject_twin(private)
         with placing(folder, staging / DRAWN):
             _put_into_place(staging, away, [(staging / DRAWN, folder)])
 
@@ -121,7 +525,9 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
             def settle(staging: Path) -> bool:
                 return not parent.has_gone() and undo(staging) and not others_in(staging)
 
-            staging = stack.enter_context(folder_beside(folder.parent, prefix(folder), settle))
+            staging = stack.enter_context(
+                temporary_folder_near(folder.parent, prefix(folder), settle)
+            )
             yield staging, lambda: stack.enter_context(_alone_at(folder))
     except OSError as error:
         why = error.strerror or error
@@ -182,7 +588,7 @@ def _is_there(private: Path, made: os.stat_result) -> bool:
     return False
 
 
-def _refuse_twin(private: Path) -> None:
+def _reject_twin(private: Path) -> None:
     if os.path.lexists(private):
         raise RecveilError(
             f"{private} exists, and would seem to belong to what is drawn; choose another output",
@@ -236,17 +642,18 @@ def _foreign(moved: Path) -> list[str]:
 def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = False) -> None:
     """Raise a RecveilError unless a release could be written to `folder`.
 
-    Asked before the long work begins, and again before writing. What killed runs left behind is
+    Asked before the long work begins, and again before writing. What killed runs left
+    behind is
     put in order first, but for a dry run, which looks and touches nothing.
     """
-    refuse_traps(folder)
+    reject_traps(folder)
     published, private = _targets(folder)
     if not published.parent.is_dir():
         raise RecveilError(
             f"{folder}: {published.parent} is not a folder; create it first",
             code="output.not-writable",
         )
-    refuse_in_release(published)
+    reject_in_release(published)
     if is_dry:
         if not os.access(published.parent, os.W_OK | os.X_OK):
             raise RecveilError(
@@ -254,15 +661,15 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
                 code="output.not-writable",
             )
         try:
-            _refuse_standing(published, private, force=force)
+            _reject_standing(published, private, force=force)
         except RecveilError:
-            _refuse_leftovers(published)
+            _reject_leftovers(published)
             raise
         return
     try:
         with _alone_at(published):
             settle_leftovers(published, private)
-            _refuse_standing(published, private, force=force)
+            _reject_standing(published, private, force=force)
     except OSError as error:
         raise RecveilError(
             f"{published.parent}: cannot write here ({error.strerror or error}); choose another "
@@ -271,7 +678,7 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
         ) from error
 
 
-def _refuse_leftovers(published: Path) -> None:
+def _reject_leftovers(published: Path) -> None:
     """Say that a killed run may be why something stands at the target, or does not."""
     if left := leftovers(published):
         raise RecveilError(
@@ -292,10 +699,10 @@ def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> 
             f"another output, or replace the release with force (--force)",
             code="output.exists",
         )
-    _refuse_standing(folder, private, force=force)
+    _reject_standing(folder, private, force=force)
 
 
-def _refuse_standing(published: Path, private: Path, *, force: bool) -> None:
+def _reject_standing(published: Path, private: Path, *, force: bool) -> None:
     for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
         if not target.exists() and not target.is_symlink():
             continue

@@ -13,14 +13,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, shortened
-from recveil.io.pipes import refuse_no_path
-from recveil.memory import refuse_beyond_limit
-from recveil.release.form import known_manifest
+from recveil.io.pipes import reject_no_path
 from recveil.release.manifest import Manifest
+from recveil.release.manifest_reader import known_manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
 from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
+from recveil.runtime.errors import RecveilError, shortened
+from recveil.runtime.memory import reject_beyond_limit
+from recveil.runtime.safe_repr import brief
 
 # So often are rows held at once: as they were read, and as they are handed out.
 _HELD = 2
@@ -46,7 +46,7 @@ class WrittenRelease:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from recveil.anonymize import PredictiveAnonymizer
+    >>> from recveil.methods import PredictiveAnonymizer
     >>> from recveil.ratings import Ratings, RatingScale
     >>> scale = RatingScale(1, 5, 1)
     >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [4, 2, 5, 1], scale=scale)
@@ -60,7 +60,7 @@ class WrittenRelease:
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        refuse_no_path("a release folder", folder=folder)
+        reject_no_path("a release folder", folder=folder)
         self._folder = Path(folder).resolve()  # its name is needed, and "." has none
         self.manifest: Manifest = known_manifest(self._folder)
 
@@ -159,19 +159,19 @@ class WrittenRelease:
                 n_rows = sum(map(operator.mul, sizes.tolist(), np.diff(starts).tolist()))
                 n_bytes += n_rows * -(-table.nbytes // table.num_rows)
                 what = f"{self.name}: {'a row for each person' if repeated else 'its rows'}"
-                refuse_beyond_limit(what, _HELD * n_bytes)
+                reject_beyond_limit(what, _HELD * n_bytes)
                 yield self._repeated(table, starts, sizes, first) if repeated else table
                 first += int(sizes.sum())
         if repeated and first != self.manifest.counts["users"]:
-            self._refuse_count()
+            self._reject_count()
 
     def _check_sizes(self, sizes: NDArray[np.int64], before: int) -> None:
         """Refuse groups of more people than the release has, before they are written out."""
         n_users = self.manifest.counts["users"]
         if (sizes < 1).any() or (sizes > n_users).any() or before + sizes.sum() > n_users:
-            self._refuse_count()
+            self._reject_count()
 
-    def _refuse_count(self) -> None:
+    def _reject_count(self) -> None:
         raise RecveilError(
             f"{self.name}: its groups are not of as many people as it counts; ask recveil verify "
             f"what is wrong with it",

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, listed, named_twice, quoted
-from recveil.ratings.dictionaries import (
+from recveil.ratings.arrow_columns import (
     cast_each,
     cast_stripped,
     in_turn,
     missing_rows,
     tidied,
 )
+from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
+from recveil.runtime.safe_repr import brief
 
 # Says where the row with a given position stands, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
@@ -94,7 +94,7 @@ class Feedback(NamedTuple):
     words: bool = False
 
     @property
-    def is_said(self) -> bool:
+    def is_specified(self) -> bool:
         """Whether somebody said that they are likes or counts."""
         return self.likes or self.counts is not None
 
@@ -124,7 +124,7 @@ class Columns:
         return {role: name for role, name in names.items() if name is not None}
 
 
-def refuse_groups(where: str) -> NoReturn:
+def reject_groups(where: str) -> NoReturn:
     """Raise the RecveilError for a table whose rows stand for several people each."""
     raise RecveilError(
         f"{where}: a column {GROUP_SIZE} says that one row stands for several people, and plain "
@@ -350,7 +350,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
         raise RecveilError(
             "rating column: expected numbers, got bool; convert it to 0 and 1", code="column.type"
         )
-    refuse_missing(column, MISSING_RATING, locate, code="rating.missing")
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
     if pa.types.is_dictionary(column.type):
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
@@ -521,16 +521,16 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
-def refuse_missing(column: pa.ChunkedArray, problem: str, locate: Locate, *, code: str) -> None:
+def reject_missing(column: pa.ChunkedArray, problem: str, locate: Locate, *, code: str) -> None:
     """Raise for the first row that is null, or stands for a null in the dictionary."""
     parts = [*column.chunks]
     if pa.types.is_dictionary(column.type):
         parts += [chunk.dictionary for chunk in column.chunks]
     if any(part.null_count for part in parts):  # else there is nothing to look for, row by row
-        refuse_first(missing_rows(column), problem, locate, code=code)
+        reject_first(missing_rows(column), problem, locate, code=code)
 
 
-def refuse_first(
+def reject_first(
     refused: pa.Array | pa.ChunkedArray, problem: str, locate: Locate, *, code: str
 ) -> None:
     """Raise for the first row of a boolean array that is true."""

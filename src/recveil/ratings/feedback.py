@@ -12,9 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, quoted
-from recveil.ratings.alike_ids import tell_nothings
 from recveil.ratings.columns import (
     Feedback,
     Locate,
@@ -22,11 +19,28 @@ from recveil.ratings.columns import (
     parse_ratings,
     parse_ratings_noted,
 )
-from recveil.ratings.count_levels import COUNT_BINS, COUNT_SCALE, count_levels
-from recveil.ratings.dates import why_no_times
-from recveil.ratings.scale import LIKES, RatingScale, refuse_no_scale
-from recveil.ratings.vocabulary import alike
-from recveil.ratings.worded import parse_words, words_found
+from recveil.ratings.ids import describe_nothings
+from recveil.ratings.ordinal_labels import parse_words, words_found
+from recveil.ratings.rating_scale import LIKES, RatingScale, alike, reject_no_scale
+from recveil.ratings.time_columns import why_no_times
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.safe_repr import brief
+
+# Read off a table, the bins would tell of its people.
+COUNT_BINS = (1, 3, 10, 30, 100, 300, 1000)
+COUNT_SCALE = RatingScale(1, len(COUNT_BINS), 1)
+
+
+def count_levels() -> str:
+    """Say from which count on each level is.
+
+    Examples
+    --------
+    >>> count_levels()
+    '1 from 1, 2 from 3, 3 from 10, 4 from 30, 5 from 100, 6 from 300, 7 from 1,000'
+    """
+    return ", ".join(f"{level} from {least:,}" for level, least in enumerate(COUNT_BINS, 1))
+
 
 Counts = Literal["log", "likes"]
 # In the place of words: whichever there are.
@@ -92,7 +106,7 @@ def feedback_of(
     return Feedback(likes, counts, one_value and scale is None and not words, words)
 
 
-def scale_said(
+def parse_scale_option(
     scale: RatingScale | None,
     order: str | Iterable[str] | None,
     words: str | Iterable[str] | None,
@@ -114,10 +128,10 @@ def scale_said(
 
     Examples
     --------
-    >>> str(scale_said(None, "no,yes", None)[0]), scale_said(None, None, "all")
+    >>> str(parse_scale_option(None, "no,yes", None)[0]), parse_scale_option(None, None, "all")
     ('no < yes', (None, True))
     """
-    refuse_no_scale(scale)
+    reject_no_scale(scale)
     told = {"scale": scale, "order": order, "words": words}
     both = [name for name, value in told.items() if value is not None]
     if len(both) > 1:
@@ -220,20 +234,20 @@ def take_feedback(
     taken = _take_words(column, feedback, scale, locate)
     if taken is not None:
         return taken
-    if feedback.is_said:
+    if feedback.is_specified:
         values, note, merged = parse_ratings(column, locate), "", False
     else:
         values, note, merged = parse_ratings_noted(column, locate)
-    if feedback.is_said:
-        _refuse_zeros(values, feedback, locate)
+    if feedback.is_specified:
+        _reject_zeros(values, feedback, locate)
     if feedback.counts == "log":
         # A count between bins, such as half a minute, is in the lower one.
         bins = np.searchsorted(COUNT_BINS, values, side="right")
         return Taken(np.maximum(bins, 1).astype(np.float32), COUNT_SCALE)
-    if feedback.is_said:
+    if feedback.is_specified:
         return Taken(np.ones(n_rows, np.float32), LIKES)
     if feedback.one_value and values.size > 1 and values.min() == values.max():
-        _refuse_all_zero(values)
+        _reject_all_zero(values)
         why = f"All {values.size:,} ratings are {values[0]:g}"
         # One rating more, and they would be none: whoever promises something of each person asks.
         return Taken(np.ones(n_rows, np.float32), replace(LIKES, inferred=True), why, note, merged)
@@ -252,7 +266,7 @@ def _take_words(
     return Taken(parse_words(column, scale, locate), scale)
 
 
-def refuse_doubtful(
+def reject_doubtful(
     columns: Mapping[str, pa.ChunkedArray], feedback: Feedback, name: object, where: str
 ) -> None:
     """Raise a RecveilError if a table without ratings has times that are none: minutes, perhaps.
@@ -289,11 +303,11 @@ def are_likes(column: pa.ChunkedArray, feedback: Feedback, locate: Locate) -> ND
     """
     values = parse_ratings(column, locate)
     if feedback.counts is not None:
-        _refuse_below(values, locate)
+        _reject_below(values, locate)
     return values > 0
 
 
-def _refuse_below(values: NDArray[np.float32], locate: Locate) -> None:
+def _reject_below(values: NDArray[np.float32], locate: Locate) -> None:
     if (values < 0).any():
         row = int(np.argmax(values < 0))
         raise RecveilError(
@@ -303,10 +317,10 @@ def _refuse_below(values: NDArray[np.float32], locate: Locate) -> None:
         )
 
 
-def _refuse_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locate) -> None:
+def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locate) -> None:
     """Refuse a 0, or less: nobody said that it is a like."""
     if feedback.counts is not None:
-        _refuse_below(values, locate)
+        _reject_below(values, locate)
     if (values <= 0).any():
         row = int(np.argmax(values <= 0))
         raise RecveilError(
@@ -328,7 +342,7 @@ def all_ratings(number: int) -> str:
     return "the only rating is" if number == 1 else f"all {number:,} ratings are"
 
 
-def _refuse_all_zero(values: NDArray[np.float32]) -> None:
+def _reject_all_zero(values: NDArray[np.float32]) -> None:
     if values[0] <= 0:
         raise RecveilError(
             f"{all_ratings(values.size)} {values[0]:g}, and nobody said what that means; if "
@@ -338,7 +352,7 @@ def _refuse_all_zero(values: NDArray[np.float32]) -> None:
         )
 
 
-def tell_feedback(
+def describe_feedback(
     scale: RatingScale, why_likes: str, feedback: Feedback, column: object, *, publishing: bool
 ) -> list[str]:
     """Say for what ratings were taken that may be something else, a sentence each.
@@ -363,11 +377,11 @@ def tell_feedback(
 
     Examples
     --------
-    >>> print(*tell_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
+    >>> print(*describe_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
     No ratings: read as likes, which tell who chose what, and nothing more.
     """
     if scale.words:
-        return _tell_words(scale)
+        return _describe_words(scale)
     if why_likes:
         rest = (
             "" if why_likes == "No ratings" else "; if they are ratings, name the scale (--scale)"
@@ -416,11 +430,11 @@ def meaning_of_words(scale: RatingScale) -> list[str]:
     ]
 
 
-def _tell_words(scale: RatingScale) -> list[str]:
+def _describe_words(scale: RatingScale) -> list[str]:
     """Say which words look like one, and which like none."""
     pairs = [
         f"{quoted(one)} and {quoted(other)} differ in capital letters, spaces or the code of a "
         f"letter alone, and were taken for two words; if they are one, mend the table."
         for one, other in alike(scale.words)
     ]
-    return [*pairs, *tell_nothings(scale.words, "word")]
+    return [*pairs, *describe_nothings(scale.words, "word")]

@@ -1,25 +1,26 @@
-"""Ratings: who rated what, how and when, in compressed rows by user."""
+"""Privacy levels by rule: how many must share a row with each user, told from their activity."""
 
 import hashlib
+import re
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.brief import html_line
-from recveil.errors import RecveilError, describe_count
-from recveil.ratings.assemble import Duplicates, first_fall
-from recveil.ratings.build import Built, build, tell_dropped
+from recveil.ratings.arrow_columns import written_out
+from recveil.ratings.build import Built, build, describe_dropped
 from recveil.ratings.columns import NOT_SAID, Locate
-from recveil.ratings.dates import tell_look
-from recveil.ratings.dictionaries import written_out
-from recveil.ratings.frame import table_from_columns
-from recveil.ratings.framed import frame_columns
-from recveil.ratings.scale import LIKES, RatingScale, refuse_off_scale
-from recveil.ratings.worded import labels_of
+from recveil.ratings.feedback import all_ratings
+from recveil.ratings.frames import frame_columns, table_from_columns
+from recveil.ratings.ordinal_labels import labels_of
+from recveil.ratings.rating_scale import LIKES, RatingScale, distinct, reject_off_scale
+from recveil.ratings.sorted_rows import Duplicates, first_fall
+from recveil.ratings.time_columns import describe_look
+from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.safe_repr import html_line
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -214,8 +215,8 @@ class Ratings:
         if not built.ratings_merged:
             built = built._replace(rating_note="")  # values are known to be of single precision
         odd = "" if are_days else built.time_note  # days have no unit to be wrong
-        notes = tell_look(look, built.time_problem, names.get("time"), odd)
-        for note in (*tell_dropped(built, duplicates), *notes):
+        notes = describe_look(look, built.time_problem, names.get("time"), odd)
+        for note in (*describe_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)
 
@@ -330,7 +331,7 @@ class Ratings:
 
     def digest(self) -> bytes:
         """Return 32 bytes (SHA-256) that change when anything about the ratings changes."""
-        sha = hashlib.sha256(self.scale.told_exactly.encode())
+        sha = hashlib.sha256(self.scale.has_exact_steps.encode())
         for labels in (self.users, self.items):
             sha.update(labels.tobytes() if labels.dtype != object else repr(list(labels)).encode())
         for array in (self.indptr, self.indices, self.values, self.days):
@@ -380,7 +381,7 @@ class Ratings:
                 f"indptr: expected {n_ends} numbers that rise from 0 to {n}", code="argument.value"
             )
         self._check_items()
-        refuse_off_scale(self.values, self.scale, lambda at: f"rating at position {at}")
+        reject_off_scale(self.values, self.scale, lambda at: f"rating at position {at}")
 
     def _check_items(self) -> None:
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < self.n_items:
@@ -413,3 +414,441 @@ def _frozen(array: ArrayLike, dtype: Any) -> NDArray[Any]:
         dtype = np.int64 if given.dtype.kind in "iu" else object
     as_dtype = given.astype(dtype, copy=given.flags.writeable or given.base is not None)
     return _read_only(np.ascontiguousarray(as_dtype))
+
+
+# What tables out there write where there is no rating.
+_SENTINELS_BELOW = (-999.0, -99.0, -9.0, -1.0, 0.0)
+_SENTINELS_ABOVE = (99.0, 999.0, 9999.0)
+# Of a continuous scale: the outer part of its range that counts as its end.
+_OUTER = 0.1
+# With more levels than these, a scale is as good as continuous.
+_MOST_LEVELS = 200
+
+
+class Doubt(NamedTuple):
+    """An end or step of an inferred scale that may be one person's, or no rating at all.
+
+    Attributes
+    ----------
+    side : {"low", "high", "step", "word"}
+    value : float
+        The end; or a rating without which the step would be another one.
+    people : int
+        How many people used it; of a continuous scale, its outer tenth; of a step, how many gave
+        any rating that asks for it.
+    is_sentinel : bool
+        Whether it looks like a mark for something else than a rating.
+    word : str
+        Of words that nobody named, one that few people gave.
+    """
+
+    side: str
+    value: float
+    people: int
+    is_sentinel: bool
+    word: str = ""
+
+    def describe(self, k: int) -> str:
+        """Say what is doubtful about it, in words."""
+        used = f"{self.people:,} {'person' if self.people == 1 else 'people'} used it"
+        if self.side == "word":
+            who = "1 person" if self.people == 1 else f"{self.people:,} people"
+            return f"its word {quoted(self.word, 40)} was given by {who}, fewer than {k}"
+        if self.side == "step":
+            whose = "1 person" if self.people == 1 else f"{self.people:,} people"
+            return f"its step comes from ratings such as {self.value:g} of {whose}, fewer than {k}"
+        if self.is_sentinel:
+            return f"its {self.side} end {self.value:g} looks like a mark for no rating ({used})"
+        return f"its {self.side} end is {self.value:g}, and {used}, fewer than {k}"
+
+
+def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
+    """Find ends and steps of an inferred scale that come from fewer than k people, or no ratings.
+
+    An end that is one person's would publish their rating with the scale, and stretch everybody's
+    predictions. Something looks like a mark for no rating if it is one of the usual ones (0, -1,
+    99, ...) and lies more than a step away from all other ratings; or if it is 0 or -1, one step
+    away, and more frequent than the rating beside it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    k : int
+        Smallest group.
+
+    Returns
+    -------
+    list of Doubt
+        Empty if the scale was given. A step is told only where both ends are in order.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
+    >>> doubts_of(ratings, 2)
+    [Doubt(side='high', value=11.5, people=1, is_sentinel=False, word='')]
+    """
+    if not ratings.scale.inferred:
+        return []
+    if ratings.scale.words:
+        return _doubtful_words(ratings, k)
+    levels = distinct(ratings.values)
+    found = []
+    for side in ("low", "high"):
+        people = count_users(ratings, side)
+        marks = _is_sentinel(ratings.values, levels, side)
+        if people < k or marks:
+            end = ratings.scale.low if side == "low" else ratings.scale.high
+            found.append(Doubt(side, end, people, marks))
+    return found or _doubtful_step(ratings, levels, k)
+
+
+def _doubtful_words(ratings: Ratings, k: int) -> list[Doubt]:
+    """Find words that fewer than k people gave: published, they would tell of them."""
+    users = ratings.user_positions()
+    people = [
+        int(np.unique(users[ratings.values == at]).size)
+        for at in range(1, len(ratings.scale.words) + 1)
+    ]
+    named = enumerate(zip(ratings.scale.words, people, strict=True), 1)
+    return [Doubt("word", float(at), n, False, word) for at, (word, n) in named if n < k]
+
+
+def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> list[Doubt]:
+    """Find out whether the scale would have another step without what fewer than k people gave."""
+    common = _common(ratings, levels, k)
+    if common.size < 2 or common.size == levels.size:
+        return []
+    wish = RatingScale.infer(common)
+    if wish.step is None or wish.step == ratings.scale.step:
+        return []
+    steps = (levels - wish.low) / wish.step
+    odd = levels[np.abs(steps - np.rint(steps)) > 1e-3]
+    at_odd = np.flatnonzero(np.isin(ratings.values, odd.astype(np.float32)))
+    people = np.unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
+    return [Doubt("step", float(odd[0]), int(people), False)] if odd.size and people < k else []
+
+
+def _common(ratings: Ratings, levels: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the levels that at least k people used; none, where there are too many to look."""
+    if levels.size > _MOST_LEVELS:
+        return levels[:0]
+    is_common = [_used_by(ratings, np.float32(level), k) for level in levels]
+    return levels[is_common]
+
+
+def _used_by(ratings: Ratings, level: np.float32, k: int) -> bool:
+    """Say whether at least k people gave a rating; of many, a part is enough to see it."""
+    places = np.flatnonzero(ratings.values == level)
+    for part in (places[:: max(1, places.size // (64 * k))], places):
+        if np.unique(np.searchsorted(ratings.indptr, part, side="right")).size >= k:
+            return True
+    return False
+
+
+def reject_doubts(ratings: Ratings, k: int) -> None:
+    """Raise a RecveilError for an end of an inferred scale that fewer than k people used.
+
+    Examples
+    --------
+    >>> reject_doubts(Ratings.from_columns([1, 2], [7, 7], [1, 5]), 2)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: nobody named the scale, so that 1:5:4 comes from the ratings: ...
+    """
+    doubtful = doubts_of(ratings, k)
+    if not doubtful:
+        return
+    if ratings.scale.words:
+        raise RecveilError(
+            f"nobody named the words, so that they come from the ratings: "
+            f"{doubtful[0].describe(k)}; name those that may be told with words (--words), and "
+            f"leave others out with drop_off_scale (--drop-off-scale)",
+            code="scale.inferred",
+        )
+    wish = _suggest(ratings, k)
+    raise RecveilError(
+        f"nobody named the scale, so that {ratings.scale} comes from the ratings: "
+        f"{doubtful[0].describe(k)}; name it with scale (--scale {wish}), and leave out what is "
+        f"not on it, if that is no rating, with drop_off_scale (--drop-off-scale)",
+        code="scale.inferred",
+    )
+
+
+def count_users(ratings: Ratings, side: str) -> int:
+    """Count the people who used an end of the scale; of a continuous one, its outer tenth."""
+    scale, values = ratings.scale, ratings.values
+    width = (scale.step or 0.0) / 2 if scale.step else _OUTER * scale.range
+    # The ends of a named scale may be beyond what ratings can be.
+    low, high = np.float64(scale.low + width), np.float64(scale.high - width)
+    at_end = values <= low if side == "low" else values >= high
+    users = np.searchsorted(ratings.indptr, np.flatnonzero(at_end), side="right")
+    return int(np.unique(users).size)
+
+
+def _is_sentinel(values: NDArray[np.float32], levels: NDArray[np.float64], side: str) -> bool:
+    if levels.size < 3:
+        return False
+    end, beside = levels[[0, 1]] if side == "low" else levels[[-1, -2]]
+    if end not in (_SENTINELS_BELOW if side == "low" else _SENTINELS_ABOVE):
+        return False
+    rest = levels[1:] if side == "low" else levels[:-1]
+    step = np.diff(rest).min()
+    if abs(end - beside) > 1.5 * step:
+        return True
+    in_step = side == "low" and abs(abs(end - beside) - step) < 0.5 * step
+    return bool(in_step and (values == end).sum() > (values == beside).sum())
+
+
+def _suggest(ratings: Ratings, k: int) -> str:
+    """Return the scale of those ratings that enough people gave; what to write if there is none."""
+    levels = distinct(ratings.values)
+    common = _common(ratings, levels, k)
+    for side, at in (("low", 0), ("high", -1)):
+        if common.size and common[at] == levels[at] and _is_sentinel(ratings.values, levels, side):
+            common = np.delete(common, at)
+    if common.size < 2:
+        return "LOW:HIGH:STEP" if levels.size <= _MOST_LEVELS else "LOW:HIGH"
+    return str(RatingScale.infer(common))
+
+
+# What goes wrong with ratings that are all equal, for `reject_likes`.
+PUBLISHED = (
+    "what is added to hide people is equal to them, so that padded rows would say that everybody "
+    "rated everything, and other rows that whole groups did"
+)
+PREDICTED = "any prediction of them is right, so that no error tells a good release from a bad one"
+# "No ratings are known" is as true of likes, a rate is a share, and options keep their names.
+_OF_RATINGS = re.compile(
+    r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated|(?<=people )rate)\b"
+)
+_OF_LIKES = {
+    **{"rating": "like", "ratings": "likes", "rated": "liked", "unrated": "not liked"},
+    "rate": "like",
+}
+
+
+def in_likes(text: str, is_unary: bool = True) -> str:
+    """Say of likes what a sentence says of ratings.
+
+    Parameters
+    ----------
+    text : str
+        It may speak of rates, which stay as they are.
+    is_unary : bool
+        Whether likes are meant; else it stays as it is.
+
+    Examples
+    --------
+    >>> print(in_likes("People with too few ratings count as not found, so that rates are higher"))
+    People with too few likes count as not found, so that rates are higher
+    >>> in_likes("items that nobody rated; no ratings are known")
+    'items that nobody liked; no ratings are known'
+    >>> in_likes("people's ratings; --ratings whole")
+    "people's likes; --ratings whole"
+    """
+    if not is_unary:
+        return text
+    return _OF_RATINGS.sub(lambda found: _OF_LIKES[found.group()], text)
+
+
+def reject_unordered(ratings: Ratings, what: str) -> None:
+    """Raise a RecveilError for ratings that are words without an order.
+
+    Their numbers are names: whoever took them for ranks would tell distances that there are not.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    what : str
+        What they cannot be given to: "this method", "a comparison".
+
+    Raises
+    ------
+    RecveilError
+
+    Examples
+    --------
+    >>> from recveil.ratings import RatingScale
+    >>> scale = RatingScale.of_words("up,down", ordered=False)
+    >>> words = Ratings.from_columns([1, 2], [7, 7], ["up", "down"], scale=scale)
+    >>> reject_unordered(words, "a comparison")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: words (--words) without an order are not supported by a ...
+    """
+    if not ratings.scale.ordered:
+        raise RecveilError(
+            f"words (--words) without an order are not supported by {what}; publish them by method "
+            f"words (--method words); if they have an order, name it with order (--order); if it "
+            f"matters only who chose what, leave the column of words out",
+            code="table.kind",
+        )
+
+
+def reject_likes(ratings: Ratings, why: str) -> None:
+    """Raise a RecveilError for likes, and for ratings that are all equal.
+
+    For whatever needs ratings: likes have none, and ratings that are all equal tell nothing apart.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    why : str
+        What would go wrong, `PUBLISHED` or `PREDICTED`.
+
+    Raises
+    ------
+    RecveilError
+
+    Examples
+    --------
+    >>> reject_likes(Ratings.from_columns([1, 1, 2], [7, 8, 7], [1, 1, 1]), PREDICTED)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: all 3 ratings are 1: likes, not supported yet as ratings; any
+    prediction of them is right, so that no error tells a good release from a bad one; read them as
+    likes (--likes), without a scale
+    """
+    if ratings.is_unary:
+        raise RecveilError(
+            "these are likes, and this method publishes ratings, which likes have none of; take "
+            "method k-corating or sparse (--method k-corating, --method sparse), or draw people "
+            "with epsilon (--epsilon 3)",
+            code="table.kind",
+        )
+    values = ratings.values
+    if values.size and values.min() == values.max():
+        words = ratings.scale.words
+        given = quoted(words[int(values[0]) - 1], 40) if words else f"{values[0]:g}"
+        remedy = (
+            "leave the column of words out"
+            if words
+            else "read them as likes (--likes), without a scale"
+        )
+        raise RecveilError(
+            f"{all_ratings(values.size)} {given}: likes, not supported yet as "
+            f"ratings; {why}; {remedy}",
+            code="table.kind",
+        )
+
+
+_CONDITION = re.compile(r"activity\s*(<|>=)\s*([0-9]{1,18})")
+_LEVEL = re.compile(r"[0-9]{1,18}")
+_EXAMPLE = "such as 'activity<50:10,else:5', or a number for everybody"
+
+
+class _Part(NamedTuple):
+    """One part of a rule: users with from `low` to `high` - 1 ratings have the level."""
+
+    low: float
+    high: float
+    level: int
+
+
+def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
+    """Give each user the privacy level that a rule has for their number of ratings.
+
+    A rule is a number, the level of everybody, or a list of ``CONDITION:LEVEL`` between commas. A
+    condition is ``activity>=N`` (N ratings or more), ``activity<N`` or, last, ``else``. The first
+    condition that a user meets counts. Spaces are passed over.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Whose users are meant.
+    rule : str
+        For example ``activity<50:10,activity>=500:1,else:5``.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_users,)
+        The least number of people who shall share a published row with each user, who
+        counts too; 1 says that they do not mind being published as they are.
+
+    Raises
+    ------
+    RecveilError
+        If the rule cannot be read, gives a user no level, or one below 1 or above the number of
+        users.
+
+    Notes
+    -----
+    Source: a level for each user is Chen 2012 (thesis), section 5.1; the rules are recveil's own.
+    A rule that is known tells of a user in a small group that they met its condition.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns(["ann", "ann", "ben"], [7, 8, 7], [4, 2, 5])
+    >>> levels_by_rule(ratings, "activity>=2:1, else:2")
+    array([1, 2])
+    >>> levels_by_rule(ratings, "activity>=2:1")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: rule 'activity>=2:1': no condition holds for 1 of 2 users, first
+    'ben' with activity 1; end it with else:LEVEL
+    """
+    activity = ratings.activity
+    levels = np.zeros(ratings.n_users, dtype=np.int64)
+    for part in reversed(_parse(rule)):
+        if part.level > ratings.n_users:
+            raise RecveilError(
+                f"rule {rule!r}: level {part.level} is more than there are users "
+                f"({ratings.n_users}); lower it",
+                code="option.value",
+            )
+        levels[(activity >= part.low) & (activity < part.high)] = part.level
+    without = np.flatnonzero(levels == 0)
+    if without.size:
+        first = without[0]
+        raise RecveilError(
+            f"rule {rule!r}: no condition holds for {without.size} of "
+            f"{describe_count(ratings.n_users, 'user')}, "
+            f"first {ratings.users.tolist()[first]!r} with activity {activity[first]}; "
+            f"end it with else:LEVEL",
+            code="option.value",
+        )
+    return levels
+
+
+def _parse(rule: str) -> list[_Part]:
+    if _LEVEL.fullmatch(rule.strip()):
+        return [_Part(0, np.inf, _level(rule.strip(), rule))]
+    parts = []
+    pieces = rule.split(",")
+    for number, piece in enumerate(pieces, start=1):
+        condition, colon, level = (text.strip() for text in piece.partition(":"))
+        if not colon:
+            raise RecveilError(
+                f"rule {rule!r}: {piece.strip()!r} has no level; expected CONDITION:LEVEL, "
+                f"{_EXAMPLE}",
+                code="option.value",
+            )
+        if condition == "else" and number < len(pieces):
+            raise RecveilError(
+                f"rule {rule!r}: nothing counts after else; put it last", code="option.value"
+            )
+        parts.append(_Part(*_range(condition, rule), _level(level, rule)))
+    return parts
+
+
+def _range(condition: str, rule: str) -> tuple[float, float]:
+    if condition == "else":
+        return 0, np.inf
+    found = _CONDITION.fullmatch(condition)
+    if found is None:
+        raise RecveilError(
+            f"rule {rule!r}: condition {condition!r}; expected activity<N, activity>=N or else, "
+            f"{_EXAMPLE}",
+            code="option.value",
+        )
+    bound = int(found[2])
+    return (0, bound) if found[1] == "<" else (bound, np.inf)
+
+
+def _level(text: str, rule: str) -> int:
+    if not _LEVEL.fullmatch(text) or int(text) < 1:
+        raise RecveilError(
+            f"rule {rule!r}: level {text!r}; expected a whole number, 1 or more, {_EXAMPLE}",
+            code="option.value",
+        )
+    return int(text)

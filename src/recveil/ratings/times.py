@@ -1,5 +1,7 @@
-"""Times of a table as days, or the reason why a column holds none."""
+"""Which of some rows is the last one in time, finer than the days that ratings keep."""
 
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -8,33 +10,308 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, describe_count, quoted, shortened
-from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, refuse_missing
-from recveil.ratings.dictionaries import cast_each, in_turn
-from recveil.ratings.misread_times import find_misreading
-from recveil.ratings.time_units import (
-    EARLIEST,
-    EXAMPLE,
-    LEAST_BY_CHANCE,
-    LEAST_FITTING,
-    LEAST_LATEST,
-    LEAST_SECONDS,
-    SECONDS_A_DAY,
-    are_months_and_days,
-    are_snowflakes,
-    find_formats,
-    guess_unit,
-    is_plausible,
-    latest_second,
-)
+from recveil.ratings.arrow_columns import cast_each, in_turn
+from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, reject_missing
+from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
+from recveil.runtime.safe_repr import brief
 
-# Unix times up to these magnitudes count seconds, milliseconds, microseconds, nanoseconds.
+SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
+# Numbers that all lie below so many seconds, which is in March 1973, are taken for counters: no
+# table of ratings is as old, and few have as many rows.
+LEAST_SECONDS = 10**8
+# Unix times of ratings lie between 1990 and now, and the latest of them is not before 1996, in
+# Unix seconds. No table of ratings that is known ends before, and times of other units would.
+EARLIEST, LEAST_LATEST = 631_152_000, 820_454_400
+# A clock that stands before this is wrong: 2026-01-01.
+_LEAST_NOW = 1_767_225_600
+
+
+class _Unit(NamedTuple):
+    """A way to count time: how many a second has, and the Unix seconds of 0 and of the first."""
+
+    name: str
+    a_second: float
+    zero: int
+    first: int = LEAST_LATEST
+
+    @property
+    def formula(self) -> str:
+        """How to turn such a number into Unix seconds."""
+        scale = f"{self.a_second:.0f}" if self.a_second > 1 else f"{1 / self.a_second:.0f}"
+        scaled = f" {'/' if self.a_second > 1 else '*'} {scale}" if self.a_second != 1 else ""
+        shifted = f" {'+' if self.zero > 0 else '-'} {abs(self.zero)}" if self.zero else ""
+        return f"number{scaled}{shifted}"
+
+
+# The commonest of each size first.
+_OTHER_UNITS = (
+    _Unit("FILETIME", 10**7, -11_644_473_600),
+    _Unit(".NET ticks", 10**7, -62_135_596_800),
+    _Unit("UUID times since 1582", 10**7, -12_219_292_800, 1_104_537_600),
+    _Unit("WebKit microseconds", 10**6, -11_644_473_600),
+    _Unit("Cocoa nanoseconds", 10**9, 978_307_200),
+    _Unit("milliseconds since 1960", 10**3, -315_619_200),
+    _Unit("hundredths of seconds", 100, 0),
+    _Unit("tenths of seconds", 10, 0),
+    _Unit("Cocoa seconds", 1, 978_307_200),
+    _Unit("SAS seconds since 1960", 1, -315_619_200),
+    _Unit("seconds since 1900", 1, -2_208_988_800),
+    _Unit("seconds since 1904", 1, -2_082_844_800),
+    _Unit("SPSS seconds since 1582", 1, -12_219_379_200),
+    _Unit("minutes since 1970", 1 / 60, 0),
+    _Unit("hours since 1970", 1 / 3_600, 0),
+    _Unit("days since 1970", 1 / SECONDS_A_DAY, 0),
+    _Unit("Excel days", 1 / SECONDS_A_DAY, -2_209_161_600),
+    _Unit("SAS days", 1 / SECONDS_A_DAY, -315_619_200),
+    _Unit("MATLAB days", 1 / SECONDS_A_DAY, -62_167_305_600),
+    _Unit("days since year 1", 1 / SECONDS_A_DAY, -62_135_683_200),
+    _Unit("Julian days", 1 / SECONDS_A_DAY, -210_866_760_000),
+    _Unit("Modified Julian Dates", 1 / SECONDS_A_DAY, -3_506_716_800),
+)
+# Of units of other sizes, those are no alternative in which the whole table is so much shorter.
+_SHORTER = 1 / 50
+# Ids such as Twitter's: milliseconds since its first day, above so many bits, of which the lowest
+# count ids within a millisecond, so that they are small.
+_SNOWFLAKE_BITS, _SNOWFLAKE_ZERO, _SNOWFLAKE_COUNTS, _SNOWFLAKE_SMALL = (
+    22,
+    1_288_834_974_657,
+    4_096,
+    64,
+)
+# Digits that are dates, but that only a format can read.
+_FORMATS = (
+    *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
+    *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
+    *("%d%m%y", "%m%d%y", "%d%m%y%H%M", "%m%d%y%H%M", "%d%m%y%H%M%S", "%m%d%y%H%M%S"),
+    "%Y%j",
+)
+# So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
+LEAST_BY_CHANCE, _TIMES_TRIED, LEAST_FITTING = 5, 1_000, 0.9
+EXAMPLE = datetime(2005, 12, 31, 23, 59, 58, tzinfo=UTC)
+
+
+def latest_second() -> float:
+    """Return the last Unix second that is not in the future, in any time zone."""
+    return max(time.time(), _LEAST_NOW) + 2 * SECONDS_A_DAY
+
+
+def is_plausible(latest: float) -> bool:
+    """Check whether the latest time of some ratings, in Unix seconds, can be one.
+
+    Examples
+    --------
+    >>> is_plausible(978_300_760), is_plausible(131_277_024), is_plausible(20_170_101_000)
+    (True, False, False)
+    """
+    return LEAST_LATEST <= latest <= latest_second()
+
+
+def guess_unit(times: NDArray[Any]) -> str:
+    """Return how to convert numbers of a unit in which they are plausible times, or "".
+
+    It is "", too, if they are plausible in units of several sizes, as the wrong one would make
+    different days one.
+
+    Examples
+    --------
+    >>> guess_unit(np.array([131_301_336_040_000_000, 131_401_336_040_000_000]))
+    'if they are FILETIME, convert them to Unix seconds (number / 10000000 - 11644473600)'
+    >>> guess_unit(np.array([13_705_039_204, 13_737_243_161]))
+    ''
+    """
+    if are_snowflakes(times):
+        return (
+            f"if they are Twitter ids, convert them to Unix milliseconds (number // "
+            f"{2**_SNOWFLAKE_BITS} + {_SNOWFLAKE_ZERO})"
+        )
+    fitting = find_units(times)
+    if len({unit.a_second for unit in fitting}) != 1 or are_months_and_days(times):
+        return ""
+    if len(fitting) > 1:
+        return (
+            f"they may be {' or '.join(unit.name for unit in fitting)}: convert them to ISO dates"
+        )
+    return f"if they are {fitting[0].name}, convert them to Unix seconds ({fitting[0].formula})"
+
+
+def find_units(times: NDArray[Any]) -> list[_Unit]:
+    """Return the units in which all numbers are plausible times."""
+    low, high = float(times.min()), float(times.max())
+    counted = high < LEAST_SECONDS  # which may count anything, but whole days and the like
+    fitting = [
+        unit
+        for unit in _OTHER_UNITS
+        if low / unit.a_second + unit.zero >= unit.first
+        and high / unit.a_second + unit.zero <= latest_second()
+        and low / unit.a_second >= _A_YEAR  # any small number is near the 0 of a fine unit
+        and not (counted and unit.a_second >= 1)
+    ]
+    coarsest = min((unit.a_second for unit in fitting), default=1)
+    return [unit for unit in fitting if coarsest / unit.a_second > _SHORTER]
+
+
+def are_snowflakes(times: NDArray[Any]) -> bool:
+    """Check whether numbers are ids that hold the time in their upper bits, as Twitter's do.
+
+    Examples
+    --------
+    >>> are_snowflakes((np.arange(9, dtype=np.int64) * 10**10 + 196_824_000_000) << 22)
+    True
+    """
+    if times.size == 0 or times.min() < 1 << 48:
+        return False
+    seconds = (times // 2**_SNOWFLAKE_BITS + _SNOWFLAKE_ZERO) / 1_000
+    if seconds.max() > latest_second():
+        return False
+    fine = np.unique(
+        times[times % 10**9 != 0][:_TIMES_TRIED]
+    )  # whole hours have low bits of 0, too
+    small = fine % _SNOWFLAKE_COUNTS < _SNOWFLAKE_SMALL
+    return fine.size >= LEAST_BY_CHANCE and bool(small.mean() >= LEAST_FITTING)
+
+
+def are_months_and_days(times: NDArray[Any]) -> bool:
+    """Check whether eight digits end as dates do, of any calendar and with any fraction."""
+    if times.min() < 10**7 or times.max() >= 10**8:
+        return False
+    different = np.unique(times[:_TIMES_TRIED]).astype(np.int64)
+    months, days = different // 100 % 100, different % 100
+    ends = (months >= 1) & (months <= 13) & (days >= 1) & (days <= 32)
+    return bool(ends.mean() >= LEAST_FITTING)
+
+
+def find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
+    """Return the formats in which at least so many different numbers are dates.
+
+    Examples
+    --------
+    >>> find_formats(np.array([31_122_005, 14_012_006]))
+    ['%d%m%Y']
+    """
+    return [format for format in _FORMATS if _fits(times, format, least)]
+
+
+def _fits(times: NDArray[Any], format: str, least: int) -> bool:
+    """Check whether some numbers, as digits, are dates in a format, from 1990 to now."""
+    width, last = len(EXAMPLE.strftime(format)), datetime.fromtimestamp(latest_second(), UTC)
+    low, high = float(times.min()), float(times.max())
+    if low < 10 ** (width - 2) or high >= 10**width or (times[:_TIMES_TRIED] % 1).any():
+        return False
+    different = np.unique(times[:_TIMES_TRIED])
+    if different.size < least:
+        different = np.unique(times)
+    tried = different[:_TIMES_TRIED]
+    n_dates = 0
+    for number in tried:
+        try:
+            found = datetime.strptime(f"{number:.0f}".zfill(width), format).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        n_dates += datetime.fromtimestamp(EARLIEST, UTC) <= found <= last
+    return different.size >= least and n_dates >= LEAST_FITTING * tried.size
+
+
 _A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+# So many times with a time of day, all in so few days before 1990, are of another unit, even if
+# that is not recognised. Years of Unix seconds in milliseconds are three weeks of January 1970.
+_LEAST_ROWS, _FEW_DAYS, _THREE_WEEKS = 100, 120, 21
+_TRIED = 1_000
+
+
+def find_misreading(
+    column: pa.ChunkedArray,
+    days: NDArray[np.int64],
+    read_digits: Callable[[NDArray[Any]], NDArray[np.float64] | None],
+) -> str:
+    """Return why dates or timestamps are none that ratings have, as the end of a sentence, or "".
+
+    Dates before 1996 may be right. With a time of day, they are not if the numbers that they are
+    stored as would be plausible times of another unit, which would last longer.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Dates or timestamps, without gaps.
+    days : ndarray of int64, shape (n_rows,)
+        Their days.
+    read_digits : callable
+        Reads numbers such as 20051231 as Unix seconds, or returns None.
+
+    Examples
+    --------
+    >>> ticks = pa.array([636_212_568_040_000_000, 636_312_568_040_000_000], pa.timestamp("ns"))
+    >>> find_misreading(pa.chunked_array([ticks]), np.array([7363, 7364]), lambda _: None)
+    'its times, 1990-02-28 to 1990-03-01, look like .NET ticks that were read as nanoseconds; ...'
+    """
+    if not days.size:
+        return ""
+    first, last = int(days.min()), int(days.max())
+    ends = " to ".join(dict.fromkeys(str(np.datetime64(day, "D")) for day in (first, last)))
+    if (days > latest_second() / SECONDS_A_DAY).mean() > 0.5:
+        return f"its times, {ends}, are in the future; check their unit, and convert them anew"
+    if not pa.types.is_timestamp(column.type):
+        return ""
+    numbers = column.cast(pa.int64()).to_numpy()
+    if (numbers % (SECONDS_A_DAY * _A_SECOND[column.type.unit]) == 0).all():
+        return ""
+    is_early = last < LEAST_LATEST / SECONDS_A_DAY
+    if not is_early:  # of these, a part is enough
+        numbers = np.array([*numbers[:_TRIED], numbers.min(), numbers.max()])
+    stored = _in_units(numbers, column.type.unit)
+    what = _find_digits(stored, read_digits if is_early else lambda _: None)
+    if is_early and not what and 0 <= last <= _THREE_WEEKS:
+        return (
+            "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
+            "read them again, as seconds or milliseconds"
+        )
+    if is_early and not what:
+        what = _find_unit(stored)
+    is_short = last - first <= _FEW_DAYS and last < EARLIEST / SECONDS_A_DAY
+    if is_early and not what and is_short and days.size >= _LEAST_ROWS:
+        what = "times of another unit"
+    return what and (
+        f"its times, {ends}, look like {what}; read the numbers anew, or, if they are right, "
+        f"write whole days"
+    )
+
+
+def _find_digits(
+    stored: list[tuple[str, NDArray[np.int64]]],
+    read_digits: Callable[[NDArray[Any]], NDArray[np.float64] | None],
+) -> str:
+    for unit, numbers in stored:
+        if read_digits(numbers) is not None:
+            return f"digits of dates that were read as {_NAMES[unit]}"
+        if formats := find_formats(numbers, LEAST_BY_CHANCE):
+            return f"digits of dates ({formats[0]}) that were read as {_NAMES[unit]}"
+    return ""
+
+
+def _find_unit(stored: list[tuple[str, NDArray[np.int64]]]) -> str:
+    fitting = [
+        f"{each.name} that were read as {_NAMES[unit]}"
+        for unit, numbers in stored
+        for each in find_units(numbers)
+        if each.a_second < _A_SECOND[unit]
+    ]
+    return "times of another unit" if len(fitting) > 1 else "".join(fitting)
+
+
+def _in_units(numbers: NDArray[np.int64], own: str) -> list[tuple[str, NDArray[np.int64]]]:
+    """Return the numbers in all units in which they are whole and fit into 64 bits."""
+    largest, found = max(abs(int(numbers.min())), abs(int(numbers.max()))), []
+    for unit, a_second in _A_SECOND.items():
+        finer, coarser = a_second // _A_SECOND[own], _A_SECOND[own] // a_second
+        if finer and largest < 2**63 // finer:
+            found.append((unit, numbers * finer))
+        elif coarser and not (numbers % coarser).any():
+            found.append((unit, numbers // coarser))
+    return found
+
+
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
-# So many rows of a first part are read at once.
-_TRIED = 1_000
 # Above this share, a day before 1990 or in the future stands for a time that nobody knows.
 _MOST_OF_A_SENTINEL = 0.05
 # So many times, of which most are on one day, are noted.
@@ -106,7 +383,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
-    refuse_missing(column, _MISSING, locate, code="time.missing")
+    reject_missing(column, _MISSING, locate, code="time.missing")
     if pa.types.is_signed_integer(column.type) and (a_second := _find_plain_unit(column)):
         whole = np.empty(len(column), np.int32)
         for first, piece in pieces(column):
@@ -210,7 +487,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     array([14592, 14593], dtype=int32)
     """
     _check_format(format)
-    refuse_missing(column, _MISSING, locate, code="time.missing")
+    reject_missing(column, _MISSING, locate, code="time.missing")
     if pa.types.is_floating(column.type):
         column = _require_whole(column)
     if pa.types.is_integer(column.type):
@@ -308,7 +585,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         others = np.isnan(dates)
         if not others.any():
             days = (dates // SECONDS_A_DAY).astype(np.int32)
-            _refuse_sentinel_days(days, locate)
+            _reject_sentinel_days(days, locate)
             return Days(days, note=_describe_odd(days))
         if others.mean() < 1 - LEAST_FITTING:
             row = int(np.argmax(others))
@@ -333,7 +610,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
             f"its numbers, from {times.min():.12g} to {times.max():.12g}, would be seconds before "
             f"March 1973, so that they count something else",
         )
-    _refuse_sentinels(times, sizes < LEAST_SECONDS, locate)
+    _reject_sentinels(times, sizes < LEAST_SECONDS, locate)
     # Ten years after 1970 as seconds are four days as milliseconds.
     limit, a_second = next(unit for unit in _UNITS if largest < unit[0])
     mixed = (sizes > 0) & (sizes < limit / 1e4) & (a_second > 1)
@@ -347,7 +624,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     days = np.floor(times / (SECONDS_A_DAY * a_second)).astype(np.int32)
     if problem := _find_problem(times, a_second):
         return problem
-    _refuse_sentinel_days(days, locate)
+    _reject_sentinel_days(days, locate)
     return Days(days, note=_describe_odd(days, EARLIEST))
 
 
@@ -542,13 +819,13 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
             f"{describe_count(len(column), 'time')}; no user rated then: correct or drop such rows",
             code="time.implausible",
         )
-    _refuse_sentinel_days(days, locate)
+    _reject_sentinel_days(days, locate)
     if misread := find_misreading(column, days, seconds_of_digits):
         return Days(None, misread)
     return Days(days.astype(np.int32), note=_describe_odd(days))
 
 
-def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], locate: Locate) -> None:
+def _reject_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], locate: Locate) -> None:
     if early.any():
         row, n_early = int(np.argmax(early)), int(early.sum())
         raise RecveilError(
@@ -560,7 +837,7 @@ def _refuse_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
         )
 
 
-def _refuse_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
+def _reject_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
     """Refuse a day before 1990 or in the future with many rows, while most others are between."""
     odd = (days < EARLIEST / SECONDS_A_DAY) | (days > latest_second() / SECONDS_A_DAY)
     if not odd.any():
@@ -577,3 +854,65 @@ def _refuse_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
             f"others are between 1990 and now; mend or drop such rows",
             code="time.implausible",
         )
+
+
+def sort_keys(
+    times: pa.ChunkedArray, places: NDArray[np.int64], locate: Locate, format: str | None = None
+) -> NDArray[Any]:
+    """Return numbers that order some rows of a column of times, shape (n_places,).
+
+    Only these rows are read, since only a rating that stands twice asks which came last.
+
+    Parameters
+    ----------
+    times : pyarrow.ChunkedArray
+        Unix times, dates, or text of either.
+    places : ndarray of int64, shape (n_places,)
+        Positions of rows.
+    locate : callable
+        Turns a row's position into the place that an error names.
+    format : str, optional
+        How the times are written, for `times_from_format`.
+
+    Raises
+    ------
+    RecveilError
+        If one of these rows has no time, or one that cannot be read.
+
+    Examples
+    --------
+    >>> times = pa.chunked_array([["2005-12-31 10:00:00", "2005-12-31 09:00:00", None]])
+    >>> first, second = sort_keys(times, np.array([0, 1]), str)
+    >>> bool(first > second)
+    True
+    """
+    chosen = times.take(pa.array(places))
+
+    def where(row: int) -> str:
+        return locate(int(places[row]))
+
+    reject_missing(
+        chosen,
+        "the time is missing, so that nobody can tell the last rating",
+        where,
+        code="time.missing",
+    )
+    if format is not None:
+        chosen = times_from_format(chosen, format, where)
+    elif is_text(chosen.type) or pa.types.is_dictionary(chosen.type):
+        chosen = _whole_numbers(chosen) or times_from_text(chosen, where)
+    if pa.types.is_timestamp(chosen.type):
+        return chosen.cast(pa.int64()).to_numpy()  # in its own unit, which may be nanoseconds
+    if pa.types.is_temporal(chosen.type):
+        return chosen.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).to_numpy()
+    if pa.types.is_integer(chosen.type):
+        return chosen.to_numpy()
+    return numbers_of(chosen, "time", where).to_numpy()
+
+
+def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Read text of whole numbers: as float64, nanoseconds less than 256 apart would be equal."""
+    try:
+        return cast_each(texts, pa.int64())
+    except pa.ArrowInvalid:
+        return None

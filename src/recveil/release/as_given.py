@@ -1,4 +1,4 @@
-"""AsGiven: how many ratings stand in the published rows exactly as they were given."""
+"""ExactRatings: how many ratings stand in the published rows exactly as they were given."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
@@ -6,17 +6,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.brief import brief
-from recveil.compiled import compiled
 from recveil.ratings import Ratings
-from recveil.release.groups import Groups
-from recveil.release.records import Records
+from recveil.release.records import Groups, Records
+from recveil.runtime.compiled import compiled
+from recveil.runtime.safe_repr import brief
 
 # How far a label and a rating that is held in single precision may lie apart and be the same.
 _ABSOLUTE, _RELATIVE = 1e-9, float(np.finfo(np.float32).eps)
 
 
-class AsGiven(NamedTuple):
+class ExactRatings(NamedTuple):
     """Ratings that stand in published rows exactly as they were given.
 
     Attributes
@@ -60,9 +59,9 @@ class AsGiven(NamedTuple):
         return self.near_share > self.exact_share
 
 
-def count_as_given(
+def count_exact_ratings(
     ratings: Ratings, groups: Groups, blocks: Iterable[Records], grid: float | None = None
-) -> AsGiven:
+) -> ExactRatings:
     """Count the ratings that published records show as they were given.
 
     Parameters
@@ -85,21 +84,21 @@ def count_as_given(
     Item a is lone, of b the mean is 2.5, and c is rated 4 by both: three of five ratings stand in
     the row. Of its two labels on the scale, 5 and 4, both are what all their raters gave.
 
-    >>> from recveil.anonymize.homogenize import homogenize_simple
+    >>> from recveil.methods.predictive.homogenize import homogenize_simple
     >>> from recveil.ratings import RatingScale
     >>> stars = RatingScale(1, 5, 1)
     >>> ratings = Ratings.from_columns([1, 1, 1, 2, 2], list("abcbc"), [5, 1, 4, 4, 4], scale=stars)
     >>> groups = Groups.from_labels([0, 0])
-    >>> found = count_as_given(ratings, groups, homogenize_simple(ratings, groups))
+    >>> found = count_exact_ratings(ratings, groups, homogenize_simple(ratings, groups))
     >>> found.rating_share, found.user_share, found.exact_share, found.label_share
     (0.2, 0.5, 0.6, 1.0)
     """
-    return GivenCounts.of(ratings, groups, blocks, grid).shares()
+    return ExactRatingCounts.of(ratings, groups, blocks, grid).shares()
 
 
 @brief
-class GivenCounts(NamedTuple):
-    """What `AsGiven` tells, in numbers that add up over groups.
+class ExactRatingCounts(NamedTuple):
+    """What `ExactRatings` tells, in numbers that add up over groups.
 
     Attributes
     ----------
@@ -120,7 +119,7 @@ class GivenCounts(NamedTuple):
         blocks: Iterable[Records],
         grid: float | None = None,
     ) -> Self:
-        """Count; the parameters are those of `count_as_given`."""
+        """Count; the parameters are those of `count_exact_ratings`."""
         lone = np.zeros(groups.members.size, np.int64)
         # Ratings, exact ones, near ones; labels on the scale, exact ones; all labels, near ones.
         totals = np.zeros(7, np.int64)
@@ -141,11 +140,11 @@ class GivenCounts(NamedTuple):
         numbers = np.append(totals, [lone.sum(), (lone > 0).sum(), lone.size])
         return cls(numbers, within)
 
-    def shares(self) -> AsGiven:
+    def shares(self) -> ExactRatings:
         """Return the shares."""
         n_ratings, n_exact, n_near, n_whole, n_exact_labels = self.numbers[:5].tolist()
         n_labels, n_near_labels, n_lone, n_with_lone, n_users = self.numbers[5:].tolist()
-        return AsGiven(
+        return ExactRatings(
             rating_share=n_lone / max(n_ratings, 1),
             user_share=n_with_lone / max(n_users, 1),
             exact_share=n_exact / max(n_ratings, 1),

@@ -6,11 +6,10 @@ from functools import lru_cache
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from recveil.ratings.count_levels import count_levels
-from recveil.release.claim import card_text
+from recveil.ratings.feedback import count_levels
+from recveil.release.claim import bounds_of, card_text
 from recveil.release.manifest import ALL_PARTS, Manifest
-from recveil.release.settings import tells_likes
-from recveil.release.told_claim import bounds_of
+from recveil.release.settings import publishes_likes
 
 # The words of an older format stay as they were: its cards are rendered again to be compared. Each
 # holds the words of the methods that the first format knew; the others bring theirs.
@@ -48,7 +47,7 @@ _WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3"
 
 def has_old_words(manifest: Manifest) -> bool:
     """Say whether a release's card has other words than one that is written now."""
-    changed = _WORDS_CHANGED if manifest.claim.about.holds_people else _DRAWN_TOO_LOW
+    changed = _WORDS_CHANGED if manifest.claim.about.contains_users else _DRAWN_TOO_LOW
     return manifest.format in changed
 
 
@@ -60,7 +59,7 @@ def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
     manifest, ratings_file
         As for `data_card`.
     """
-    ways = (False, True) if manifest.claim.about.holds_people else (False,)
+    ways = (False, True) if manifest.claim.about.contains_users else (False,)
     return [data_card(manifest, ratings_file, of_1_0=of_1_0) for of_1_0 in ways]
 
 
@@ -89,12 +88,12 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
         "claim": manifest.claim.about.card,
         "method": method.card,
     }
-    if not manifest.claim.about.holds_people:
+    if not manifest.claim.about.contains_users:
         before = _DRAWN_BEFORE.get(manifest.format, {})
         names = {"card": "card", "claim": manifest.claim.kind, "method": "method"}
         cards |= {part: card_text(before[name]) for part, name in names.items() if name in before}
-    likes = tells_likes(settings)
-    if likes and manifest.claim.about.holds_people:
+    likes = publishes_likes(settings)
+    if likes and manifest.claim.about.contains_users:
         cards["card"] = card_text("likes.md.jinja")
     if likes:
         cards["method"] = method.card_of_likes

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, listed, named_twice, quoted
-from recveil.normal import point_at, share_below, tail_over_density
+from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
+from recveil.runtime.normal_distribution import point_at, share_below, tail_over_density
+from recveil.runtime.safe_repr import brief
 
 _NAME = re.compile(r"[a-z][a-z -]{0,39}")
 _WHAT = re.compile(r"[ -~]{1,200}")
@@ -154,7 +154,7 @@ class Ledger:
         >>> Ledger.from_json({"queries": [], "delta": 0})
         Traceback (most recent call last):
         ...
-        recveil.errors.RecveilError: ledger: it has 'queries', 'delta', expected 'queries', \
+        recveil.RecveilError: ledger: it has 'queries', 'delta', expected 'queries', \
 'threshold_delta'; fetch or write the release again
         """
         entry = _exactly(content, [field.name for field in fields(cls)], "ledger")

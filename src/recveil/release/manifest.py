@@ -10,15 +10,38 @@ from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from recveil.brief import brief
 from recveil.ratings import RatingScale
-from recveil.ratings.scale import LIKES
-from recveil.release.claim import Claim, ClaimKind
+from recveil.ratings.rating_scale import LIKES
+from recveil.release.claim import (
+    NEIGHBOURS_SINCE,
+    Claim,
+    ClaimKind,
+    claim_of_json,
+    claim_to_json,
+)
 from recveil.release.method import Method
 from recveil.release.registry import find_method, method_of
-from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, label_grid, tells_likes
+from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, label_grid, publishes_likes
 from recveil.release.sides import Published
-from recveil.release.told_claim import NEIGHBOURS_SINCE, claim_of_json, claim_to_json
+from recveil.runtime.safe_repr import brief
+
+
+def class_list(people_of: Mapping[bytes, int]) -> bytes:
+    r"""Return the content of classes.csv.
+
+    Parameters
+    ----------
+    people_of : mapping of bytes to int
+        The people of each class, by its digest.
+
+    Examples
+    --------
+    >>> class_list({b"\xb0": 5, b"\x0a": 7})
+    b'digest,people\n0a,7\nb0,5\n'
+    """
+    lines = [f"{digest.hex()},{people}\n" for digest, people in sorted(people_of.items())]
+    return ("digest,people\n" + "".join(lines)).encode()
+
 
 # What stands in the folder; docs/reference/release-format.md describes each file.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
@@ -60,10 +83,10 @@ def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
     >>> counts_of(FORMAT, claim_kind("aggregates"), "users")
     ('users', 'labels', 'items')
     """
-    return COUNTS[format] if about.holds_people else _DRAWN[layout]
+    return COUNTS[format] if about.contains_users else _DRAWN[layout]
 
 
-def beside_ratings(about: ClaimKind) -> tuple[str, ...]:
+def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
     """Return the files beside the ratings that a release lists, in order.
 
     Records that are nobody's have no classes to be listed.
@@ -71,10 +94,10 @@ def beside_ratings(about: ClaimKind) -> tuple[str, ...]:
     Examples
     --------
     >>> from recveil.release.claim import claim_kind
-    >>> beside_ratings(claim_kind("co-rated"))
+    >>> file_next_to_ratings(claim_kind("co-rated"))
     ('classes.csv', 'README.md')
     """
-    return (CLASSES, CARD) if about.holds_people else (CARD,)
+    return (CLASSES, CARD) if about.contains_users else (CARD,)
 
 
 def part_name(number: int, what: str = "ratings") -> str:
@@ -259,7 +282,7 @@ class Manifest:
             If a part is missing or makes no sense.
         """
         formulas = content.get("formulas")
-        of_likes = tells_likes(content["settings"])
+        of_likes = publishes_likes(content["settings"])
         return cls(
             claim=claim_of_json(content),
             layout=content["layout"],
@@ -370,12 +393,12 @@ class Manifest:
         return (names[0] if names[0] in (*RATINGS, MODEL) else ALL_PARTS) if names else None
 
     @property
-    def holds_people(self) -> bool:
+    def contains_users(self) -> bool:
         """Whether each record is of somebody in the data."""
-        return self.claim.about.holds_people
+        return self.claim.about.contains_users
 
     @property
-    def is_one_person_each(self) -> bool:
+    def is_one_user_each(self) -> bool:
         """Whether each record is one person's, in whatever layout; no, if nobody knows."""
         method = self.known_method
         return method is not None and method.one_person_each

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from recveil.brief import brief
-from recveil.errors import describe_count
 from recveil.release.claim import Claim, ClaimKind, claim_kind
+from recveil.runtime.errors import describe_count
+from recveil.runtime.safe_repr import brief
 
 Settings = Mapping[str, Any]
 

@@ -1,7 +1,7 @@
 """Reader: from a release's folder to blocks of records, for those who attack or learn from it.
 
 It believes the files as far as their checksums go. Whoever wants to know whether a release keeps
-its claim asks `recveil.verify`, which reads with eyes of its own.
+its claim asks `recveil.verification`, which reads with eyes of its own.
 """
 
 import json
@@ -16,12 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from recveil.brief import brief
-from recveil.decoding import decoded_table, decoding
-from recveil.devices import read_whole, refuse_devices
-from recveil.errors import RecveilError, quoted, reason_of
-from recveil.ratings.plain_types import plain_column, python_values
-from recveil.ratings.worded import numbers_of_labels
+from recveil.io.worker import decoded_table, decoding
+from recveil.ratings.arrow_columns import plain_column, python_values
+from recveil.ratings.ordinal_labels import numbers_of_labels
 from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
@@ -30,9 +27,12 @@ from recveil.release.manifest import (
     Manifest,
     private_twin,
 )
+from recveil.release.private_folder import assignment_files, read_assignment, reject_missing
 from recveil.release.pseudonyms import hides_items
 from recveil.release.records import Records
-from recveil.release.who_is_who import assignment_files, read_assignment, refuse_missing
+from recveil.runtime.devices import read_whole, reject_devices
+from recveil.runtime.errors import RecveilError, quoted, reason_of
+from recveil.runtime.safe_repr import brief
 
 _ROWS_AT_ONCE = 1 << 20
 
@@ -74,7 +74,7 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
     for table in read_rows(folder, manifest):
         with reading_release(folder):
             # A public catalogue may name items that nobody rated.
-            missing = None if manifest.holds_people else -1
+            missing = None if manifest.contains_users else -1
             yield _named_records(as_numbers(table, manifest), items, file, missing)
 
 
@@ -191,9 +191,9 @@ def read_twin(folder: Path) -> Twin:
         If the twin is missing, cannot be read, or belongs to another release.
     """
     private = private_twin(folder)
-    refuse_missing(private, [PRIVATE_MANIFEST], folder)
+    reject_missing(private, [PRIVATE_MANIFEST], folder)
     told = _read_private(private / PRIVATE_MANIFEST)
-    refuse_missing(private, assignment_files(told), folder)
+    reject_missing(private, assignment_files(told), folder)
     belongs_to = told.get("release")
     digest = belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
     if digest != FileEntry.of(folder / MANIFEST).sha256:
@@ -317,7 +317,7 @@ def _ratings_files(folder: Path, manifest: Manifest) -> list[Path]:
             code="release.damaged",
         )
     for name in names:
-        refuse_devices(folder / name)
+        reject_devices(folder / name)
         if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
             raise RecveilError(
                 f"{folder / name}: not the file that was written (SHA-256); "
@@ -337,12 +337,12 @@ def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
                 yield pa.table(batch).select(types.names).cast(types)
         return
     with decoding(file, wanted="batches", columns=types.names, rows=_ROWS_AT_ONCE) as found:
-        _refuse_dictionaries(found.schema, file)
+        _reject_dictionaries(found.schema, file)
         for batch, _ in found.batches:
             yield pa.table(batch).cast(types)
 
 
-def _refuse_dictionaries(schema: pa.Schema, file: Path) -> None:
+def _reject_dictionaries(schema: pa.Schema, file: Path) -> None:
     """Refuse a column whose few values could become gigabytes; no release has one."""
     for field in schema:
         if pa.types.is_dictionary(field.type):

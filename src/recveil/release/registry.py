@@ -1,14 +1,14 @@
 """Registry: the methods that this recveil knows. What is not in it is refused by name."""
 
-from recveil.errors import RecveilError
-from recveil.release.baseline_words import BASELINES
 from recveil.release.claim import claim_kind
-from recveil.release.k_corating_words import K_CORATING
 from recveil.release.method import Method, Settings, Variant
-from recveil.release.predictive_words import PREDICTIVE
-from recveil.release.sparse_words import SPARSE
-from recveil.release.synthetic_words import SYNTHETIC
-from recveil.release.words_words import WORDS
+from recveil.release.specs.baselines import BASELINES
+from recveil.release.specs.k_corating import K_CORATING
+from recveil.release.specs.nominal import WORDS
+from recveil.release.specs.predictive import PREDICTIVE
+from recveil.release.specs.sparse import SPARSE
+from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.runtime.errors import RecveilError
 
 _METHODS: dict[str, Method] = {
     method.title: method
@@ -19,7 +19,7 @@ _METHODS: dict[str, Method] = {
 def register_method(method: Method) -> Method:
     """Make the words of a method known to those who check and attack releases; return it.
 
-    Who makes releases registers it by `recveil.anonymize.methods.register`, which adds the maker.
+    Who makes releases registers it by `recveil.methods.registry.register`, which adds the maker.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def register_method(method: Method) -> Method:
             )
     for variant in method.variants:
         claim_kind(variant.claim)  # refused by name, if it is unknown
-    _refuse_other_kinds(method)
+    _reject_other_kinds(method)
     _METHODS[method.title] = method
     return method
 
 
-def _refuse_other_kinds(method: Method) -> None:
+def _reject_other_kinds(method: Method) -> None:
     """Refuse an option that has the name of another method's, and is of another kind."""
     for other in _METHODS.values():
         for option in method.options:

@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from recveil.ratings.count_levels import COUNT_SCALE
-from recveil.release.claim import claim_kind
+from recveil.ratings.feedback import COUNT_SCALE
+from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
 from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
-from recveil.release.told_claim import NEIGHBOURS_SINCE, kind_told
 
 # What stands behind the name of one of recveil's own whose parameters are not the usual ones.
 OF_ITS_OWN = ", with parameters of its own"
@@ -60,7 +59,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where what is said of likes does not go together."""
-    likes = tells_likes(manifest["settings"])
+    likes = publishes_likes(manifest["settings"])
     number = _format_of(manifest)
     if number < NEIGHBOURS_SINCE and likes != (number == OF_LIKES):
         yield f"settings: only releases of format {OF_LIKES} are of likes, and all of them are"
@@ -88,16 +87,16 @@ def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where labels are called levels of counts, but are on another scale."""
-    if tells_counts(manifest["settings"]) and manifest["scale"] != COUNT_SCALE.to_json():
+    if publishes_counts(manifest["settings"]) and manifest["scale"] != COUNT_SCALE.to_json():
         yield f"scale: expected that of levels of counts, {COUNT_SCALE}"
 
 
-def tells_counts(settings: Settings) -> bool:
+def publishes_counts(settings: Settings) -> bool:
     """Say whether the labels of a release are levels of counts.
 
     Examples
     --------
-    >>> tells_counts({"method": "sparse rows", "counts": "log"})
+    >>> publishes_counts({"method": "sparse rows", "counts": "log"})
     True
     """
     return OF_COUNTS.name in settings
@@ -122,12 +121,12 @@ def foreign_names(settings: Settings) -> list[tuple[str, str]]:
     ]
 
 
-def tells_likes(settings: Settings) -> bool:
+def publishes_likes(settings: Settings) -> bool:
     """Say whether a release was made of likes.
 
     Examples
     --------
-    >>> tells_likes({"method": "sparse rows", "ratings": "likes"})
+    >>> publishes_likes({"method": "sparse rows", "ratings": "likes"})
     True
     """
     return settings.get("ratings") == "likes"
@@ -171,11 +170,11 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
 
 def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say where the claim is not the one that such settings lead to."""
-    kind = kind_told(manifest["claim"])
+    kind = stated_kind(manifest["claim"])
     if kind != method.claim_of(manifest["settings"]):
         yield f"the claim {kind!r:.60} is not the one of a release with such settings"
     if hides_items(manifest["settings"]):
-        if not claim_kind(kind).holds_people:
+        if not claim_kind(kind).contains_users:
             yield "items bear pseudonyms, which no release does whose records are nobody's"
         if manifest["item_type"] != "text":
             yield "item_type is not 'text', as it is where items bear pseudonyms"

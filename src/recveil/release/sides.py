@@ -1,20 +1,19 @@
-"""Sides: what of a release is for the world, and what is for its owner alone."""
+"""Anonymizer: whatever makes a release of ratings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.brief import brief
-from recveil.ratings import RatingScale
-from recveil.release.as_given import AsGiven
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.as_given import ExactRatings
 from recveil.release.claim import Claim
-from recveil.release.groups import Groups
 from recveil.release.pseudonyms import pseudonyms
-from recveil.release.records import Records
+from recveil.release.records import Groups, Records
+from recveil.runtime.safe_repr import brief
 
 Layout = Literal["auto", "users", "groups", "model"]
 FileFormat = Literal["parquet", "csv"]
@@ -98,24 +97,24 @@ class Private:
         draw its noise again.
     settings : dict
         The full settings of predictor and grouping.
-    lone_ratings : AsGiven or None
+    lone_ratings : ExactRatings or None
         With simple homogenizing, the ratings that are published as they are: because nobody else
         in the group rated the item, and for whatever reason.
     levels : ndarray of int64, shape (n_users,), or None
         Each user's own privacy level.
     diversity_cost : DiversityCost or None
-        What diversity cost; see `recveil.anonymize.cost.DiversityCost`.
+        What diversity cost; see `recveil.methods.predictive.diversity.DiversityCost`.
     items : ndarray, shape (n_items,), or None
         Where the published items are pseudonyms: the original id behind each.
     ratings_sha256 : str or None
-        Of what the release was made from; see `recveil.release.made_of`.
+        Of what the release was made from; see `recveil.release.private_folder`.
     """
 
     users: NDArray[Any]
     groups: Groups
     seed: int | None
     settings: dict[str, Any] = field(default_factory=dict)
-    lone_ratings: AsGiven | None = None
+    lone_ratings: ExactRatings | None = None
     levels: NDArray[np.int64] | None = None
     diversity_cost: Any = None
     items: NDArray[Any] | None = None
@@ -140,3 +139,10 @@ class Sides:
 
     def _facts(self) -> dict[str, object]:
         return self.published._facts()
+
+
+class Anonymizer(Protocol):
+    """Whatever makes a release of ratings."""
+
+    def anonymize(self, ratings: Ratings) -> Sides:
+        """Turn ratings into a release."""

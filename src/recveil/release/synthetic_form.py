@@ -6,19 +6,114 @@ people are drawn, and its ledger is what the promise follows from.
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.errors import RecveilError
-from recveil.release.claim import Claim
+from recveil.release.claim import Claim, claim_of_json
 from recveil.release.ledger import Ledger, Query
-from recveil.release.synthetic_queries import LedgerQuery, queries_of, sums_of_item
-from recveil.release.told_claim import claim_of_json
+from recveil.runtime.errors import RecveilError
 
 if TYPE_CHECKING:
     from recveil.ratings import RatingScale
+
+
+class LedgerQuery(NamedTuple):
+    """A query that every ledger of such releases holds.
+
+    Attributes
+    ----------
+    name, what : str
+    share : float
+        What it has of the budget; all of them add up to 1.
+    first_format : int
+        The oldest format whose releases asked it.
+    shares_before : tuple of pairs
+        What it had in releases up to some format: the format, and the share; the oldest first.
+    """
+
+    name: str
+    what: str
+    share: float
+    first_format: int = 3
+    shares_before: tuple[tuple[int, float], ...] = ()
+
+    def share_of(self, number: int) -> float:
+        """Return its share in releases of some format."""
+        before = [share for last, share in self.shares_before if number <= last]
+        return before[0] if before else self.share
+
+
+# In the order in which they are asked. The sensitivity of each is 1.
+QUERIES = (
+    LedgerQuery("people by activity", "how many people have how many ratings", 0.01),
+    LedgerQuery("labels", "people's shares of ratings at each label", 0.004),
+    LedgerQuery("means of people", "people's mean ratings, and the squares of these", 0.004),
+    LedgerQuery(
+        "item sums",
+        "for each item, how much it was rated, and how its ratings differ from the mean",
+        0.232,
+    ),
+    LedgerQuery(
+        "kinds of items",
+        "people's shares of ratings on items with tastes, other told ones, and the rest",
+        0.004,
+        first_format=4,
+    ),
+    LedgerQuery(
+        "moments",
+        "for each two items, how much people who like the one like the other",
+        0.736,
+        shares_before=((3, 0.75), (4, 0.746)),
+    ),
+    LedgerQuery(
+        "ratings by taste",
+        "for each direction of taste, whether people rate higher what they lean to, and whether "
+        "half of their ratings agrees with the other half",
+        0.01,
+        first_format=5,
+    ),
+)
+
+# The same of likes, which have no ratings to be asked for: what is left has the whole budget.
+QUERIES_OF_LIKES = (
+    LedgerQuery("people by activity", "how many people have how many likes", 0.01, 6),
+    LedgerQuery("item sums", "for each item, how much it was liked", 0.06, 6),
+    LedgerQuery(
+        "kinds of items",
+        "people's shares of likes on items with tastes, other told ones, and the rest",
+        0.004,
+        6,
+    ),
+    LedgerQuery(
+        "moments", "for each two items, how much people who like the one like the other", 0.926, 6
+    ),
+)
+
+
+def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
+    """Return what releases of some format asked, in order.
+
+    Parameters
+    ----------
+    number : int
+        That of the format.
+    likes : bool
+
+    Examples
+    --------
+    >>> [query.name for query in queries_of(6, likes=True)]
+    ['people by activity', 'item sums', 'kinds of items', 'moments']
+    """
+    asked = QUERIES_OF_LIKES if likes else QUERIES
+    return [query for query in asked if query.first_format <= number]
+
+
+def sums_of_item(*, likes: bool) -> int:
+    """Return how many numbers are told of an item in the item sums: how much, and how rated."""
+    return 1 if likes else 2
+
 
 # A scale with more levels is told in so many bins.
 MOST_LEVELS = 21
@@ -263,10 +358,10 @@ def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
         return counted if type(counted) is int else math.inf
     if ledger is None:
         return math.inf
-    return _items_asked(ledger, likes=of_likes(manifest["settings"]))
+    return _queried_items(ledger, likes=of_likes(manifest["settings"]))
 
 
-def _items_asked(ledger: Ledger, *, likes: bool) -> int:
+def _queried_items(ledger: Ledger, *, likes: bool) -> int:
     """Return of how many items sums were told."""
     told = sum(query.values for query in ledger.queries if query.name == "item sums")
     return told // sums_of_item(likes=likes)
@@ -281,7 +376,7 @@ def _problems_of_ledger(
         yield f"claim: its ledger must hold the queries {', '.join(expected)}, once each, no others"
         return
     likes = of_likes(manifest["settings"])
-    n_items, is_chosen = _items_asked(ledger, likes=likes), catalogue == "chosen"
+    n_items, is_chosen = _queried_items(ledger, likes=likes), catalogue == "chosen"
     values = {
         "people by activity": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
         "labels": label_levels(scale).size,

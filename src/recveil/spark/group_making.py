@@ -1,4 +1,4 @@
-"""Group making: predictive anonymization, by executors: padded and simple rows of groups."""
+"""Co-rated making: k-coRating by executors: GeCom's groups, and fills by the item's mean."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,36 +7,43 @@ from typing import Any, get_args
 
 import numpy as np
 
-from recveil.anonymize.base import check_k, check_scale, check_seed, drawn_seed
-from recveil.anonymize.predictive import Homogenize, label_step
-from recveil.anonymize.telling import told_of_rows
-from recveil.errors import RecveilError, describe_count, quoted
-from recveil.publish.expected import Expected, Kind, expect
-from recveil.ratings.likes import PUBLISHED
+from recveil.methods.base import check_k, check_scale, check_seed, drawn_seed
+from recveil.methods.k_corating.anonymizer import KCoRater
+from recveil.methods.predictive.anonymizer import Homogenize, label_step
+from recveil.methods.release_summary import k_corating_as_json, rows_as_json
+from recveil.publish.size_estimate import Expected, Kind, expect
+from recveil.ratings.ratings import PUBLISHED
 from recveil.release.claim import Claim
-from recveil.release.groups import Groups
-from recveil.release.predictive_words import PREDICTIVE, SPARK_GROUPING, SPARK_PREDICTOR
 from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Groups
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
-from recveil.spark.group_rows import SharedRows
-from recveil.spark.group_writing import GroupsByExecutors, bare
-from recveil.spark.lake import Lake
-from recveil.spark.making import Made, Ready
-from recveil.spark.people_numbers import NumberedPeople, number_people
-from recveil.spark.spread_groups import gather_groups
-from recveil.spark.spread_people import AskedItems, SpreadPeople, spread_people
-from recveil.spark.taste_factors import (
+from recveil.release.specs.k_corating import K_CORATING
+from recveil.release.specs.predictive import PREDICTIVE, SPARK_GROUPING, SPARK_PREDICTOR
+from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.spark.clusters import gather_corated, gather_groups
+from recveil.spark.embeddings import (
     PULL,
     RANK,
+    REFINED,
     ROUNDS,
     RatedItems,
+    embed_users,
     learn_factors,
-    place_people,
+    refine_factors,
 )
-from recveil.spark.taste_refining import REFINED, refine_factors
+from recveil.spark.group_rows import FilledRows, GroupsByExecutors, KnownMeans, SharedRows, bare
+from recveil.spark.input import Lake
+from recveil.spark.maker import Made, Ready
+from recveil.spark.users import (
+    DistributedUsers,
+    NumberedUsers,
+    QueriedItemSums,
+    distribute_users,
+    number_users,
+)
 
 # What of the local method's options is offered; all else is refused by its name.
-_OFFERED = ("homogenize", "round_labels")
+_OFFERED_CLUSTERERS = ("homogenize", "round_labels")
 # What a release takes is worked out of so many groups, and the others are like them.
 _SOME_GROUPS = 10_000
 
@@ -64,7 +71,7 @@ class GroupMaking:
         check_seed(seed)
         usual = {"labels": "rated", "b": 1, "l": 1}
         for name, value in given.items():
-            if name not in _OFFERED and usual.get(name) != value:
+            if name not in _OFFERED_CLUSTERERS and usual.get(name) != value:
                 raise RecveilError(
                     f"{name} (--{name.replace('_', '-')}): not by Spark yet, with k (--k); leave "
                     f"it out, or leave engine (--engine) out",
@@ -82,14 +89,14 @@ class GroupMaking:
 
     def gather(self, lake: Lake) -> Ready:
         """Refuse what would tell of few people, and gather all of them on all items."""
-        refuse_table(lake)
+        reject_table(lake)
         label_step(self._round_labels, lake.scale)
         people = people_of(lake, self._k)
         return Ready(people, lambda: self._make(lake, people))
 
-    def _make(self, lake: Lake, people: SpreadPeople) -> Made:
+    def _make(self, lake: Lake, people: DistributedUsers) -> Made:
         """Learn what people like; they are gathered when their rows are to be written."""
-        numbered, items = number_people(people), RatedItems.of(people)
+        numbered, items = number_users(people), RatedItems.of(people)
         secret = numbered.secret(self._seed)
         rng = np.random.default_rng(secret)
         learned = learn_factors(people, numbered, items, int(rng.integers(2**63)))
@@ -132,22 +139,22 @@ class GroupMaking:
         )
 
         def groups() -> Any:
-            placed = place_people(people, numbered, known)
+            placed = embed_users(people, numbered, known)
             return gather_groups(people, placed, self._k, secret)
 
         by = GroupsByExecutors(people, numbered, groups, rows)
 
         def told() -> list[str]:
             shown = Sides(published, replace(private, lone_ratings=by.given))
-            return told_of_rows(shown, people.n_people, int(items.support.max()))
+            return rows_as_json(shown, people.n_people, int(items.support.max()))
 
         return Made(release, by, told)
 
     def _expect(
         self,
         lake: Lake,
-        people: SpreadPeople,
-        numbered: NumberedPeople,
+        people: DistributedUsers,
+        numbered: NumberedUsers,
         layout: Layout,
         file_format: FileFormat,
     ) -> Expected:
@@ -165,7 +172,7 @@ class GroupMaking:
         )
 
 
-def people_of(lake: Lake, k: int) -> SpreadPeople:
+def people_of(lake: Lake, k: int) -> DistributedUsers:
     """Gather all people of a table on all of its items.
 
     Raises
@@ -174,7 +181,7 @@ def people_of(lake: Lake, k: int) -> SpreadPeople:
         If there are fewer than k.
     """
     places = np.arange(lake.items.size)
-    people = spread_people(lake, AskedItems(lake.items, places, lake.items.size))
+    people = distribute_users(lake, QueriedItemSums(lake.items, places, lake.items.size))
     if people.n_people < k:
         people.let_go()
         raise RecveilError(
@@ -210,7 +217,7 @@ def expect_groups(
     width : float
         How many labels a person's row has, on average.
     step, layout, file_format
-        See `recveil.publish.expected.expect`.
+        See `recveil.publish.size_estimate.expect`.
     """
     some = min(n_groups, _SOME_GROUPS)
     share = some / n_groups
@@ -244,7 +251,7 @@ class _Shape:
         self.users = np.array(["u" * round(mean_length)], dtype=object)
 
 
-def refuse_table(lake: Lake, *, takes_likes: bool = False) -> None:
+def reject_table(lake: Lake, *, takes_likes: bool = False) -> None:
     """Refuse likes, unless a method takes them, equal ratings, and a scale that nobody named.
 
     Where the scale was read off the ratings, one person's may be its end: whether they are, this
@@ -278,9 +285,106 @@ def refuse_table(lake: Lake, *, takes_likes: bool = False) -> None:
         )
 
 
-def prefix_of(people: SpreadPeople, rng: np.random.Generator) -> str:
+def prefix_of(people: DistributedUsers, rng: np.random.Generator) -> str:
     """Draw what pseudonyms begin with, until no user's id does."""
     while True:
         prefix = fresh_prefix(np.empty(0), rng)
         if not people.frame.where(people.frame["user"].startswith(prefix)).limit(1).count():
             return prefix
+
+
+# Of these options one value is offered; all else is refused by its name.
+_OFFERED = {"fill": "item-mean", "grouping": "gecom"}
+
+
+class CoRatedMaking:
+    """Fills rows up until at least k people rated the same items; ratings stay as they are.
+
+    Parameters
+    ----------
+    k : int or None
+        Smallest group, at least 2.
+    given : mapping
+        The options of `KCoRater` that were given.
+    seed : int or None
+        Drawn from the system if not given.
+
+    Raises
+    ------
+    RecveilError
+        If they make no sense, or are not offered.
+    """
+
+    def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
+        check_seed(seed)
+        for name, usual in {**_OFFERED, "trust": None}.items():
+            if (value := given.get(name, usual)) != usual:
+                told = f" {quoted(value)}" if isinstance(value, str) else ""
+                raise RecveilError(
+                    f"{name} (--{name}){told}: not by Spark yet, where fills are the item-mean, "
+                    f"and groups are those of gecom; leave it out, or leave engine (--engine) out",
+                    code="option.unsupported",
+                )
+        self._seed = drawn_seed(seed)
+        self._maker = KCoRater(k or 0, seed=self._seed, **given)
+        self._maker.check_options()
+
+    def gather(self, lake: Lake) -> Ready:
+        """Refuse what would tell of few people, and gather all of them on all items."""
+        reject_table(lake, takes_likes=True)
+        self._maker.check_labels(lake.scale)
+        people = people_of(lake, self._maker.k)
+        return Ready(people, lambda: self._make(lake, people))
+
+    def _make(self, lake: Lake, people: DistributedUsers) -> Made:
+        """Find the groups, and what fills are; rows are made when they are to be written."""
+        maker, k = self._maker, int(self._maker.k)
+        numbered = number_users(people)
+        secret = numbered.secret(self._seed)
+        groups, cells = gather_corated(people, numbered, lake.n_ratings, k, secret)
+        settings = maker.public_settings(lake.scale)
+        published = Published(
+            claim=Claim(K_CORATING.claim_of(settings), k),
+            items=lake.items,
+            scale=lake.scale,
+            settings=settings,
+            n_users=people.n_people,
+            prefix=prefix_of(people, np.random.default_rng(secret)),
+            blocks=lambda: iter(()),
+            default_layout="users",
+            expect=lambda layout, file_format: expect_groups(
+                lake,
+                people.n_people,
+                numbered.mean_length,
+                "co-rated",
+                n_groups=int(groups.groups.sum()),
+                width=cells / people.n_people,
+                step=maker.step(lake.scale),
+                layout=layout,
+                file_format=file_format,
+            ),
+        )
+        rows = FilledRows(
+            bare(published),
+            maker.step(lake.scale),
+            KnownMeans.of(people),
+            k,
+            maker.round_fills,
+            maker.protect,
+            secret,
+        )
+        used = partial(_used, lake)
+        by = GroupsByExecutors(people, numbered, lambda: groups, rows, used=used)
+        private = Private(np.empty(0), Groups.of_nobody(), self._seed)
+
+        def told() -> list[str]:
+            shown = Sides(published, replace(private, settings=used(by.n_labels)))
+            return k_corating_as_json(shown, lake.n_ratings)
+
+        return Made(Sides(published, private), by, told)
+
+
+def _used(lake: Lake, n_labels: int) -> dict[str, Any]:
+    """Return what the owner is to know of so many labels, as of a release made here."""
+    fill = {} if lake.scale.unary else {"fill": {"name": "ItemMean"}}
+    return {"filled_cells": n_labels - lake.n_ratings, "cells": n_labels, **fill}

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
-from recveil.errors import RecveilError
+from recveil.runtime.errors import RecveilError
 from recveil.workbench import (
     check_room,
     choose_room,
@@ -18,10 +18,8 @@ from recveil.workbench import (
     release_room,
     risk_room,
 )
-from recveil.workbench.asgi import Application, Receive, RefusedError, Scope, Send
-from recveil.workbench.bench import Bench, bench_of, go_to
-from recveil.workbench.guard import FAULT, Guard
-from recveil.workbench.numbering import NUMBER
+from recveil.workbench.bench import NUMBER, Bench, bench_of, go_to
+from recveil.workbench.guard import FAULT, Application, Guard, Receive, RefusedError, Scope, Send
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -1,23 +1,83 @@
-"""Bench: what all rooms share: the project, its jobs, and how pages are written."""
+"""Dropping: a file that somebody drops or chooses on a page, taken into the project."""
 
+import os
+import shlex
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from recveil.errors import RecveilError, printable
-from recveil.report.page_of_audit import as_count, as_percent
-from recveil.workbench.entries import Input, Job
-from recveil.workbench.guard import FORM, Keys
+from recveil.report.audit_page import as_count, as_percent
+from recveil.runtime.errors import RecveilError, printable
+from recveil.workbench.guard import FILE_NAME, FORM, Keys
 from recveil.workbench.jobs import Jobs
-from recveil.workbench.project import Project
-from recveil.workbench.seen import has_changed, is_of_it
-from recveil.workbench.uploads import MOST_BYTES
+from recveil.workbench.project import (
+    LONGEST_NAME,
+    MOST_BYTES,
+    Input,
+    Job,
+    Project,
+    Uploaded,
+    receive,
+)
+from recveil.workbench.table_source import has_changed, is_of_it
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+
+class _Number(IntegerConvertor):
+    """A number that a database can hold; there is no page of any other."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_url_convertor("number", _Number())
+NUMBER = "{number:number}"
+
+
+# The settings file that the command line takes options from, where the folder has one.
+SETTINGS_FILE = "recveil.toml"
+
+
+def command_of(verb: str, *arguments: str, options: Mapping[str, Any] | None = None) -> str:
+    """Write a command as somebody would type it in a shell.
+
+    The pages take no options from the settings file of the folder in which the workbench was begun.
+    Where there is one, the command says that it does not count either.
+
+    Parameters
+    ----------
+    verb : str
+    *arguments : str
+        Paths and addresses, as they are.
+    options : mapping, optional
+        By the names of the library's keywords: True stands for an option without a value; None,
+        False and empty texts are left out.
+
+    Examples
+    --------
+    >>> print(command_of("inspect", "/Ann's.csv", options={"likes": True, "scale": "1:5:1"}))
+    recveil inspect '/Ann'"'"'s.csv' --likes --scale 1:5:1
+    """
+    words = ["recveil", verb, *arguments]
+    for name, value in (options or {}).items():
+        if value is None or value is False or value == "":
+            continue
+        words.append("--" + name.replace("_", "-"))
+        words += [] if value is True else [str(value)]
+    if Path(SETTINGS_FILE).is_file():
+        words += ["--config", os.devnull]
+    return shlex.join(words)
+
 
 # The rooms, in the order in which somebody goes through them.
 ROOMS = {
@@ -159,3 +219,43 @@ def _shown(value: Any) -> Any:
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return "\n".join(map(printable, value.split("\n")))
     return value
+
+
+async def take_dropped(
+    request: Request, folder: str, begin: Callable[[Uploaded], object], go_on: str
+) -> Response:
+    """Take a file, begin something with it, and say where that is shown.
+
+    The script of our pages sends a file alone and hears JSON; a form, where no script has run, is
+    led on to the page, or to one that says what is wrong.
+
+    Parameters
+    ----------
+    request : Request
+    folder : str
+        Of the project: one of `recveil.workbench.project.UPLOADS`.
+    begin : callable
+        Gets what came.
+    go_on : str
+        The page where it goes on.
+    """
+    bench = bench_of(request)
+    is_form = FILE_NAME in request.scope
+    name = request.scope[FILE_NAME] if is_form else unquote(request.headers.get("x-file-name", ""))
+    try:
+        if is_form and not name:
+            raise RecveilError(
+                "no file was chosen; choose one, and send it again", code="option.required"
+            )
+        came = await receive(
+            request.stream(),
+            name[:LONGEST_NAME] or "table",
+            bench.project.folder_for(folder),
+            most=bench.most_bytes,
+        )
+        await run_in_threadpool(begin, came)
+    except RecveilError as error:
+        if is_form:
+            raise
+        return JSONResponse({"error": str(error), "code": error.code}, 400)
+    return go_to(go_on) if is_form else JSONResponse({"next": go_on})

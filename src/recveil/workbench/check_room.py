@@ -10,17 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recveil.errors import RecveilError, quoted
 from recveil.release.claim import published_claims
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to
-from recveil.workbench.checking_tasks import UNPACKED
-from recveil.workbench.commands import command_of
-from recveil.workbench.dropping import take_dropped
-from recveil.workbench.entries import Job
-from recveil.workbench.looking_tasks import AUDIT_PAGE
-from recveil.workbench.places import place_of
-from recveil.workbench.uploads import CHECKED, Uploaded
-from recveil.workbench.verdict_told import say_verdict
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.workbench.bench import Bench, bench_of, command_of, form_of, go_to, take_dropped
+from recveil.workbench.project import CHECKED, Job, Uploaded
+from recveil.workbench.table_source import place_of
+from recveil.workbench.tasks import AUDIT_PAGE, UNPACKED
+from recveil.workbench.verdict import describe_verdict
 
 _ROOM, _TASK = "check", "check"
 # What is checked now, among what the project keeps.
@@ -41,7 +37,7 @@ def _page(request: Request) -> Response:
         job=job,
         running=None if job is None else bench.jobs.running(job.id),
         found=found,
-        verdict=say_verdict(found["verification"]) if found else "",
+        verdict=describe_verdict(found["verification"]) if found else "",
         said={} if job is None else job.settings["options"],
         with_table=job is None or bool(job.settings["source"]),
         is_drawn=job is not None and (bench.project.job_folder(job.id) / AUDIT_PAGE).is_file(),
@@ -111,7 +107,7 @@ def _quoted(name: str) -> str:
 
 
 def _options(form: dict[str, str]) -> dict[str, Any]:
-    """Return what a form says, as keywords for `recveil.verify.verify`."""
+    """Return what a form says, as keywords for `recveil.verification.verify`."""
     options: dict[str, Any] = {
         name: form[name].strip() for name in _COLUMNS if form.get(name, "").strip()
     }

@@ -8,30 +8,27 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from recveil.anonymize.methods import has_k
-from recveil.compare.asked import Of
-from recveil.compare.frontier_chart import utilities_of
-from recveil.compare.risk_axes import AXES, SHADOWS, usual_axis
-from recveil.compare.worth import Worth
-from recveil.errors import RecveilError, quoted
-from recveil.workbench.answer import answer, rows_of, warnings_for
+from recveil.comparison._compare import Of
+from recveil.comparison.frontier_chart import utilities_of
+from recveil.comparison.risk_axes import AXES, SHADOWS, usual_axis
+from recveil.comparison.utility import Worth
+from recveil.methods.registry import has_k
+from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.bench import (
+    NUMBER,
     Bench,
     bench_of,
+    command_of,
     form_of,
     go_to,
     is_inspected,
     needed_table,
     newest_of,
 )
-from recveil.workbench.choosing_tasks import PAGE, SO_FAR, kind_of_table, methods_to_choose
-from recveil.workbench.commands import command_of
-from recveil.workbench.entries import Input, Job
-from recveil.workbench.frontier_drawing import draw
-from recveil.workbench.numbering import NUMBER
-from recveil.workbench.question import Question
-from recveil.workbench.seen import is_of_it, refuse_changed, state_of_table
-from recveil.workbench.settings_table import tabulate
+from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
+from recveil.workbench.project import Input, Job
+from recveil.workbench.table_source import is_of_it, reject_changed, state_of_table
+from recveil.workbench.tasks import PAGE, SO_FAR, kind_of_table, methods_to_choose
 
 _ROOM = "choose"
 _KS, _MOST_KS = "5,20", 12
@@ -124,7 +121,7 @@ def _usual_question(
 def _start(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = needed_table(bench)
-    refuse_changed(bench.project, chosen)
+    reject_changed(bench.project, chosen)
     names = methods_to_choose(of=_kind_of(bench, chosen))
     methods = [name for name in names if form.get(f"method-{name}")]
     if not methods:

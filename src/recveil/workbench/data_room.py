@@ -7,16 +7,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recveil.errors import RecveilError
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to, needed_table
-from recveil.workbench.commands import command_of
-from recveil.workbench.dropping import take_dropped
-from recveil.workbench.entries import Input, Job
-from recveil.workbench.places import place_of
+from recveil.runtime.errors import RecveilError
+from recveil.workbench.bench import (
+    Bench,
+    bench_of,
+    command_of,
+    form_of,
+    go_to,
+    needed_table,
+    take_dropped,
+)
+from recveil.workbench.project import INPUT_FOLDER, Input, Job, Uploaded
 from recveil.workbench.risk_room import job_of_risk, start_auditing
-from recveil.workbench.said import COLUMNS, said_in
-from recveil.workbench.seen import state_of, state_of_table
-from recveil.workbench.uploads import INPUTS, Uploaded
+from recveil.workbench.table_source import place_of, state_of, state_of_table
+from recveil.workbench.tasks import COLUMNS, said_in
 
 _ROOM = "data"
 
@@ -51,7 +55,7 @@ async def _upload(request: Request) -> Response:
         bench.project.note(f"dropped {came.name}, SHA-256 {came.digest}")
         start_inspecting(bench, added)
 
-    return await take_dropped(request, INPUTS, begin, "/data")
+    return await take_dropped(request, INPUT_FOLDER, begin, "/data")
 
 
 def _name(request: Request) -> Response:

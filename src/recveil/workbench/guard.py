@@ -8,14 +8,216 @@ only to whoever has the token that was printed, and it changes something only fo
 
 import hmac
 import os
+import re
 import secrets
+import socket
 import sys
 import traceback
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
-from recveil.workbench.asgi import Application, Message, Receive, RefusedError, Scope, Send
-from recveil.workbench.form_file import MULTIPART, FormFile
-from recveil.workbench.peers import is_of_somebody_else
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class RefusedError(Exception):
+    """A request that is not answered.
+
+    Parameters
+    ----------
+    status : int
+    why : str
+        In a sentence.
+    """
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status, self.why = status, why
+
+
+MULTIPART = "multipart/form-data"
+# A form of ours has a secret and a file; all before the file is a few hundred bytes.
+_MOST_BEFORE = 1 << 16
+_BOUNDARY = re.compile(r'boundary="?([0-9A-Za-z\'()+_,./:=? -]{1,70})"?\s*(?:;|$)', re.I)
+_NAME = re.compile(rb';\s*name="([^"]*)"', re.I)
+_FILE_NAME = re.compile(rb';\s*filename="([^"]*)"', re.I)
+
+
+class FormFile:
+    """A form that comes, of which the last part is a file.
+
+    Parameters
+    ----------
+    receive : callable
+        Gives the body of the request.
+    content_type : str
+        The header, which says what stands between the parts.
+
+    Attributes
+    ----------
+    name : str
+        What the file is called; empty if none was chosen.
+    """
+
+    def __init__(self, receive: Receive, content_type: str) -> None:
+        boundary = _BOUNDARY.search(content_type)
+        if boundary is None:
+            raise _unreadable()
+        self.name = ""
+        self._receive = receive
+        self._mark = b"\r\n--" + boundary[1].encode()
+        # So that the first mark looks like all others.
+        self._held = bytearray(b"\r\n")
+        self._has_ended = False
+
+    async def fields(self) -> dict[str, str]:
+        """Read all that stands before the file, and what the file is called."""
+        fields: dict[str, str] = {}
+        await self._read_to(self._mark)
+        while True:
+            head = await self._read_to(b"\r\n\r\n")
+            name, file_name = _NAME.search(head), _FILE_NAME.search(head)
+            if file_name is not None:
+                self.name = _written_out(file_name[1].decode("utf-8", "replace"))
+                return fields
+            if name is None:
+                raise _unreadable()
+            value = await self._read_to(self._mark)
+            fields[name[1].decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+
+    async def receive(self) -> Message:
+        """Give the next piece of the file, as if it came alone."""
+        while (at := self._held.find(self._mark)) < 0:
+            # The last bytes may be the beginning of a mark.
+            sure = len(self._held) - len(self._mark) + 1
+            if sure > 0:
+                return self._taken(sure, more=True)
+            await self._read()
+        return self._taken(at, more=False)
+
+    def _taken(self, n_bytes: int, *, more: bool) -> Message:
+        piece = bytes(self._held[:n_bytes])
+        del self._held[:n_bytes]
+        return {"type": "http.request", "body": piece, "more_body": more}
+
+    async def _read_to(self, mark: bytes) -> bytes:
+        while (at := self._held.find(mark)) < 0:
+            if len(self._held) > _MOST_BEFORE:
+                raise RefusedError(413, "The form is larger than any form of ours.")
+            await self._read()
+        found = bytes(self._held[:at])
+        del self._held[: at + len(mark)]
+        return found
+
+    async def _read(self) -> None:
+        if self._has_ended:
+            raise _unreadable()
+        message = await self._receive()
+        if message["type"] != "http.request":
+            raise RefusedError(400, "The request was cut off.")
+        self._held += message.get("body", b"")
+        self._has_ended = not message.get("more_body")
+
+
+def _written_out(name: str) -> str:
+    """Write out the three marks that browsers never send in a name as they are."""
+    for sent, mark in (("%22", '"'), ("%0D", "\r"), ("%0A", "\n")):
+        name = name.replace(sent, mark)
+    return name
+
+
+def _unreadable() -> RefusedError:
+    return RefusedError(400, "The form that came cannot be read; load the page again.")
+
+
+# The system's lists of connections; in the second stand those of programs that speak both kinds.
+_LISTS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_OURS = "127.0.0.1"
+_OPEN = "01"
+_ADMINISTRATOR = 0
+
+
+def is_of_another_user(asks: tuple[str, int] | None, to_port: int) -> bool:
+    """Say whether a connection to us is another user's, or may be: whoever is not found is not us.
+
+    Parameters
+    ----------
+    asks : (str, int) or None
+        Address and port of the end that asks; None if that is not known, as where it has closed
+        already.
+    to_port : int
+        Of our end.
+
+    Returns
+    -------
+    bool
+        False where the system does not tell, as everywhere but on Linux; and for the
+        administrator, who can read everything anyway.
+
+    Examples
+    --------
+    >>> is_of_another_user(("127.0.0.1", 1), 2) in (True, False)
+    True
+    """
+    lines: list[str] = []
+    for file in _LISTS:
+        try:
+            lines += file.read_text(encoding="ascii").splitlines()[1:]
+        except (FileNotFoundError, PermissionError):  # there may be no second kind
+            continue
+        except OSError:  # as where somebody has used all files up that we may open
+            return True
+    return bool(lines) and not (asks and may_ask(lines, asks, to_port, os.geteuid()))
+
+
+def may_ask(lines: Iterable[str], asks: tuple[str, int], to_port: int, user: int) -> bool:
+    """Say whether a list of connections holds one that is a user's, or the administrator's.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        As in /proc/net/tcp, without the header.
+    asks : (str, int)
+        Address and port of the end that asks.
+    to_port : int
+        Of our end.
+    user : int
+        The number of the user who may.
+
+    Examples
+    --------
+    >>> line = "3: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 1000"
+    >>> asks = ("127.0.0.1", 50_000)
+    >>> may_ask([line], asks, 8_080, 1_000), may_ask([line], asks, 8_080, 1_001)
+    (True, False)
+    """
+    here, there = _places(*asks), _places(_OURS, to_port)
+    for line in lines:
+        _, this, other, state, *_, owner = line.split()[:8]
+        if this not in here or other not in there:
+            continue
+        # Of a connection that was closed at its own end, the system has forgotten whose it was,
+        # and says the administrator's.
+        if int(owner) in (user, _ADMINISTRATOR) and (int(owner) or state == _OPEN):
+            return True
+    return False
+
+
+def _places(address: str, port: int) -> tuple[str, ...]:
+    """Return how the system's lists write an address and a port; nothing for what is no address."""
+    try:
+        raw = socket.inet_pton(socket.AF_INET, address)
+    except OSError:
+        return ()
+    # Words of 32 bits, each in the order of the machine.
+    short, mark = (f"{int.from_bytes(word, sys.byteorder):08X}" for word in (raw, b"\0\0\xff\xff"))
+    return f"{short}:{port:04X}", f"{'0' * 16}{mark}{short}:{port:04X}"
+
 
 # Nothing is loaded but from us, no script or style stands within a page, and nobody frames one.
 POLICY = (
@@ -119,7 +321,7 @@ class Guard:
 
     def _check_peer(self, scope: Scope) -> None:
         """Refuse other users of this machine, whatever they have come by."""
-        if is_of_somebody_else(scope.get("client"), self._port):
+        if is_of_another_user(scope.get("client"), self._port):
             raise RefusedError(403, "The workbench is another user's; start one of your own.")
 
     def _check_place(self, scope: Scope, headers: dict[str, str]) -> None:

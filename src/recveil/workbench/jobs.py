@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
-from recveil.brief import brief
-from recveil.errors import RecveilError, reason_of
-from recveil.progress import HowFar
-from recveil.workbench.entries import Job
-from recveil.workbench.project import Project
+from recveil.runtime.errors import RecveilError, reason_of
+from recveil.runtime.progress import HowFar
+from recveil.runtime.safe_repr import brief
+from recveil.workbench.project import Job, Project
 
 # Seconds after which a process that was asked to end is killed; what it had begun is settled by
 # the next run.

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from recveil.errors import RecveilError
 from recveil.release.claim import ClaimKind
-from recveil.release.form import known_manifest
 from recveil.release.manifest import CLASSES, Manifest
+from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import read_blocks, read_rows
 from recveil.release.records import Records, item_keys
+from recveil.runtime.errors import RecveilError
 
 ROWS = 20
 _LABELS = 6
@@ -78,13 +78,13 @@ def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
             user_id=str(block.ids[at]),
             labels=texts[start : min(end, start + _LABELS)],
             n_labels=end - start,
-            sees=say_what_is_seen(manifest.claim.about, crowds[at]),
+            sees=describe_visible(manifest.claim.about, crowds[at]),
         )
         for at, (start, end) in enumerate(itertools.pairwise(starts))
     ]
 
 
-def say_what_is_seen(about: ClaimKind, crowd: int | None) -> str:
+def describe_visible(about: ClaimKind, crowd: int | None) -> str:
     """Say what an adversary sees in a row.
 
     Parameters
@@ -97,15 +97,15 @@ def say_what_is_seen(about: ClaimKind, crowd: int | None) -> str:
     Examples
     --------
     >>> from recveil.release.claim import claim_kind
-    >>> say_what_is_seen(claim_kind("identical-rows"), 5)
+    >>> describe_visible(claim_kind("identical-rows"), 5)
     'The same row for 5 people: whoever finds it is right about one of them with a chance of 1 in
     5.'
-    >>> say_what_is_seen(claim_kind("identical-rows"), 1)
+    >>> describe_visible(claim_kind("identical-rows"), 1)
     'One person alone: whoever finds this row has found them.'
-    >>> say_what_is_seen(claim_kind("co-rated"), 5)
+    >>> describe_visible(claim_kind("co-rated"), 5)
     'The same items for 5 people, but nothing is promised against those who know ratings.'
     """
-    if not about.holds_people:
+    if not about.contains_users:
         return f"Nobody’s row: {about.unpromised}."
     if crowd is None:
         raise RecveilError(
@@ -145,7 +145,7 @@ def _label(value: Any) -> str:
 def _crowds(folder: Path, manifest: Manifest, records: Records, items: Any) -> list[int | None]:
     """Return how many people share each record; None where nobody does."""
     about = manifest.claim.about
-    if not about.holds_people:
+    if not about.contains_users:
         return [None] * len(records)
     lines = (folder / CLASSES).read_text(encoding="ascii").splitlines()[1:]
     people = {digest: int(n) for digest, _, n in (line.partition(",") for line in lines)}

@@ -1,20 +1,528 @@
-"""Project: a folder in which everything done is kept, and outlives whoever serves it."""
+"""Remnants: what a killed workbench left in its project of which no row tells any more."""
 
 import getpass
+import hashlib
 import json
 import os
+import re
+import secrets
 import shutil
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+import sqlite3
+import stat
+import threading
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from recveil.errors import RecveilError, reason_of
-from recveil.workbench.entries import INPUTS, JOBS, Input, Job, input_of, job_of
-from recveil.workbench.own_folder import DATABASE, ONLY_OWNER, make_folder, take, within
-from recveil.workbench.store import Store
-from recveil.workbench.uploads import folder_name
+from recveil.runtime.atomic_writes import make_folder
+from recveil.runtime.errors import RecveilError, reason_of, shortened
+from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED, is_ours, lock
+from recveil.runtime.memory import in_words
+from recveil.runtime.safe_repr import brief
+
+DATABASE, _LOCK = "project.sqlite", "lock"
+ONLY_OWNER = 0o700
+_WRITABLE_BY_OTHERS = 0o022
+
+
+def make_project_folder(folder: Path) -> None:
+    """Make the folder of a project, or refuse one that is somebody else's or holds other things.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     make_project_folder(Path(folder, "project"))
+    ...     print(oct(Path(folder, "project").stat().st_mode & 0o777))
+    0o700
+    """
+    try:
+        folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
+        if not is_ours(folder.stat()):
+            raise RecveilError(
+                f"{folder}: is another user's folder; work as that user, or name a folder of your "
+                f"own",
+                code="workbench.folder",
+            )
+        is_project = (folder / DATABASE).is_file() or not any(folder.iterdir())
+        if is_project:
+            folder.chmod(ONLY_OWNER)
+    except OSError as error:
+        raise RecveilError(
+            f"{folder}: cannot be the folder of a project ({reason_of(error)}); name another",
+            code="workbench.folder",
+        ) from None
+    if not is_project:
+        raise RecveilError(
+            f"{folder}: holds other things, and no project (no {DATABASE}); name a new folder",
+            code="workbench.folder",
+        )
+
+
+def take(folder: Path) -> int:
+    """Lock a project's folder, and refuse what others put there; the lock goes with this process.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    int
+        The descriptor that holds the lock.
+    """
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | NOT_FOLLOWED, FOR_OWNER)
+    except OSError as error:
+        raise RecveilError(
+            f"{folder / _LOCK}: cannot be locked ({reason_of(error)}); name another folder",
+            code="workbench.folder",
+        ) from None
+    try:
+        if lock(descriptor, wait=False) is False:
+            raise RecveilError(
+                f"{folder}: is open in another workbench; look for its page, end it, or name "
+                f"another folder",
+                code="output.locked",
+            )
+        _reject_planted(folder)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def within(folder: Path, *names: str) -> Path:
+    """Return a path within a project, or refuse one that leads elsewhere.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the project, its real path.
+    *names : str
+        Of a folder in it, a folder in that, and so on.
+
+    Examples
+    --------
+    >>> within(Path("/project"), "jobs", "7").as_posix()
+    '/project/jobs/7'
+    >>> within(Path("/project"), "jobs", "..", "..", "letters")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: /project/jobs/../../letters: leads out of the project; remove ...
+    """
+    path = folder.joinpath(*names)
+    are_names = all(name not in ("", "..") and Path(name).name == name for name in names)
+    if not are_names or os.path.realpath(path) != str(path):
+        raise RecveilError(
+            f"{path}: leads out of the project; remove this link, or name another folder",
+            code="workbench.folder",
+        )
+    return path
+
+
+def _reject_planted(folder: Path) -> None:
+    """Refuse a project in which anything is a link, or not of whoever works with it."""
+
+    def fail(error: OSError) -> None:
+        raise RecveilError(
+            f"{error.filename}: cannot be looked at ({reason_of(error)}); name another folder",
+            code="workbench.folder",
+        ) from None
+
+    for place, folders, files in os.walk(folder, onerror=fail):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            found = path.lstat()
+            if stat.S_ISLNK(found.st_mode):
+                what = "a link"
+            elif not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+                what = "neither a file nor a folder"
+            elif not is_ours(found):
+                what = "another user's"
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+                what = "a file that has another name, too (a hard link)"
+            else:
+                # Whoever has it open already could put something there later.
+                if stat.S_ISDIR(found.st_mode) and found.st_mode & _WRITABLE_BY_OTHERS:
+                    path.chmod(stat.S_IMODE(found.st_mode) & ~_WRITABLE_BY_OTHERS)
+                continue
+            raise RecveilError(
+                f"{path}: is {what}, which no workbench puts into a project; remove it, or name "
+                f"another folder",
+                code="workbench.folder",
+            )
+
+
+INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
+JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
+
+
+@brief
+@dataclass(frozen=True)
+class Input:
+    """A table that somebody works on.
+
+    Attributes
+    ----------
+    id : int
+    name : str
+        What its owner calls it.
+    place : str
+        The path of the file, in the project or elsewhere, or the address of a database.
+    digest : str
+        SHA-256 of an uploaded file; empty for what was named, which may change.
+    reading : dict
+        What was said of how to read it, by the names of options.
+    """
+
+    id: int
+    name: str
+    place: str
+    digest: str
+    reading: dict[str, Any]
+
+
+@brief
+@dataclass(frozen=True)
+class Job:
+    """Something that was, or is, worked on by a process of its own.
+
+    Attributes
+    ----------
+    id : int
+    room, task : str
+        Where it was begun, and what is done.
+    settings : dict
+        What the task takes.
+    command : str
+        The command line that does the same.
+    input : int or None
+        Which input it is about.
+    state : {"running", "done", "failed", "cancelled", "stopped"}
+        Stopped is what ran while the workbench ended: it can be run again.
+    error : str
+        Why it failed.
+    began, ended : str
+        Times in UTC; empty if it has not ended.
+    """
+
+    id: int
+    room: str
+    task: str
+    settings: dict[str, Any]
+    command: str
+    input: int | None
+    state: str
+    error: str
+    began: str
+    ended: str
+
+
+def input_of(row: tuple[Any, ...]) -> Input:
+    """Return the input that stands in a row of `INPUTS`."""
+    number, name, place, digest, reading = row
+    return Input(number, name, place, digest, _read(reading, f"input {number}"))
+
+
+def job_of(row: tuple[Any, ...]) -> Job:
+    """Return the job that stands in a row of `JOBS`."""
+    number, room, task, settings, *rest = row
+    return Job(number, room, task, _read(settings, f"job {number}"), *rest)
+
+
+def _read(text: str, of: str) -> dict[str, Any]:
+    """Read what is noted of an input or a job: that is never guessed at."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise RecveilError(
+            f"{of}: what {DATABASE} says of it was damaged; open another folder as the project",
+            code="workbench.damaged",
+        )
+    return found
+
+
+# Whoever opens a project of another version must not guess what its columns mean.
+_VERSION = 2
+# A number that was given is never given again: a page that was loaded earlier may still name it.
+_SCHEMA = """
+CREATE TABLE inputs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, place TEXT NOT NULL,
+    digest TEXT NOT NULL, reading TEXT NOT NULL, added TEXT NOT NULL, UNIQUE (place, digest));
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, room TEXT NOT NULL, task TEXT NOT NULL,
+    settings TEXT NOT NULL, command TEXT NOT NULL, input INTEGER, state TEXT NOT NULL,
+    error TEXT NOT NULL, began TEXT NOT NULL, ended TEXT NOT NULL);
+CREATE TABLE log (
+    at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL);
+CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+_SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
+
+# Runs one step of a change.
+Run = Callable[..., sqlite3.Cursor]
+
+
+class Store:
+    """The database of a project, for all threads of whoever serves it.
+
+    Parameters
+    ----------
+    file : path
+        Is made if it does not exist.
+
+    Attributes
+    ----------
+    is_new : bool
+        Whether nothing was in it.
+
+    Raises
+    ------
+    RecveilError
+        If it is no database of a project.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     store = Store(Path(folder, "project.sqlite"))
+    ...     with store.changing() as run:
+    ...         _ = run("INSERT INTO kept (key, value) VALUES ('least k', '5')")
+    ...     store.rows("SELECT value FROM kept")
+    ...     store.close()
+    [('5',)]
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._guard = threading.RLock()
+        self._depth = 0
+        try:
+            self._database = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from None
+        try:
+            file.chmod(FOR_OWNER)
+            self.is_new = self._prepare()
+        except sqlite3.Error as error:
+            self.close()
+            raise self._unreadable(error) from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._guard:
+            self._database.close()
+
+    def rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds."""
+        with self._guard:
+            return self._database.execute(query, values).fetchall()
+
+    @contextmanager
+    def changing(self) -> Iterator[Run]:
+        """Change something in one or several steps: all of them are kept, or none.
+
+        A change within another one is a part of it.
+        """
+        with self._guard:
+            try:
+                if not self._depth:
+                    self._database.execute("BEGIN IMMEDIATE")
+                self._depth += 1
+                try:
+                    yield self._database.execute
+                finally:
+                    self._depth -= 1
+                if not self._depth:
+                    self._database.execute("COMMIT")
+            except BaseException as error:
+                if not self._depth and self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                if not isinstance(error, sqlite3.Error):
+                    raise
+                raise RecveilError(
+                    f"{self._file}: cannot be written ({error}); make room, or name another folder",
+                    code="output.not-writable",
+                ) from None
+
+    def _prepare(self) -> bool:
+        """Make the tables, or refuse others: what is read from them is believed."""
+        # What is forgotten is not to be read in what is left of the file.
+        self._database.execute("PRAGMA secure_delete = ON")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise sqlite3.DatabaseError(f"version {version}, expected {_VERSION}")
+        with closing(sqlite3.connect(":memory:")) as model:
+            model.executescript(_SCHEMA)
+            expected = model.execute(_SHAPE).fetchall()
+        shape = self._database.execute(_SHAPE).fetchall()
+        if not shape:
+            self._database.executescript(
+                f"BEGIN; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT"
+            )
+        elif shape != expected:
+            raise sqlite3.DatabaseError("other tables than a project's")
+        return not shape
+
+    def _unreadable(self, error: sqlite3.Error) -> RecveilError:
+        return RecveilError(
+            f"{self._file}: is no project that can be read ({error}); name another folder",
+            code="workbench.damaged",
+        )
+
+
+# Folders of a project into which files come.
+UPLOADS = INPUT_FOLDER, CHECKED = "inputs", "checked"
+# No file is larger, whatever the disk holds.
+MOST_BYTES = 64 * 10**9
+# So much of the disk stays free: a full one would break what others write.
+_FREE = 10**9
+# Of a name that somebody gives, so much is kept.
+LONGEST_NAME = 200
+_AT_ONCE = 1 << 20
+_MOST_CHARACTERS = 100
+_HALF = ".part"
+
+
+@brief
+class Uploaded(NamedTuple):
+    """A file that came whole.
+
+    Attributes
+    ----------
+    name : str
+        What its owner calls it.
+    path : Path
+        Where it lies in the project.
+    digest : str
+        Its SHA-256.
+    """
+
+    name: str
+    path: Path
+    digest: str
+
+
+async def receive(
+    chunks: AsyncIterator[bytes], name: str, folder: Path, *, most: int = MOST_BYTES
+) -> Uploaded:
+    """Write what comes into a folder of its own, named by its digest.
+
+    Parameters
+    ----------
+    chunks : async iterator of bytes
+    name : str
+        What the sender calls the file; of that, letters, digits and a few marks are kept.
+    folder : Path
+        Of the project's uploads.
+    most : int
+        More bytes are refused.
+
+    Raises
+    ------
+    RecveilError
+        If more comes, or the disk has no room; then nothing stays.
+    """
+    from starlette.concurrency import run_in_threadpool
+
+    half = folder / f"{secrets.token_hex(8)}{_HALF}"
+    digest, size, waiting = hashlib.sha256(), 0, bytearray()
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | NOT_FOLLOWED
+    try:
+        with os.fdopen(os.open(half, flags, FOR_OWNER), "wb") as file:
+
+            def write(block: bytes) -> None:
+                digest.update(block)
+                file.write(block)
+
+            async for chunk in chunks:
+                size += len(chunk)
+                _reject_too_much(name, size, most, folder)
+                waiting += chunk
+                if len(waiting) >= _AT_ONCE:
+                    # Not in the thread that answers: a slow disk must not freeze the pages.
+                    await run_in_threadpool(write, bytes(waiting))
+                    waiting.clear()
+            await run_in_threadpool(write, bytes(waiting))
+        return Uploaded(name, _place(half, folder, name, digest.hexdigest()), digest.hexdigest())
+    except OSError as error:
+        raise RecveilError(
+            f"{shortened(name)}: cannot be kept in the project ({error.strerror}); make room on "
+            f"its disk, or name the file instead",
+            code="output.not-writable",
+        ) from None
+    finally:
+        with suppress(OSError):
+            half.unlink()
+
+
+def forget_halves(folder: Path) -> None:
+    """Remove what came half, while a workbench was killed."""
+    for half in folder.glob(f"*{_HALF}"):
+        with suppress(OSError):
+            half.unlink()
+
+
+def folder_name(digest: str) -> str:
+    """Return the name of the folder for a file of a digest.
+
+    Examples
+    --------
+    >>> len(folder_name("0" * 64))
+    24
+    """
+    return digest[:24]
+
+
+def file_name(name: str) -> str:
+    r"""Return a name for a file that is called so elsewhere: it leads nowhere, and hides nothing.
+
+    Examples
+    --------
+    >>> file_name("../../etc/pass wd.csv"), file_name(".bashrc"), file_name("a\u202eb\\c:d.csv.gz")
+    ('pass_wd.csv', 'bashrc', 'c_d.csv.gz')
+    >>> file_name("..")
+    'table'
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    kept = "".join(
+        each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in last
+    )
+    return kept.lstrip("._-")[-_MOST_CHARACTERS:].lstrip("._-") or "table"
+
+
+def _reject_too_much(name: str, size: int, most: int, folder: Path) -> None:
+    if size > most:
+        raise RecveilError(
+            f"{shortened(name)}: is larger than {in_words(most)}, the most that is taken; name the "
+            f"file instead, which copies nothing",
+            code="input.too-large",
+        )
+    if size % _AT_ONCE < _AT_ONCE // 8 and shutil.disk_usage(folder).free < _FREE:
+        raise RecveilError(
+            f"{shortened(name)}: the project's disk has less than {in_words(_FREE)} left; make "
+            f"room, or name the file instead, which copies nothing",
+            code="machine.disk",
+        )
+
+
+def _place(half: Path, folder: Path, name: str, digest: str) -> Path:
+    """Give a file its place; one of the same bytes and name is the same."""
+    own = within(folder, folder_name(digest))
+    make_folder(own, exist_ok=True)
+    place = own / file_name(name)
+    half.replace(place)
+    return place
 
 
 class Project:
@@ -52,7 +560,7 @@ class Project:
     """
 
     def __init__(self, folder: Path) -> None:
-        make_folder(folder.absolute())
+        make_project_folder(folder.absolute())
         self.folder = folder.resolve()
         self.lost: dict[int, str] = {}
         self._lock_file = take(self.folder)
@@ -323,3 +831,61 @@ def _who() -> str:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+# How our own folders are called; what is called otherwise was put there by hand, and stays.
+_NUMBER, _DIGEST = re.compile(r"[0-9]+"), re.compile(r"[0-9a-f]{24}")
+
+
+def remove_remnants(project: Project) -> None:
+    """Remove copies of tables and findings of which the project does not know any more.
+
+    Whoever is killed while they remove a table has forgotten it, and not yet its files. A project
+    whose database is new knows nothing, so that all would seem to be left over: nothing goes then.
+
+    Parameters
+    ----------
+    project : Project
+        In which nothing works yet.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Project(Path(folder, "project")).close()
+    ...     project = Project(Path(folder, "project"))
+    ...     left = project.folder_for("jobs", "7")
+    ...     remove_remnants(project)
+    ...     left.exists()
+    ...     project.close()
+    False
+    """
+    if project.is_new:
+        return
+    inputs, jobs = project.inputs(), project.jobs()
+    _keep_folders(project.folder / "jobs", {str(job.id) for job in jobs})
+    _keep_folders(project.folder / "comparisons", {str(table.id) for table in inputs})
+    dropped = {(folder_name(each.digest), Path(each.place).name) for each in inputs if each.digest}
+    _keep_files(project.folder / INPUT_FOLDER, dropped)
+    checked = [job.settings.get("place", "") for job in jobs if job.room == "check"]
+    checked.append((project.kept("checked", {}, fields=("place",)) or {}).get("place", ""))
+    # Where the project lies may have changed since.
+    _keep_files(project.folder / CHECKED, {Path(str(place)).parts[-2:] for place in checked})
+
+
+def _keep_folders(place: Path, names: Collection[str]) -> None:
+    for each in place.glob("*"):
+        if _NUMBER.fullmatch(each.name) and each.name not in names:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _keep_files(place: Path, names: Collection[tuple[str, ...]]) -> None:
+    for folder in place.glob("*"):
+        if not _DIGEST.fullmatch(folder.name):
+            continue
+        with suppress(OSError):
+            for file in folder.iterdir():
+                if (folder.name, file.name) not in names:
+                    file.unlink()
+        with suppress(OSError):  # of the same bytes under another name
+            folder.rmdir()

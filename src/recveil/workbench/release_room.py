@@ -1,6 +1,10 @@
 """The room Release: a release is made, checked, looked at, described and taken away."""
 
+import json
+import os
 import re
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,22 +13,113 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from recveil.anonymize.methods import has_k
-from recveil.devices import refuse_devices
-from recveil.errors import RecveilError, quoted
+from recveil.methods.registry import has_k
+from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, twin_name
 from recveil.release.registry import all_variants
-from recveil.workbench.bench import Bench, bench_of, form_of, go_to, needed_table
-from recveil.workbench.card_form import LABELS, LONG, words_in, write_card
-from recveil.workbench.choosing_tasks import kind_of_table, methods_to_choose
-from recveil.workbench.commands import command_of
-from recveil.workbench.entries import Input, Job
+from recveil.runtime.devices import reject_devices
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.locks import FOR_OWNER
+from recveil.workbench.bench import (
+    NUMBER,
+    Bench,
+    bench_of,
+    command_of,
+    form_of,
+    go_to,
+    needed_table,
+)
 from recveil.workbench.jobs import Running
-from recveil.workbench.numbering import NUMBER
-from recveil.workbench.releasing_tasks import ATTACKED
-from recveil.workbench.seen import is_of_it, refuse_changed, state_of_table
-from recveil.workbench.verdict_told import say_verdict
-from recveil.workbench.zipping import DESCRIPTION, Zipped, published_files, zipped
+from recveil.workbench.project import Input, Job
+from recveil.workbench.table_source import is_of_it, reject_changed, state_of_table
+from recveil.workbench.tasks import (
+    ATTACKED,
+    DESCRIPTION,
+    Zipped,
+    kind_of_table,
+    methods_to_choose,
+    published_files,
+    zipped,
+)
+from recveil.workbench.verdict import describe_verdict
+
+# What each word is, as the form asks for it; the first ones are what a portal needs.
+LABELS = {
+    "title": "Title",
+    "publisher": "Publisher",
+    "contact": "Contact: an address that people may write to",
+    "licence": "Licence, best by its address",
+    "date": "Date of publication, as 2026-01-31",
+    "description": "Description",
+    "collection": "How the ratings came about",
+    "citation": "How to cite it",
+    "version": "Version",
+    "url": "Where the folder will be published, if that is known",
+    "keywords": "Keywords, with commas between them",
+}
+LONG = ("description", "collection", "citation")
+
+
+def words_in(form: Mapping[str, str]) -> dict[str, str]:
+    """Return what a form says of a release; what was left empty is left out.
+
+    Examples
+    --------
+    >>> words_in({"publisher": " Public Library ", "licence": "", "change": "x"})
+    {'publisher': 'Public Library'}
+    """
+    told = {
+        name: form.get(name, "").replace("\r\n", "\n").strip()
+        for name in LABELS
+        if name in {field.name for field in fields(PublisherCard)}
+    }
+    return {name: text for name, text in told.items() if text}
+
+
+def write_card(words: Mapping[str, str], file: Path) -> PublisherCard:
+    """Write a card, and read it as everybody does who checks one.
+
+    Parameters
+    ----------
+    words : mapping
+        From `words_in`.
+    file : Path
+
+    Raises
+    ------
+    RecveilError
+        If a word is too long, hides something, or is none that a card can have; the file is not
+        there then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     card = write_card({"publisher": 'The "Library"', "keywords": "films, stars"},
+    ...                       Path(folder, "card.toml"))
+    >>> card.publisher, card.keywords
+    ('The "Library"', ('films', 'stars'))
+    """
+    lines = [f"{name} = {_as_toml(name, text)}\n" for name, text in words.items()]
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FOR_OWNER)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as opened:
+        opened.write("".join(lines))
+    try:
+        return PublisherCard.read(file)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _as_toml(name: str, text: str) -> str:
+    """Write a text between quotes; TOML's are those of JSON, where all letters stay as they are."""
+    if name != "keywords":
+        return json.dumps(text, ensure_ascii=False)
+    return json.dumps(
+        [word.strip() for word in text.split(",") if word.strip()], ensure_ascii=False
+    )
+
 
 _ROOM, _RELEASES = "release", "releases"
 # What is asked of a release has rooms of its own: nothing of it cancels the rest.
@@ -54,7 +149,7 @@ def _page(request: Request) -> Response:
         job=job,
         found=found,
         is_of_it=chosen is None or job is None or is_of_it(bench.project, chosen, job),
-        verdict=None if found is None else say_verdict(found["verification"]),
+        verdict=None if found is None else describe_verdict(found["verification"]),
         running=bench.jobs.running_in(_ROOM),
         made=[each for each in made if each.state == "done"],
         attack=attack,
@@ -76,7 +171,7 @@ def _page(request: Request) -> Response:
 def _make(request: Request) -> Response:
     bench, form = bench_of(request), form_of(request)
     chosen = needed_table(bench)
-    refuse_changed(bench.project, chosen)
+    reject_changed(bench.project, chosen)
     name, method, k = _name(form), form.get("method", ""), None
     takes_k = _methods(bench, chosen)
     if method not in takes_k:
@@ -243,7 +338,7 @@ def _running(bench: Bench, job: Job | None) -> Running | None:
 def _described(bench: Bench, found: dict[str, Any], sha256: str) -> Zipped:
     """Return the description of a release, as it was shown."""
     file = _description_of(bench, found)
-    refuse_devices(file)
+    reject_devices(file)
     if file.is_symlink() or not file.is_file() or FileEntry.of(file).sha256 != sha256:
         raise RecveilError(
             f"{file.name}: is not the description that was made of this release here; describe it "

@@ -6,22 +6,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from recveil.errors import RecveilError
+from recveil.runtime.errors import RecveilError
 from recveil.workbench.bench import (
+    NUMBER,
     Bench,
     bench_of,
+    command_of,
     form_of,
     go_to,
     is_inspected,
     needed_table,
     newest_of,
 )
-from recveil.workbench.commands import command_of
-from recveil.workbench.entries import Input, Job
-from recveil.workbench.looking_tasks import AUDIT_PAGE
-from recveil.workbench.numbering import NUMBER
-from recveil.workbench.project import RESULT
-from recveil.workbench.seen import refuse_changed, state_of_table
+from recveil.workbench.project import RESULT, Input, Job
+from recveil.workbench.table_source import reject_changed, state_of_table
+from recveil.workbench.tasks import AUDIT_PAGE
 
 _ROOM, _DRAWING = "risk", "page of the audit"
 # Tasks that have an audit's page drawn.
@@ -54,7 +53,7 @@ def _page(request: Request) -> Response:
 def _start(request: Request) -> Response:
     bench = bench_of(request)
     chosen = needed_table(bench)
-    refuse_changed(bench.project, chosen)
+    reject_changed(bench.project, chosen)
     start_auditing(bench, chosen, curves=bool(form_of(request).get("curves")))
     return go_to("/risk")
 

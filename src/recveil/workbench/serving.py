@@ -10,11 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recveil.errors import RecveilError
-from recveil.locks import FOR_OWNER
-from recveil.workbench.project import Project
-from recveil.workbench.remnants import remove_remnants
-from recveil.workbench.uploads import UPLOADS, forget_halves
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.locks import FOR_OWNER
+from recveil.workbench.project import UPLOADS, Project, forget_halves, remove_remnants
 
 if TYPE_CHECKING:
     from recveil.workbench.bench import Bench
@@ -45,7 +43,7 @@ def workbench(
         If the extra is not installed, the folder holds something else or is open in another
         workbench, or the port is taken.
     """
-    refuse_missing_extra()
+    reject_missing_extra()
     listener = _listen(port)
     try:
         project = Project(Path(folder))
@@ -64,7 +62,7 @@ def workbench(
         listener.close()
 
 
-def refuse_missing_extra() -> None:
+def reject_missing_extra() -> None:
     """Raise an error that says what to install, where the workbench cannot run."""
     try:
         import starlette
@@ -99,7 +97,7 @@ def _serve(bench: "Bench", listener: socket.socket, *, open_browser: bool) -> No
     import uvicorn
 
     from recveil.workbench.application import make_application
-    from recveil.workbench.patience import BACKLOG, PatientProtocol, QuietServer
+    from recveil.workbench.connections import BACKLOG, PatientProtocol, QuietServer
 
     for folder in UPLOADS:
         forget_halves(bench.project.folder_for(folder))

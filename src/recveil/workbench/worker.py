@@ -16,14 +16,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from recveil.beside import write_beside
-from recveil.errors import RecveilError, first_line_of, refuse_interruption
-from recveil.locks import FOR_OWNER, NOT_FOLLOWED
-from recveil.memory import lacks_memory, not_enough
-from recveil.progress import Cancelled, HowFar, listening
-from recveil.workbench.assignment import Assignment
+from recveil.runtime.atomic_writes import write_atomically
+from recveil.runtime.errors import RecveilError, first_line_of, reject_interruption
+from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED
+from recveil.runtime.memory import lacks_memory, not_enough
+from recveil.runtime.progress import Cancelled, HowFar, listening
 from recveil.workbench.project import RESULT
-from recveil.workbench.tasks import find_task
+from recveil.workbench.tasks import Assignment, find_task
 
 # What is printed goes to this file in a job's folder.
 ERRORS = "errors.txt"
@@ -84,19 +83,19 @@ def work(wire: Wire, asked: dict[str, Any]) -> None:
             assignment = Assignment(asked["settings"], folder, wire.tell)
             found = find_task(asked["task"])(assignment)
         text = json.dumps(found)
-        write_beside(folder / RESULT, lambda beside: beside.write_text(text, encoding="utf-8"))
+        write_atomically(folder / RESULT, lambda beside: beside.write_text(text, encoding="utf-8"))
         wire.tell("ended", ["done", ""])
     except KeyboardInterrupt:
-        _tell_the_end(wire, "cancelled", "")
+        _describe_the_end(wire, "cancelled", "")
     except Exception as error:
         with suppress(KeyboardInterrupt):
-            refuse_interruption(error)
-            _tell_the_end(wire, "failed", _told(error))
+            reject_interruption(error)
+            _describe_the_end(wire, "failed", _told(error))
             return
-        _tell_the_end(wire, "cancelled", "")
+        _describe_the_end(wire, "cancelled", "")
 
 
-def _tell_the_end(wire: Wire, state: str, error: str) -> None:
+def _describe_the_end(wire: Wire, state: str, error: str) -> None:
     wire.tell("ended", [state, error])
 
 
@@ -147,7 +146,7 @@ def main() -> None:
     try:
         work(wire, asked)
     except KeyboardInterrupt:  # between two steps of ours
-        _tell_the_end(wire, "cancelled", "")
+        _describe_the_end(wire, "cancelled", "")
     told.flush()
     sys.stderr.flush()
     os._exit(0)  # whatever still waits on a stream waits for nobody
@@ -155,8 +154,8 @@ def main() -> None:
 
 def _load() -> None:
     """Load what most tasks need while nobody waits for it."""
-    import recveil.audit
-    import recveil.inspect
+    import recveil.auditing
+    import recveil.inspection
 
     del recveil
 

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from recveil.verify import verify
+from recveil.verification import verify
 
 # A table of one's own instead of invented people, such as u.data of MovieLens 100K.
 TABLE = os.environ.get("RECVEIL_BROWSER_TABLE")

@@ -1,0 +1,110 @@
+"""What an adversary can do with a table."""
+
+from recveil.attacks.adversary import PRESETS, Adversary
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses
+from recveil.attacks.inference.attributes import Attributes, infer_attributes
+from recveil.attacks.inference.rated_cells import InferredCells, infer_cells
+from recveil.attacks.knowledge import Knowledge, choose_targets, draw_knowledge
+from recveil.attacks.linkage import (
+    Intersection,
+    JointFinding,
+    LinksOfTwo,
+    find_in_both,
+    infer_links,
+    intersect,
+)
+from recveil.attacks.membership.held_out import PartialRelease, hold_out
+from recveil.attacks.membership.inference import Membership, membership, memberships
+from recveil.attacks.registry import ATTACKS, Attack, AttackEntry, find_attack, register_attack
+from recveil.attacks.reidentification.likelihood import Likelihood, Nearest, find_nearest
+from recveil.attacks.reidentification.on_release import RatingErrors, ReleaseAttack, attack_release
+from recveil.attacks.reidentification.residual_attack import ResidualAttack
+from recveil.attacks.reidentification.residuals import Residuals, find_residuals
+from recveil.attacks.reidentification.review_graph import (
+    Matches,
+    Profiles,
+    homogeneity,
+    label_based,
+    match_known_ratings,
+    structure_based,
+)
+from recveil.attacks.reidentification.scoreboard import Lineups, Scoreboard, ScoreboardRH
+from recveil.attacks.reidentification.sparsity import (
+    ItemInformation,
+    information_by_rank,
+    items_needed,
+    items_needed_for_lineup,
+    nearest_similarity,
+    share_at_least,
+)
+from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.statistics import (
+    Interval,
+    Mean,
+    area_under_curve,
+    mean_interval,
+    wilson_interval,
+)
+from recveil.release.sides import Anonymizer
+
+__all__ = [
+    "ATTACKS",
+    "PRESETS",
+    "Adversary",
+    "Anonymizer",
+    "Attack",
+    "AttackEntry",
+    "Attributes",
+    "Candidates",
+    "Guesses",
+    "InferredCells",
+    "Intersection",
+    "Interval",
+    "ItemInformation",
+    "JointFinding",
+    "Knowledge",
+    "Likelihood",
+    "Lineups",
+    "LinksOfTwo",
+    "Matches",
+    "Mean",
+    "Membership",
+    "Nearest",
+    "PartialRelease",
+    "Profiles",
+    "RatingErrors",
+    "ReleaseAttack",
+    "ReleasedTable",
+    "ResidualAttack",
+    "Residuals",
+    "Scoreboard",
+    "ScoreboardRH",
+    "area_under_curve",
+    "attack_release",
+    "choose_targets",
+    "draw_knowledge",
+    "find_attack",
+    "find_in_both",
+    "find_nearest",
+    "find_residuals",
+    "hold_out",
+    "homogeneity",
+    "infer_attributes",
+    "infer_cells",
+    "infer_links",
+    "information_by_rank",
+    "intersect",
+    "items_needed",
+    "items_needed_for_lineup",
+    "label_based",
+    "match_known_ratings",
+    "mean_interval",
+    "membership",
+    "memberships",
+    "nearest_similarity",
+    "register_attack",
+    "share_at_least",
+    "structure_based",
+    "wilson_interval",
+]

@@ -1,0 +1,211 @@
+"""Adversary: what somebody knows about the person they are looking for."""
+
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from recveil.runtime.errors import RecveilError, quoted
+
+WrongKind = Literal["value", "item"]
+
+# The least that each number may be, in words, and whether it must be whole.
+# What a count of ratings, of items or of days may be: there is no table with more.
+_MOST = 1_000_000_000
+_MOST_DAYS = 10_000_000
+_LIMITS = {
+    "known": (1, _MOST, "a whole number, at least 1", True),
+    "right": (0, _MOST, "a whole number from 0 to known", True),
+    "rating_error": (0, 1e30, "a number of points, at least 0, or None", False),
+    "date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
+    "outside_top": (0, _MOST, "a whole number of items, at least 0", True),
+    "activity_error": (0, 1e30, "a share, at least 0, or None", False),
+}
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """Knows some ratings of each target, more or less exactly, and some of them wrongly.
+
+    Parameters
+    ----------
+    known : int
+        Number m of a target's ratings that they think they know.
+    right : int, optional
+        How many of them are right (within the errors); all, if not given.
+    wrong_kind : {"value", "item"}
+        A wrong entry is a wrong value of an item that the target rated, or an item that they did
+        not rate.
+    rating_error : float or None
+        They are off by up to so many rating points, uniformly over the scale's values within; None:
+        they know which items were rated, but no ratings.
+    date_error : int or None
+        They are off by up to so many days, uniformly; None: they know no dates.
+    outside_top : int
+        They know only items outside the so many most rated ones.
+    activity_error : float or None
+        They know the number of the target's ratings up to this share (0.5 for ±50 %).
+    likes_only : bool
+        Of a rating they know no more than whether the target liked the item, which is any rating
+        above the middle of the scale. `rating_error` is then half of what such a word leaves open:
+        `with_likes` sets it to suit a scale.
+    name, description : str
+        For people: what such an adversary is called, and one sentence about them.
+    notes : tuple of str
+        What a table changed of them, in sentences, which end the description, too.
+
+    Raises
+    ------
+    RecveilError
+        If a number makes no sense.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, section 5, where "n of m" means `right` of `known`.
+
+    Examples
+    --------
+    >>> Adversary(known=8, right=6, rating_error=0, date_error=14).right
+    6
+    >>> Adversary(known=4).right
+    4
+    """
+
+    known: int = 8
+    right: int | None = None
+    wrong_kind: WrongKind = "value"
+    rating_error: float | None = 0
+    date_error: int | None = None
+    outside_top: int = 0
+    activity_error: float | None = None
+    likes_only: bool = False
+    name: str = ""
+    description: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.right is None:
+            object.__setattr__(self, "right", self.known)
+        for name, (least, most, expected, whole) in _LIMITS.items():
+            value = getattr(self, name)
+            if value is None and expected.endswith("or None"):
+                continue
+            is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
+            # The comparison is written so that nan fails it, too.
+            if not (is_number and least <= value <= most):
+                at_most = f", at most {most:,}" if is_number and whole and value > most else ""
+                raise RecveilError(
+                    f"{name} is {quoted(value)}; expected {expected}{at_most}", code="option.value"
+                )
+        if self.n_right > self.known:
+            raise RecveilError(
+                f"right is {self.right}; expected from 0 to known = {self.known}",
+                code="option.value",
+            )
+        if self.likes_only and self.rating_error is None:
+            raise RecveilError(
+                "likes_only tells something of ratings, but rating_error is None; expected a "
+                "number of points, or an adversary who knows items alone",
+                code="option.conflict",
+            )
+        if self.wrong_kind not in get_args(WrongKind):
+            raise RecveilError(
+                f"wrong_kind is {self.wrong_kind!r}; expected 'value' or 'item'",
+                code="option.value",
+            )
+
+    @property
+    def n_right(self) -> int:
+        """How many entries are right, as a plain number."""
+        return self.known if self.right is None else self.right
+
+    def without_dates(self) -> "Adversary":
+        """Return the same adversary, for a table of which no dates are known."""
+        return replace(self, date_error=None)
+
+    def noted(self, note: str) -> "Adversary":
+        """Return the same adversary with one more note, at the end of the description, too."""
+        description = f"{self.description} {note}".strip()
+        return replace(self, description=description, notes=(*self.notes, note))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the numbers for a report."""
+        return {
+            "known": self.known,
+            "right": self.n_right,
+            "wrong_kind": self.wrong_kind,
+            "rating_error": self.rating_error,
+            "date_error": self.date_error,
+            "pool": "all" if not self.outside_top else f"outside the top {self.outside_top}",
+            "activity_error": self.activity_error,
+            "likes_only": self.likes_only,
+        }
+
+
+PRESETS = {
+    "colleague": Adversary(
+        known=4,
+        rating_error=1,
+        date_error=14,
+        name="colleague",
+        description="A colleague who talked with you about four items that you used within the "
+        "last two weeks or so, and roughly remembers how you liked them.",
+    ),
+    "public-profile": Adversary(
+        known=8,
+        rating_error=0,
+        date_error=None,
+        name="public-profile",
+        description="Somebody who reads eight of your ratings, exact but undated, from a public "
+        "profile elsewhere.",
+    ),
+    "paper": Adversary(
+        known=8,
+        right=6,
+        rating_error=0,
+        date_error=14,
+        name="paper",
+        description="The adversary who found 99 % of the people in the Netflix Prize data: eight "
+        "ratings with dates within 14 days, two of them wrong.",
+    ),
+    "film-buff": Adversary(
+        known=8,
+        right=6,
+        rating_error=0,
+        date_error=None,
+        outside_top=500,
+        name="film-buff",
+        description="Somebody who knows eight items that you rated outside the 500 most rated "
+        "ones, two of them wrongly, and no dates.",
+    ),
+    "bystander": Adversary(
+        known=8,
+        rating_error=None,
+        date_error=None,
+        name="bystander",
+        description="Somebody who knows eight things that you used, but not how you liked them.",
+    ),
+    "likes": Adversary(
+        known=8,
+        rating_error=1,
+        likes_only=True,
+        name="likes",
+        description="Somebody who heard of eight items whether you liked them or not, and no more.",
+    ),
+    "likes-16": Adversary(
+        known=16,
+        rating_error=1,
+        likes_only=True,
+        name="likes-16",
+        description="Somebody who heard of sixteen items whether you liked them or not, and no "
+        "more.",
+    ),
+    "insider": Adversary(
+        known=16,
+        rating_error=0,
+        date_error=0,
+        activity_error=0.0,
+        name="insider",
+        description="Somebody who once saw sixteen of your ratings with their exact dates, and "
+        "how many there were.",
+    ),
+}

@@ -1,0 +1,283 @@
+"""Candidates: the published records as the adversary searches them, listed by item."""
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.knowledge import Sought
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Records
+from recveil.runtime.compiled import compiled
+from recveil.runtime.safe_repr import brief
+
+# Looks for those sought among candidates, by so many threads; each array that it returns
+# has an entry a target.
+Work = Callable[["Candidates", Sought, int], tuple[NDArray[Any], ...]]
+# Labels are stored as a code of one or two bytes; finer ones than this are rounded for the search.
+_MOST_LEVELS = 1 << 16
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """An inverted index: for each item, the records that carry it, with label and day.
+
+    An attack touches only the records that carry a known item, never a users × users table.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_items + 1,)
+        The records that carry item i stand at ``indptr[i]:indptr[i + 1]``.
+    records : ndarray of int32, shape (n_labels,)
+        Positions of records, ascending for each item.
+    codes : ndarray of uint8 or uint16, shape (n_labels,)
+        Which of the `levels` the label is.
+    levels : ndarray of float64, shape (n_levels,)
+        The distinct labels, ascending.
+    days : ndarray of int32, shape (n_labels,), or None
+    sizes : ndarray of int64, shape (n_records,)
+        How many people stand behind each record.
+    activity : ndarray of int64, shape (n_records,)
+        Number of labels of each record.
+    """
+
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[Any]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32] | None
+    sizes: NDArray[np.int64]
+    activity: NDArray[np.int64]
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """List raw ratings, as if they had been published with the names removed.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> found.indptr, found.records, found.levels[found.codes]
+        (array([0, 2, 3]), array([0, 1, 0], dtype=int32), array([4., 5., 2.]))
+        """
+        sizes = np.ones(ratings.n_users, np.int64)
+        return cls._build(
+            indptr=ratings.indptr,
+            indices=ratings.indices,
+            values=ratings.values,
+            days=ratings.days,
+            sizes=sizes,
+            n_items=ratings.n_items,
+            scale=ratings.scale,
+        )
+
+    @classmethod
+    def from_records(cls, blocks: Iterable[Records], n_items: int, scale: RatingScale) -> Self:
+        """List published records; their item positions are those of `n_items` items."""
+        parts = list(blocks)
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        return cls._build(
+            indptr=np.concatenate([[0], np.cumsum(lengths)]),
+            indices=np.concatenate([part.indices for part in parts]),
+            values=np.concatenate([part.values for part in parts]),
+            days=None,
+            sizes=np.concatenate([part.sizes for part in parts]),
+            n_items=n_items,
+            scale=scale,
+        )
+
+    @classmethod
+    def _build(
+        cls,
+        *,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        values: NDArray[Any],
+        days: NDArray[np.int32] | None,
+        sizes: NDArray[np.int64],
+        n_items: int,
+        scale: RatingScale,
+    ) -> Self:
+        levels = np.unique(values)
+        if levels.size > _MOST_LEVELS:
+            # Noise and rotations put labels beyond the ends of the scale.
+            low = min(scale.low, float(levels[0]))
+            grid = (max(scale.high, float(levels[-1])) - low) / (_MOST_LEVELS - 1)
+            values = np.rint((values - low) / grid) * grid + low
+            levels = np.unique(values)
+        codes = np.searchsorted(levels, values).astype(np.min_scalar_type(max(levels.size - 1, 0)))
+        no_days = np.empty(0, np.int32)
+        by_item = _list_by_item(indptr, indices, codes, no_days if days is None else days, n_items)
+        return cls(
+            indptr=by_item[0],
+            records=by_item[1],
+            codes=by_item[2],
+            levels=levels.astype(np.float64),
+            days=None if days is None else by_item[3],
+            sizes=sizes,
+            activity=np.diff(indptr),
+        )
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.sizes.size
+
+    @property
+    def n_people(self) -> int:
+        """Number of people behind all records."""
+        return int(self.sizes.sum())
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """Number of people whose record carries each item, shape (n_items,)."""
+        if (self.sizes == 1).all():
+            return np.diff(self.indptr)
+        people = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
+        return people[self.indptr[1:]] - people[self.indptr[:-1]]
+
+    @property
+    def day_ends(self) -> tuple[int, int] | None:
+        """The first and the last day of all labels; None if there are none."""
+        if self.days is None or not self.days.size:
+            return None
+        return int(self.days.min()), int(self.days.max())
+
+    def look(self, work: Work, sought: Sought, threads: int) -> tuple[NDArray[Any], ...]:
+        """Let a search look for all who are sought among these records: here, this process.
+
+        Candidates that lie elsewhere let it be done there, and return the same.
+        """
+        return work(self, sought, threads)
+
+    def lengths_outside(self, top: int) -> NDArray[np.int64]:
+        """Count each record's labels outside the so many most rated items.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> found.lengths_outside(0), found.lengths_outside(1)
+        (array([2, 1]), array([1, 0]))
+        """
+        lengths = self.activity.copy()
+        for item in np.argsort(-self.support, kind="stable")[:top].tolist():
+            lengths[self.records[self.indptr[item] : self.indptr[item + 1]]] -= 1
+        return lengths
+
+    def classes(self) -> NDArray[np.int64]:
+        """Give records with the same items and labels, and only them, the same number.
+
+        Examples
+        --------
+        >>> Candidates.from_ratings(Ratings.from_columns([1, 2, 3], "aab", [4, 4, 4])).classes()
+        array([0, 0, 1])
+        """
+        by_record = np.argsort(self.records, kind="stable")
+        items = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))[by_record]
+        labels = np.stack([items, self.codes[by_record]], axis=1).astype(np.int32)
+        content, width = labels.tobytes(), 2 * labels.itemsize
+        bounds = np.concatenate([[0], np.cumsum(self.activity) * width]).tolist()
+        rows = (content[start:end] for start, end in itertools.pairwise(bounds))
+        numbers: dict[bytes, int] = {}
+        return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
+
+    def merged(self, class_of: NDArray[np.int64]) -> tuple[Self, NDArray[np.int64]]:
+        """Make one record of each class, with the people of all its members behind it.
+
+        Parameters
+        ----------
+        class_of : ndarray of int64, shape (n_records,)
+            Records with the same number are identical.
+
+        Returns
+        -------
+        Candidates
+            Without days.
+        ndarray of int64, shape (n_records,)
+            Which of its records each record of these became.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 2, 3], "aab", [4, 4, 4]))
+        >>> merged, class_of = found.merged(found.classes())
+        >>> merged.sizes, class_of
+        (array([2, 1]), array([0, 0, 1]))
+        """
+        _, first, class_of = np.unique(class_of, return_index=True, return_inverse=True)
+        # Numbered in the order of their first members, so that each item's records still ascend.
+        class_of, first = np.argsort(np.argsort(first))[class_of], np.sort(first)
+        is_first = np.zeros(self.n_records, bool)
+        is_first[first] = True
+        sizes = np.bincount(class_of, weights=self.sizes).astype(np.int64)
+        return self._of_first(is_first, class_of, sizes), class_of
+
+    def _of_first(
+        self, is_first: NDArray[np.bool_], class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> Self:
+        """Keep the first record of each class, under the number of the class."""
+        kept = is_first[self.records]
+        return replace(
+            self,
+            indptr=np.concatenate([[0], np.cumsum(kept)])[self.indptr],
+            records=class_of[self.records[kept]].astype(np.int32),
+            codes=self.codes[kept],
+            days=None,
+            sizes=sizes,
+            activity=self.activity[is_first],
+        )
+
+    def carries(
+        self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Tell of pairs of an item and a record (-1 for none) whether the record carries the item.
+
+        Examples
+        --------
+        >>> found = Candidates.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> found.carries(np.array([0, 1, 1]), np.array([1, 1, -1]))
+        array([ True, False, False])
+        """
+        return _carries(self.indptr, self.records, items, records)
+
+
+@compiled()
+def _carries(
+    indptr: NDArray[Any], listed: NDArray[Any], items: NDArray[Any], records: NDArray[Any]
+) -> NDArray[Any]:
+    found = np.zeros(items.size, np.bool_)
+    for pair in range(items.size):
+        carriers = listed[indptr[items[pair]] : indptr[items[pair] + 1]]
+        place = np.searchsorted(carriers, records[pair])
+        found[pair] = place < carriers.size and carriers[place] == records[pair]
+    return found
+
+
+@compiled()
+def _list_by_item(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    codes: NDArray[Any],
+    days: NDArray[Any],
+    n_items: int,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Turn rows by record into lists by item (a counting sort)."""
+    starts = np.zeros(n_items + 1, np.int64)
+    for item in indices:
+        starts[item + 1] += 1
+    for item in range(n_items):
+        starts[item + 1] += starts[item]
+    following = starts[:-1].copy()
+    records = np.empty(indices.size, np.int32)
+    item_codes, item_days = np.empty_like(codes), np.empty_like(days)
+    for record in range(indptr.size - 1):
+        for at in range(indptr[record], indptr[record + 1]):
+            place = following[indices[at]]
+            following[indices[at]] += 1
+            records[place] = record
+            item_codes[place] = codes[at]
+            if days.size:
+                item_days[place] = days[at]
+    return starts, records, item_codes, item_days

@@ -1,0 +1,201 @@
+"""Guesses: from the scores about one target to what the adversary says about them."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.statistics import (
+    count_users,
+    deviation,
+    find_top,
+    sum_likelihoods,
+    sum_up,
+)
+from recveil.runtime.compiled import compiled
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guesses:
+    """What an attack says about each target; arrays of shape (n_targets,).
+
+    Every attack fills the first three. What it cannot tell is None.
+
+    Parameters
+    ----------
+    best : ndarray of int64
+        The record that fits best; -1 if several fit equally well, or none fits.
+    tied_people : ndarray of int64
+        People behind all records that fit best.
+    own_is_top : ndarray of bool
+        Whether the target's own record is among them.
+    eccentricity : ndarray of float64, or None
+        (highest - second highest score) / σ; 0 if the top score ties or σ is 0.
+    bits : ndarray of float64, or None
+        What the adversary still needs to name the target: -log2 of the probability that they give
+        to each person behind the target's record. nan for a target without a record.
+    score : ndarray of float64, or None
+        The highest score.
+
+    Examples
+    --------
+    >>> guesses = Guesses(
+    ...     best=np.array([4, -1]), tied_people=np.array([1, 2]), own_is_top=np.array([True, True])
+    ... )
+    >>> guesses.chance
+    array([1. , 0.5])
+    """
+
+    best: NDArray[np.int64]
+    tied_people: NDArray[np.int64]
+    own_is_top: NDArray[np.bool_]
+    eccentricity: NDArray[np.float64] | None = None
+    bits: NDArray[np.float64] | None = None
+    score: NDArray[np.float64] | None = None
+
+    @property
+    def chance(self) -> NDArray[np.float64]:
+        """Each target's chance to be picked: who believes the best fit picks one behind it."""
+        return self.own_is_top / np.maximum(self.tied_people, 1)
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Yield the arrays that there are, in the order of the fields."""
+        told = (getattr(self, field.name) for field in fields(self))
+        return (array for array in told if array is not None)
+
+    def _facts(self) -> dict[str, object]:
+        return {"targets": self.best.size}
+
+
+@brief
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoredGuesses(Guesses):
+    """Guesses by an attack that scores every record: it tells all of `Guesses`."""
+
+    eccentricity: NDArray[np.float64]
+    bits: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+
+@brief
+class Sheet(NamedTuple):
+    """The arrays of `ScoredGuesses`, to be filled by compiled functions."""
+
+    best: NDArray[np.int64]
+    tied_people: NDArray[np.int64]
+    own_is_top: NDArray[np.bool_]
+    eccentricity: NDArray[np.float64]
+    bits: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n_targets: int) -> Self:
+        """Return arrays to be filled."""
+        return cls(
+            best=np.empty(n_targets, np.int64),
+            tied_people=np.empty(n_targets, np.int64),
+            own_is_top=np.empty(n_targets, np.bool_),
+            eccentricity=np.empty(n_targets),
+            bits=np.empty(n_targets),
+            score=np.empty(n_targets),
+        )
+
+    def guesses(self) -> ScoredGuesses:
+        """Return what was filled in."""
+        return ScoredGuesses(**self._asdict())
+
+
+class _Others(NamedTuple):
+    """The scores of all records but the target's own, summed up.
+
+    Attributes
+    ----------
+    top, second : float
+        The two highest; -1 if there are none.
+    best, n_top : int
+        A record with the highest score, and the people behind all that have it.
+    total, squares : float
+        Sums over people of the scores and of their squares.
+    own_size, n_zero : int
+        People behind the target's own record, and behind the others whose score is 0.
+    """
+
+    top: float
+    second: float
+    best: int
+    n_top: int
+    total: float
+    squares: float
+    own_size: int
+    n_zero: int
+
+
+@compiled()
+def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> _Others:
+    sizes = search.sizes
+    own_size = 0 if own < 0 else count_users(sizes, own)
+    total, squares, n_scoring = sum_up(scores, listed, sizes)
+    n_zero = search.n_people - own_size - n_scoring
+    top, second, best, n_top = find_top(scores, listed, sizes)
+    for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
+        if top < 0.0:  # records with score 0 may tie; only the one record there is can win with it
+            top, best, n_top = 0.0, 0, n_zero
+        elif second < 0.0:
+            second = 0.0
+    return _Others(top, second, best, n_top, total, squares, own_size, n_zero)
+
+
+@compiled()
+def lead_of_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> float:
+    """Return the eccentricity in a table from which the target's own record was taken out."""
+    others = _sum_up_others(search, listed, scores, own)
+    sigma = deviation(others.total, others.squares, search.n_people - others.own_size)
+    return _eccentricity(others.top, others.second, sigma)
+
+
+@compiled()
+def guess(
+    search: Any,
+    listed: NDArray[Any],
+    scores: NDArray[Any],
+    own: int,
+    own_score: float,
+    target: int,
+    sheet: Sheet,
+) -> None:
+    """Turn one target's scores into a row of the sheet."""
+    sizes, n_people = search.sizes, search.n_people
+    others = _sum_up_others(search, listed, scores, own)
+    top, second, best, n_top = others.top, others.second, others.best, others.n_top
+    own_size, n_zero = others.own_size, others.n_zero
+    score = -1.0 if own < 0 else own_score
+    highest, next_highest = max(score, top), min(max(second, score), top)
+    sigma = search.sigma
+    if sigma == 0.0:
+        total = others.total + own_size * own_score
+        squares = others.squares + own_size * own_score**2
+        sigma = deviation(total, squares, n_people)
+    sheet.best[target] = own if score > top else best if top > max(second, score) else -1
+    sheet.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)
+    sheet.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
+    sheet.score[target] = highest
+    sheet.own_is_top[target] = own >= 0 and score == highest
+    if own < 0:
+        sheet.bits[target] = np.nan
+    elif sigma == 0.0:
+        sheet.bits[target] = math.log2(n_people)
+    else:
+        mass = sum_likelihoods(scores, listed, sizes, highest, sigma)
+        mass += own_size * math.exp((score - highest) / sigma) + n_zero * math.exp(-highest / sigma)
+        sheet.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
+
+
+@compiled()
+def _eccentricity(top: float, second: float, sigma: float) -> float:
+    """Return how far the first is ahead of the second; 0 if there are no two, or no differences."""
+    return (top - second) / sigma if second >= 0.0 and sigma > 0.0 else 0.0

@@ -1,0 +1,1 @@
+"""Attacks that infer ratings or attributes of a user."""

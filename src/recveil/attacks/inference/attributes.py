@@ -1,0 +1,419 @@
+"""Drawn people: what records that are nobody's tell of somebody because they were in the data.
+
+Nobody can be found in such a release. What is left to try: to take the drawn record that is nearest
+to what one knows of somebody for a picture of that person, and to learn from the whole release what
+goes with what. Both work on strangers, too; what being in the data tells is the difference.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.attacks.adversary import Adversary
+from recveil.attacks.knowledge import Knowledge, draw_knowledge
+from recveil.attacks.membership.held_out import PartialRelease
+from recveil.attacks.registry import Attack, attacks_on_release
+from recveil.attacks.reidentification.on_release import without_unpublished
+from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.statistics import (
+    FEWEST,
+    NO_ATTACK,
+    Mean,
+    difference_of_means,
+    mean_interval,
+    plain_means,
+)
+from recveil.ratings import Ratings
+from recveil.runtime.errors import describe_count
+
+# Somebody of whom the record tells nothing counts one half.
+_COIN = 0.5
+
+
+class Attributes(NamedTuple):
+    """How often it is guessed rightly whether somebody liked an item, better than most or not.
+
+    Attributes
+    ----------
+    members, strangers : Mean
+        Share of the unknown ratings of a person that are guessed rightly to be above, or below, the
+        item's mean; the mean over people. Strangers are not in the release: the control.
+    excess : Mean
+        Members less strangers: what is told because somebody is in the data.
+    attack : str
+        Which of the registered attacks looked for the record that told it.
+    has_guessed : bool
+        Whether any attack guessed anything of anybody; if not, the shares are no measurement.
+    """
+
+    members: Mean
+    strangers: Mean
+    excess: Mean
+    attack: str
+    has_guessed: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        plain = plain_means(self.members, self.strangers, self.excess, guessed=self.has_guessed)
+        return {**plain, "attack": self.attack if self.has_guessed else NO_ATTACK}
+
+
+def infer_attributes(
+    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
+) -> Attributes | None:
+    """Guess from the record that fits best what else somebody liked, of members and of strangers.
+
+    Every other person decides which attack tells most; the figures are those of the rest.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    held_out : PartialRelease
+        A release without some of the people.
+    adversary : Adversary
+    seed : int
+        Fixes what is known.
+
+    Returns
+    -------
+    Attributes or None
+        None if the adversary cannot know enough of two people on either side.
+
+    Notes
+    -----
+    Source: Giomi et al. 2023 (Anonymeter): what is also guessed of people outside the release is
+    told by the world, and not by their being in it; the risk is what members have beyond it.
+    Ratings that equal the item's mean, and people of whom the record tells nothing, count one half.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.attacks.membership.held_out import hold_out
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
+    >>> held_out = hold_out(ratings, PredictiveAnonymizer(k=3, seed=1))
+    >>> told = infer_attributes(ratings, held_out, Adversary(known=8))
+    >>> told.members.mean - told.strangers.mean == told.excess.mean
+    True
+    """
+    adversary = without_unpublished(ratings, adversary)
+    known = [
+        draw_knowledge(ratings, adversary, users, seed)
+        for users in (held_out.inside, held_out.outside)
+    ]
+    if min(about.targets.size for about in known) < 4:
+        return None
+    means = held_out.table.item_means()
+    tried = [
+        (name, [_guess(ratings, held_out.table, attack, about, means) for about in known])
+        for name, attack in attacks_on_release(adversary, ratings.scale)
+    ]
+    # An attack that does not apply to the release guesses nothing, and must not be the strongest.
+    applied = [way for way in tried if not all(np.isnan(side).all() for side in way[1])]
+    filled = [
+        (name, [np.nan_to_num(side, nan=_COIN) for side in sides])
+        for name, sides in applied or tried
+    ]
+    name, (inside, outside) = max(filled, key=lambda way: _lead_of_members(*way[1]))
+    members, strangers = mean_interval(inside[1::2]), mean_interval(outside[1::2])
+    excess = difference_of_means(members, strangers)
+    return Attributes(members, strangers, excess, name, has_guessed=bool(applied))
+
+
+def describe_attributes(told: Attributes) -> str:
+    """Say what is told of members, with what is told of strangers beside it.
+
+    Examples
+    --------
+    >>> some = Mean(0.6, 0.55, 0.65, 90)
+    >>> describe_attributes(Attributes(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-69:]
+    '(-7.0 to 7.0), which is no evidence that the release reveals nothing.'
+    """
+    excess, (members, strangers) = told.excess, (told.members, told.strangers)
+    if min(members.trials, strangers.trials) < FEWEST:
+        return (
+            f"Attribute inference was not measured: too few users ({members.trials:,} members "
+            f"and {strangers.trials:,} strangers; it takes {FEWEST} of each), which is no evidence "
+            f"that the release reveals nothing."
+        )
+    if not told.has_guessed:
+        return (
+            f"Whether a user liked another item more than most did: {NO_ATTACK}, as no record "
+            f"revealed it for {describe_count(members.trials, 'member')} or "
+            f"{describe_count(strangers.trials, 'user')} outside the data, which is no evidence "
+            f"that the release reveals nothing."
+        )
+    sentence = (
+        f"Whether a user liked another item more than most did is inferred correctly in "
+        f"{members.mean:.1%} of cases for {describe_count(members.trials, 'member')}, and in "
+        f"{strangers.mean:.1%} for {describe_count(strangers.trials, 'user')} outside the data: "
+        f"being in the data adds {100 * excess.mean:.1f} points "
+        f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
+    )
+    return (
+        f"{sentence}."
+        if excess.low > 0
+        else f"{sentence}, which is no evidence that the release reveals nothing."
+    )
+
+
+def _lead_of_members(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
+    """Return by how much members are ahead, among the people who decide."""
+    return float(inside[::2].mean() - outside[::2].mean())
+
+
+def _guess(
+    ratings: Ratings,
+    table: ReleasedTable,
+    attack: Attack,
+    known: Knowledge,
+    means: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return for each target the share of the unknown ratings that are guessed rightly.
+
+    It is nan where the record tells nothing of them.
+    """
+    nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose a record is
+    best = attack.attack(table.candidates, known, nobodys).best
+    right = np.full(best.size, np.nan)
+    for place in np.flatnonzero(best >= 0).tolist():
+        own = slice(known.indptr[place], known.indptr[place + 1])
+        rated, values = ratings.row(int(known.targets[place]))
+        unknown = ~np.isin(rated, known.items[own])
+        items, labels = table.row(int(best[place]))
+        common, in_row, in_rated = np.intersect1d(
+            items, rated[unknown], assume_unique=True, return_indices=True
+        )
+        guessed = np.sign(labels[in_row] - means[common])
+        if guessed.any():
+            truth = np.sign(values[unknown][in_rated] - means[common])
+            right[place] = float(((guessed * truth) / 2 + 0.5).mean())
+    return right
+
+
+# At most so many people on either side; each asks for a regression of its own.
+_MOST = 300
+# How many people's worth of nothing a weight must outdo.
+_DAMPING = (3.0, 30.0)
+
+_Shares = NDArray[np.float64]
+
+
+class Resemblance(NamedTuple):
+    """How right it is what a release says of people, in the data and not.
+
+    Attributes
+    ----------
+    members, strangers : Mean
+        The mean share that is right, over people. Strangers are not in the data: the control.
+    excess : Mean
+        Members less strangers: what is told because somebody is in the data.
+    way : str
+        Which way of looking told most; every other person decided it, the rest were counted.
+    has_guessed : bool
+        Whether any way guessed anything of anybody; if not, the shares are no measurement.
+    """
+
+    members: Mean
+    strangers: Mean
+    excess: Mean
+    way: str
+    has_guessed: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        plain = plain_means(self.members, self.strangers, self.excess, guessed=self.has_guessed)
+        return {**plain, "way": self.way if self.has_guessed else NO_ATTACK}
+
+
+def score_nearest(
+    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
+) -> Resemblance | None:
+    """Take the drawn record that fits somebody best, and see how many of its items they rated.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth.
+    held_out : PartialRelease
+        A release that was drawn without some of the people.
+    adversary : Adversary
+    seed : int
+        Fixes what is known.
+
+    Returns
+    -------
+    Resemblance or None
+        Of the share of the record's other items that the person rated; None if too few people on
+        either side can be known. Whoever is left with a tie counts with nothing told.
+
+    Examples
+    --------
+    >>> from recveil.attacks.membership.held_out import hold_out
+    >>> from recveil.methods import RawRelease  # where records are people's, it is told
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
+    >>> told = score_nearest(ratings, hold_out(ratings, RawRelease(seed=1)), Adversary(known=8))
+    >>> told.excess.low > 0.3
+    True
+    """
+    known = _known(ratings, held_out, adversary, seed)
+    if known is None:
+        return None
+    ways = {
+        f"{name}-{place}": [_rated(ratings, held_out.table, attack, about) for about in known]
+        for place, (name, attack) in enumerate(attacks_on_release(adversary, ratings.scale))
+    }
+    has_guessed, ways = _filled(ways, 0.0)
+    best = {name.rpartition("-")[0]: ways[name] for name in _best_of_name(ways)}
+    return _most_informative(best, has_guessed=has_guessed)
+
+
+def infer_embeddings(
+    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
+) -> Resemblance | None:
+    """Learn from the whole release what goes with what, and guess what else somebody liked.
+
+    Parameters
+    ----------
+    ratings, held_out, adversary, seed
+        As in `score_nearest`.
+
+    Returns
+    -------
+    Resemblance or None
+        Of the share of a person's unknown ratings that are guessed rightly to be above, or below,
+        the item's mean in the release; one half is a coin.
+
+    Notes
+    -----
+    A ridge regression on the items that are known, with the labels' distances from the items' means
+    in all records, as an item-based recommender would. At most 300 people on either side.
+
+    Examples
+    --------
+    >>> from recveil.attacks.membership.held_out import hold_out
+    >>> from recveil.methods import RawRelease
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
+    >>> told = infer_embeddings(ratings, hold_out(ratings, RawRelease(seed=1)), Adversary(known=8))
+    >>> told.members.mean > 0.5
+    True
+    """
+    known = _known(ratings, held_out, adversary, seed)
+    if known is None:
+        return None
+    table = held_out.table
+    means, apart = table.item_means(), _distances(table)
+    ways = {
+        f"regression, damped by {damping:g}": [
+            _guessed(ratings, apart, means, about, damping) for about in known
+        ]
+        for damping in _DAMPING
+    }
+    has_guessed, ways = _filled(ways, 0.5)
+    return _most_informative(ways, has_guessed=has_guessed)
+
+
+def _filled(ways: dict[str, list[_Shares]], blank: float) -> tuple[bool, dict[str, list[_Shares]]]:
+    """Return whether any way guessed anything, and the ways that did; all if none did.
+
+    Whoever nothing was guessed of counts as `blank`.
+    """
+    applied = {
+        name: sides
+        for name, sides in ways.items()
+        if not all(np.isnan(side).all() for side in sides)
+    }
+    return bool(applied), {
+        name: [np.nan_to_num(side, nan=blank) for side in sides]
+        for name, sides in (applied or ways).items()
+    }
+
+
+def _known(
+    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int
+) -> list[Knowledge] | None:
+    """Return what is known of members and of strangers; None if too few can be known."""
+    blunted = without_unpublished(ratings, adversary)
+    sides = (held_out.inside[:_MOST], held_out.outside[:_MOST])
+    known = [draw_knowledge(ratings, blunted, users, seed) for users in sides]
+    return known if min(about.targets.size for about in known) >= 4 else None
+
+
+def _best_of_name(ways: dict[str, list[_Shares]]) -> list[str]:
+    """Return for each attack that of its variants by which members are ahead most."""
+    best: dict[str, str] = {}
+    for name in ways:
+        attack = name.rpartition("-")[0]
+        if attack not in best or _lead(ways[name]) > _lead(ways[best[attack]]):
+            best[attack] = name
+    return list(best.values())
+
+
+def _lead(sides: list[_Shares]) -> float:
+    """Return by how much members are ahead, among the people who decide."""
+    inside, outside = sides
+    return float(inside[::2].mean() - outside[::2].mean())
+
+
+def _most_informative(ways: dict[str, list[_Shares]], *, has_guessed: bool) -> Resemblance:
+    name = max(ways, key=lambda way: _lead(ways[way]))
+    members, strangers = (mean_interval(side[1::2]) for side in ways[name])
+    excess = difference_of_means(members, strangers)
+    return Resemblance(members, strangers, excess, name, has_guessed)
+
+
+def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowledge) -> _Shares:
+    """Return for each target the share of the nearest record's other items that they rated.
+
+    It is nan for whoever is left with a tie.
+    """
+    nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose a record is
+    best = attack.attack(table.candidates, known, nobodys).best
+    shares = np.full(best.size, np.nan)
+    for place in np.flatnonzero(best >= 0).tolist():
+        own = slice(known.indptr[place], known.indptr[place + 1])
+        rated, _ = ratings.row(int(known.targets[place]))
+        items, _ = table.row(int(best[place]))
+        others = items[~np.isin(items, known.items[own])]
+        shares[place] = np.isin(others, rated).mean() if others.size else 0.0
+    return shares
+
+
+def _distances(table: ReleasedTable) -> sparse.csc_array:
+    """Return how far each label lies from its item's mean, a record of s people s times."""
+    n_items = table.candidates.indptr.size - 1
+    weights = np.sqrt(np.repeat(table.candidates.sizes, np.diff(table.indptr)))
+    values = (table.values - table.item_means()[table.indices]) * weights
+    shape = (table.indptr.size - 1, n_items)
+    return sparse.csr_array((values, table.indices, table.indptr), shape=shape).tocsc()
+
+
+def _guessed(
+    ratings: Ratings, apart: sparse.csc_array, means: _Shares, known: Knowledge, damping: float
+) -> _Shares:
+    """Return for each target the share of the unknown ratings whose side is guessed rightly.
+
+    It is nan where there is nothing to guess from, or to guess.
+    """
+    spread = float((apart.data**2).mean() or 1.0) if apart.nnz else 1.0
+    right = np.full(known.targets.size, np.nan)
+    for place, target in enumerate(known.targets.tolist()):
+        own = slice(known.indptr[place], known.indptr[place + 1])
+        items = known.items[own][np.isfinite(means[known.items[own]])]
+        rated, values = ratings.row(target)
+        unknown = ~np.isin(rated, known.items[own]) & np.isfinite(means[rated])
+        if not items.size or not unknown.any() or known.values is None:
+            continue
+        told = known.values[own][np.isfinite(means[known.items[own]])] - means[items]
+        columns = apart[:, items]
+        gram = (columns.T @ columns).toarray() + damping * spread * np.eye(items.size)
+        guesses = apart[:, rated[unknown]].T @ (columns @ np.linalg.solve(gram, told))
+        if not guesses.any():
+            continue
+        truth = np.sign(values[unknown] - means[rated[unknown]])
+        right[place] = float((np.sign(guesses) * truth / 2 + 0.5).mean())
+    return right

@@ -1,0 +1,326 @@
+"""Told cells: what residuals and popularity tell of who rated what, judged by the truth."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from recveil.attacks.reidentification.residuals import find_residuals
+from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.statistics import Interval, no_better
+from recveil.ratings import Ratings
+from recveil.runtime.errors import describe_count
+from recveil.runtime.progress import parts
+
+# So many of the marks must be right.
+PRECISION = 0.95
+# The parts of a fit of all rows, and what they take, about.
+_ALL_FACTORS, _FEWER_FACTORS = "Explaining cells", "Fitting with fewer factors"
+_COSTS = {_ALL_FACTORS: 10.0, _FEWER_FACTORS: 11.0}
+
+
+class InferredCells(NamedTuple):
+    """What is told of the cells, which are pairs of a record and an item.
+
+    Intervals are by record: the cells of one are not told independently.
+
+    Attributes
+    ----------
+    auc : Interval
+        How often a cell that somebody in the group rated scores above one that nobody rated.
+    recall_at_95 : Interval
+        Of the rated cells, the share that the highest scores mark, when 95 % of the marks are
+        right.
+    lone_exact : Interval
+        Of the ratings that one member alone gave, the share that is marked so and worked out
+        exactly.
+    lone_known : Interval
+        The same where the adversary knows from elsewhere that one member alone rated.
+    popularity_auc, popularity_recall_at_95, popularity_lone_exact : float
+        The baselines: cells by how many people rated the item at all, and its most frequent rating.
+    records, of_records : int
+        Records that were looked at, and all.
+    """
+
+    auc: Interval
+    recall_at_95: Interval
+    lone_exact: Interval
+    lone_known: Interval
+    popularity_auc: float
+    popularity_recall_at_95: float
+    popularity_lone_exact: float
+    records: int
+    of_records: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data; None for what nothing was there to measure on."""
+        told = {
+            name: _number(getattr(self, name).rate)
+            for name in ("auc", "recall_at_95", "lone_exact", "lone_known")
+        }
+        told |= {
+            name: _number(getattr(self, name))
+            for name in ("popularity_auc", "popularity_recall_at_95", "popularity_lone_exact")
+        }
+        intervals = {
+            name: {end: _number(value) for end, value in getattr(self, name)._asdict().items()}
+            for name in ("auc", "recall_at_95", "lone_exact", "lone_known")
+        }
+        counts = {"records": self.records, "of_records": self.of_records}
+        return {**told, **counts, "intervals": intervals}
+
+
+def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
+    """Mark cells by what a smooth fit leaves over and the items' popularity, and judge the marks.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth: the ratings that the release was made from.
+    table : ReleasedTable
+
+    Returns
+    -------
+    InferredCells or None
+        None where `find_residuals` does not apply, as rows do not hold all items.
+
+    Notes
+    -----
+    How many people rated each item is public, and the adversary knows it, as the baseline does.
+    Where groups are large, it tells more than what the fit leaves over; both together tell more
+    than either.
+
+    `Residuals.scores_with` weighs cells in several ways. Which of them marks best is found on a
+    half of the records, drawn at random, and used on the other half, so that no choice looks
+    better than it is.
+
+    How many cells to mark, at 95 % precision, is found by the truth, for the attack and for the
+    popularity beside it alike: an adversary who does not know it marks a few more or less.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=200, n_items=80, n_ratings=4000, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
+    >>> told = infer_cells(ratings, ReleasedTable.from_release(release, ratings))
+    >>> told.recall_at_95.low > 0.4 > told.popularity_recall_at_95, told.records
+    (True, 40)
+    """
+    support = ratings.support.astype(np.float64)
+    with parts("Fitting all rows", _COSTS) as begin:
+        begin(_ALL_FACTORS)
+        residuals = find_residuals(table.candidates, ratings.scale)
+        if residuals is None:
+            return None
+        begin(_FEWER_FACTORS)
+        support = support[residuals.items]
+        ways = residuals.scores_with(support / max(ratings.n_users, 1))
+    raters, total = _truth(ratings, table, residuals.rows, residuals.items)
+    rated, lone = raters > 0, raters == 1
+    near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
+    score, _ = _choose(ways, rated, [rated] * len(ways))
+    # Whoever looks for single ratings picks another way than who looks for many that were rated.
+    sure, alone = _choose(ways, rated, [lone & (np.abs(way[1] - total) < near) for way in ways])
+    popularity = np.broadcast_to(support, rated.shape)
+    usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
+    marked, by_popularity = _mark(score, rated), _mark(popularity, rated)
+    exact, by_usual = (np.abs(guess - total) < near for guess in (alone, usual))
+    return InferredCells(
+        auc=_area(score, rated),
+        recall_at_95=_share(marked, rated),
+        lone_exact=_share(_mark(sure, rated) & exact, lone),
+        lone_known=_share(exact, lone),
+        popularity_auc=_area(popularity, rated).rate,
+        popularity_recall_at_95=_share(by_popularity, rated).rate,
+        popularity_lone_exact=_share(by_popularity & by_usual, lone).rate,
+        records=residuals.rows.size,
+        of_records=table.candidates.n_records,
+    )
+
+
+def describe_cells(told: InferredCells) -> str:
+    """Say what is told of who rated what, with what popularity alone tells beside it.
+
+    Examples
+    --------
+    >>> none = Interval(math.nan, 0.0, 1.0, 0)
+    >>> some = Interval(0.5, 0.4, 0.6, 100)
+    >>> describe_cells(InferredCells(some, some, some, none, 0.5, 0.03, 0.01, 9, 9))[:70]
+    'Who rated what is not hidden: a smooth fit of all rows, a look at what'
+    """
+    recall, lone = told.recall_at_95, told.lone_exact
+    if not recall.trials:
+        return "Nobody in the records that were looked at had rated anything."
+    # Whoever ranks pairs better than popularity does learns something, wherever the marks end.
+    is_told = bool(told.auc.trials) and told.auc.low > told.popularity_auc
+    about = "" if is_told else "the release"
+    source = "popularity alone gives"
+    nothing_new = no_better(recall, told.popularity_recall_at_95, source, about)
+    beside = f" (popularity alone: {told.popularity_recall_at_95:.1%})"
+    sentence = (
+        f"Who rated what is not hidden: a smooth fit of all rows, a look at what it leaves over, "
+        f"and the items' popularity, which is public, mark {recall.rate:.1%} ({recall.low:.1%} to "
+        f"{recall.high:.1%}) of the pairs of record and item that somebody in the group rated, "
+        f"with 95 % of the marks right"
+        f"{nothing_new or beside}"
+    )
+    if nothing_new and is_told:
+        sentence += _by_area(told)
+    if lone.trials:
+        by_popularity = told.popularity_lone_exact
+        source = "popularity and the usual rating give"
+        sentence += (
+            f"{';' if nothing_new else ', and'} they work out exactly {lone.rate:.1%} "
+            f"({lone.low:.1%} to {lone.high:.1%}) of the ratings that one member alone gave"
+            f"{no_better(lone, by_popularity, source, about)}; {told.lone_known.rate:.1%} where it "
+            f"is known that one did"
+        )
+    if told.records < told.of_records:
+        sentence += (
+            f". It used a random sample of {told.records:,} of "
+            f"{describe_count(told.of_records, 'record')}, so these figures and the number of "
+            f"users that it finds are lower bounds"
+        )
+    return f"{sentence}. Better fits may tell more."
+
+
+def _by_area(told: InferredCells) -> str:
+    """Say how well pairs are ranked, where marks that are nearly all right do not show it."""
+    area = told.auc
+    return (
+        f"; still, of two pairs one of which was rated, they take the right one for it in "
+        f"{area.rate:.1%} ({area.low:.1%} to {area.high:.1%}) of the cases, popularity alone in "
+        f"{told.popularity_auc:.1%}"
+    )
+
+
+def _choose(
+    ways: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    rated: NDArray[np.bool_],
+    wanted: list[NDArray[np.bool_]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score each half of the rows in the way that marks most of what is wanted in the other half.
+
+    Of several ways that mark as much, the first. Where the halves differ in it, scores are ranks in
+    their half, since two ways have no common unit.
+
+    Examples
+    --------
+    >>> rated = np.array([[True, False]] * 4)
+    >>> good, bad = np.where(rated, 9.0, 2.0), np.where(rated, 2.0, 9.0)
+    >>> score, _ = _choose([(bad, bad), (good, good)], rated, [rated, rated])
+    >>> bool((score == good).all())
+    True
+    """
+    half = np.zeros(len(rated), bool)
+    half[np.random.default_rng(0).permutation(half.size)[: half.size // 2]] = True
+    best = [_marks_most(ways, rated, wanted, other) for other in (half, ~half)]
+    if best[0] == best[1]:
+        return ways[best[0]]
+    score, alone = np.empty(rated.shape), np.empty(rated.shape)
+    for way, own in zip(best, (~half, half), strict=True):
+        ranks = stats.rankdata(ways[way][0][own], axis=None)
+        score[own] = (ranks / ranks.size).reshape(-1, rated.shape[1])
+        alone[own] = ways[way][1][own]
+    return score, alone
+
+
+def _marks_most(
+    ways: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    rated: NDArray[np.bool_],
+    wanted: list[NDArray[np.bool_]],
+    rows: NDArray[np.bool_],
+) -> int:
+    hits = [
+        (_mark(score[rows], rated[rows]) & these[rows]).sum()
+        for (score, _), these in zip(ways, wanted, strict=True)
+    ]
+    return int(np.argmax(hits))
+
+
+def _truth(
+    ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Count the raters of each cell, and add up what they gave."""
+    row_of = np.full(table.candidates.n_records + 1, -1)  # the last one is nobody's
+    row_of[rows] = np.arange(rows.size)
+    column_of = np.full(ratings.n_items, -1)
+    column_of[items] = np.arange(items.size)
+    row = row_of[np.repeat(table.record_of, ratings.activity)]
+    column = column_of[ratings.indices]
+    inside = (row >= 0) & (column >= 0)
+    cells = row[inside] * items.size + column[inside]
+    size, shape = rows.size * items.size, (rows.size, items.size)
+    total = np.bincount(cells, weights=ratings.values[inside], minlength=size)
+    raters = np.bincount(cells, minlength=size).astype(np.int64)
+    return raters.reshape(shape), total.astype(np.float64).reshape(shape)
+
+
+def _usual_ratings(ratings: Ratings) -> NDArray[np.float64]:
+    """Return each item's most frequent rating; the lower one of several."""
+    values, codes = np.unique(ratings.values, return_inverse=True)
+    order = np.lexsort((codes, ratings.indices))
+    pairs = ratings.indices[order].astype(np.int64) * values.size + codes[order]
+    found, counts = np.unique(pairs, return_counts=True)
+    by_count = np.argsort(counts, kind="stable")
+    usual = np.full(ratings.n_items, values[0], np.float64)
+    # Of several entries for an item, the last one stands: that with the highest count.
+    usual[found[by_count] // values.size] = values[found[by_count] % values.size]
+    return usual
+
+
+def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mark as many of the highest scores as leave so many of the marked ones true.
+
+    Examples
+    --------
+    >>> _mark(np.array([[3.0, 2.0, 1.0]]), np.array([[True, True, False]]))
+    array([[ True,  True, False]])
+    """
+    order = np.argsort(-score, axis=None, kind="stable")
+    ordered = score.ravel()[order]
+    right = np.cumsum(truth.ravel()[order])
+    # Equal scores are marked together, or not at all.
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    enough = np.flatnonzero(last & (right >= PRECISION * np.arange(1, order.size + 1)))
+    marked = np.zeros(truth.size, bool)
+    marked[order[: enough[-1] + 1 if enough.size else 0]] = True
+    return marked.reshape(truth.shape)
+
+
+def _share(told: NDArray[np.bool_], of: NDArray[np.bool_]) -> Interval:
+    """Return which share of some cells is told, with an interval by row (a ratio of sums)."""
+    n = int(of.sum())
+    if n == 0:
+        return Interval(math.nan, 0.0, 1.0, 0)
+    hits, cells = (told & of).sum(axis=1), of.sum(axis=1)
+    rate = float(hits.sum() / n)
+    return _around(rate, (hits - rate * cells) / n, n)
+
+
+def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
+    """Return the area under the curve of all cells, with an interval by row (Obuchowski 1997)."""
+    n_true, n = int(truth.sum()), truth.size
+    if n_true in (0, n):
+        return Interval(math.nan, 0.0, 1.0, n)
+    ranks = stats.rankdata(score, axis=None).reshape(score.shape)
+    own = np.empty(score.shape)  # each cell's rank among those that are like it
+    own[truth] = stats.rankdata(score[truth])
+    own[~truth] = stats.rankdata(score[~truth])
+    beats = (ranks - own) / np.where(truth, n - n_true, n_true)
+    rate = float(beats[truth].mean())
+    off = np.where(truth, (beats - rate) / n_true, (1 - beats - rate) / (n - n_true))
+    return _around(rate, off.sum(axis=1), n)
+
+
+def _around(rate: float, off: NDArray[np.float64], trials: int) -> Interval:
+    """Return a rate to whose error each row adds its part."""
+    half = 1.96 * math.sqrt(off.size / max(off.size - 1, 1) * float((off**2).sum()))
+    return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,253 @@
+"""Strikes: what is left of a co-rated release once labels that may be invented are struck out.
+
+Rows that share their items hide somebody among k as long as nobody can tell which labels were
+filled in. Whoever can, searches what is left, and that is nearly the table it was made from.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.candidates import Candidates
+from recveil.predict import UserKNN
+from recveil.ratings import Ratings, RatingScale
+
+
+def foretell(
+    candidates: Candidates, scale: RatingScale, believed: NDArray[np.bool_] | None = None
+) -> NDArray[np.float32]:
+    """Predict every label from the labels of other records with `UserKNN`; shape (n_labels,).
+
+    Parameters
+    ----------
+    candidates : Candidates
+    scale : RatingScale
+        Labels beyond its ends are moved there.
+    believed : ndarray of bool, shape (n_labels,), optional
+        The labels to learn from; all, if not given.
+
+    Examples
+    --------
+    >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
+    >>> foretell(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
+    array([4., 4., 4., 4.], dtype=float32)
+    """
+    n_items = candidates.indptr.size - 1
+    items = np.repeat(np.arange(n_items, dtype=np.int32), np.diff(candidates.indptr))
+    labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
+    # Listed by item; a stable sort lists them by record, items ascending.
+    order = np.argsort(candidates.records, kind="stable")
+    if believed is not None:
+        order = order[believed[order]]
+    activity = np.bincount(candidates.records[order], minlength=candidates.n_records)
+    rows = Ratings(
+        np.arange(candidates.n_records),
+        np.arange(n_items),
+        np.concatenate([[0], np.cumsum(activity)]),
+        items[order],
+        labels[order],
+        None,
+        RatingScale(scale.low, scale.high),
+    )
+    return UserKNN().fit(rows).predict(candidates.records, items)
+
+
+# Ratings are held in single precision, and the search moves very many different labels by up to
+# this share of their range.
+_SINGLE, _GRID = 2**-22, 2**-16.9
+# A label counts as rare if it stands this much less often than the average label does.
+_RARE = 10
+# Predicting compares everybody with everybody: beyond so many labels it takes too long.
+MOST_PREDICTED = 1 << 21
+
+Strike = Callable[[Candidates, RatingScale], NDArray[np.bool_]]
+
+
+def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
+    """Mark the labels that nobody can have given, shape (n_labels,).
+
+    On a continuous scale there are none.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> table = Candidates.from_ratings(Ratings.from_columns([1, 2, 3], [7, 7, 7], [4, 3.7, 6]))
+    >>> off_scale(table, RatingScale(1, 5, 1))
+    array([False,  True,  True])
+    """
+    if scale.step is None:
+        return np.zeros(candidates.codes.size, np.bool_)
+    off = _read(candidates.levels, scale) != scale.round(candidates.levels)
+    return np.asarray(off[candidates.codes])
+
+
+def _read(levels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
+    """Return levels with those put back on the scale that only rounding can have moved off it."""
+    if not levels.size:
+        return levels
+    nearest = scale.round(levels)
+    tolerance = max(_SINGLE * float(np.abs(levels).max()), _GRID * float(np.ptp(levels)))
+    return np.where(np.abs(levels - nearest) > tolerance, levels, nearest)
+
+
+def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
+    """Mark the labels that stand far less often than others on a continuous scale.
+
+    Shape (n_labels,). People give round numbers, computed fills are none. On a scale with steps,
+    `off_scale` tells them for sure, and none are marked here.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> values = [4.0] * 40 + [3.71, 3.72, 3.73]
+    >>> table = Candidates.from_ratings(Ratings.from_columns(range(43), [7] * 43, values))
+    >>> int(rare(table, RatingScale(1, 5)).sum())  # 43 / 4 labels stand for each different one
+    3
+    """
+    if scale.step is not None:
+        return np.zeros(candidates.codes.size, np.bool_)
+    counts = np.bincount(candidates.codes, minlength=candidates.levels.size)
+    mean = candidates.codes.size / max(candidates.levels.size, 1)
+    return np.asarray((counts < min(_RARE * mean, counts.max(initial=0)))[candidates.codes])
+
+
+def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
+    """Mark the labels that are the commonest of their item, shape (n_labels,).
+
+    The mean of an item, rounded or not, is the same in all rows. Each person counts; of labels
+    that are equally common, the lowest is marked.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> ratings = Ratings.from_columns([1, 2, 3, 3], [7, 7, 7, 8], [4, 3, 4, 5])
+    >>> commonest(Candidates.from_ratings(ratings), RatingScale(1, 5, 1))
+    array([ True, False,  True,  True])
+    """
+    struck = np.zeros(candidates.codes.size, np.bool_)
+    for start, end in itertools.pairwise(candidates.indptr.tolist()):
+        if start < end:
+            own = candidates.codes[start:end]
+            people = np.bincount(own, weights=candidates.sizes[candidates.records[start:end]])
+            struck[start:end] = own == people.argmax()
+    return struck
+
+
+def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
+    """Mark the labels that `UserKNN` predicts from the other rows, rounded; shape (n_labels,).
+
+    None on a continuous scale, where it cannot be said which are equal, and none of very many
+    labels, because it takes too long.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
+    >>> predicted(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
+    array([ True,  True,  True,  True])
+    """
+    n_labels = candidates.codes.size
+    if scale.step is None or n_labels > MOST_PREDICTED:
+        return np.zeros(n_labels, np.bool_)
+    labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
+    foretold = foretell(candidates, scale)
+    return np.asarray(scale.round(foretold) == scale.round(labels))
+
+
+_GUESSED = "labels that the other rows predict"
+# What the adversary strikes out, in words that follow "without".
+STRIKES: dict[str, Strike] = {
+    "labels off the scale": off_scale,
+    "labels that are rare": rare,
+    "the commonest label of each item": commonest,
+    _GUESSED: predicted,
+}
+
+
+# These tell nearly all fills, so that they need not be predicted.
+_SURE = frozenset({"labels off the scale", "labels that are rare"})
+
+
+def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
+    """Return what an adversary may strike out of a co-rated release.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        The published records.
+    scale : RatingScale
+        What real ratings look like.
+
+    Returns
+    -------
+    dict of str to ndarray of bool, shape (n_labels,)
+        Which of the candidates' labels are struck, under the name of the strike. Those that strike
+        nothing, or everything, are left out, and predictions, which take a while, if fills are off
+        the scale or rare.
+
+    Notes
+    -----
+    Nothing private is looked at: anybody who has the release can do the same.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> ratings = Ratings.from_columns([1, 2, 2], [7, 7, 8], [4, 3.7, 2])
+    >>> list(find_strikes(Candidates.from_ratings(ratings), RatingScale(1, 5, 1)))
+    ['labels off the scale', 'the commonest label of each item']
+    """
+    found: dict[str, NDArray[np.bool_]] = {}
+    for name, strike in STRIKES.items():
+        if name == _GUESSED and found.keys() & _SURE:
+            continue
+        struck = strike(candidates, scale)
+        if struck.any() and not struck.all():
+            found[name] = struck
+    return found
+
+
+def left_untried(candidates: Candidates, found: Iterable[str]) -> str:
+    """Return which strike of a co-rated release would have taken too long; "" if none would.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> left_untried(Candidates.from_ratings(Ratings.from_columns([1, 2], [7, 7], [4, 3])), [])
+    ''
+    """
+    too_many = candidates.codes.size > MOST_PREDICTED and not _SURE & set(found)
+    return _GUESSED if too_many else ""
+
+
+def strike_out(candidates: Candidates, struck: NDArray[np.bool_], scale: RatingScale) -> Candidates:
+    """Return the candidates without the labels that are struck.
+
+    Records stay where they are, even those that lose all their labels. Two that now tell the same
+    are not merged; they have the same score, and share it.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> table = Candidates.from_ratings(Ratings.from_columns([1, 2, 2], [7, 7, 8], [4, 3.7, 2]))
+    >>> left = strike_out(table, np.array([False, True, False]), RatingScale(1, 5, 1))
+    >>> left.indptr, left.records, left.levels[left.codes], left.activity
+    (array([0, 1, 2]), array([0, 1], dtype=int32), array([4., 2.]), array([1, 1]))
+    """
+    kept = ~struck
+    before = np.concatenate([[0], np.cumsum(kept)])
+    records, codes = candidates.records[kept], candidates.codes[kept]
+    # The attacks ask how far labels lie apart, so that those nobody has any more must not stay.
+    left, codes = np.unique(codes, return_inverse=True)
+    levels, place = np.unique(_read(candidates.levels, scale)[left], return_inverse=True)
+    return replace(
+        candidates,
+        indptr=before[candidates.indptr],
+        records=records,
+        codes=place[codes].astype(candidates.codes.dtype),
+        levels=levels,
+        days=None if candidates.days is None else candidates.days[kept],
+        activity=np.bincount(records, minlength=candidates.n_records),
+    )

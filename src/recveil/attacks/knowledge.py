@@ -1,0 +1,634 @@
+"""Fitting: an adversary cannot know what a table does not tell, nor be wrong about it."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.adversary import Adversary
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.ratings import in_likes
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+class UserRowsOnly(NamedTuple):
+    """The rows of some people, one after another.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_people + 1,)
+        The row of the i-th of them stands at ``indptr[i]:indptr[i + 1]``.
+    places : ndarray of int64
+        Where each rating stands in the table.
+    items : ndarray of int32
+    """
+
+    indptr: NDArray[np.int64]
+    places: NDArray[np.int64]
+    items: NDArray[np.int32]
+
+
+def own_rows(ratings: Ratings, users: NDArray[np.int64]) -> UserRowsOnly:
+    """Return the rows of some people.
+
+    A table that lies elsewhere is asked for them once.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "c"], [5, 1, 2, 3])
+    >>> rows = own_rows(ratings, np.array([0, 2]))
+    >>> rows.indptr, rows.places, rows.items
+    (array([0, 2, 3]), array([0, 1, 3]), array([0, 1, 2], dtype=int32))
+    """
+    lengths = ratings.activity[users]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(ratings.indptr[users] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return UserRowsOnly(indptr, places, ratings.indices[places])
+
+
+# How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
+_TOLERANCE = 1e-3
+
+
+@brief
+class World(NamedTuple):
+    """Item counts and rating totals of all users, as a shop or a site publishes them.
+
+    Attributes
+    ----------
+    raters : ndarray of int64, shape (n_items,)
+        How many people anywhere rated each item, the target among them.
+    people : int
+        How many people there are anywhere.
+    totals : ndarray of float64, shape (n_items,)
+        The sum of the ratings of each item, the target's among them; None by Spark, which infers
+        no membership.
+    """
+
+    raters: NDArray[np.int64]
+    people: int
+    totals: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> Self:
+        """Count a table that holds everybody, whether they are in a release or not."""
+        if not isinstance(ratings.values, np.ndarray):
+            return cls(ratings.support, ratings.n_users)
+        weights = ratings.values.astype(np.float64)
+        totals = np.bincount(ratings.indices, weights, ratings.n_items)
+        return cls(ratings.support, ratings.n_users, totals.astype(np.float64))
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """Entries about each target, in compressed rows.
+
+    Parameters
+    ----------
+    targets : ndarray of int64, shape (n_targets,)
+        Positions of the users that are looked for; a target may come several times.
+    indptr : ndarray of int64, shape (n_targets + 1,)
+        The entries about target t stand at ``indptr[t]:indptr[t + 1]``.
+    items : ndarray of int32, shape (n_entries,)
+        Positions of items.
+    values : ndarray of float32, shape (n_entries,), or None
+        Ratings, as far as the adversary knows; None if they know none.
+    days : ndarray of int32, shape (n_entries,), or None
+        Days since 1970-01-01; None if they know none.
+    activity : ndarray of float64, shape (n_targets, 2), or None
+        Between how many ratings they think the target has.
+    skipped : int
+        Targets that were asked for but have too few ratings in the pool. They count as not found.
+    world : World or None
+        How often each item is rated anywhere; None if that is not known.
+    """
+
+    targets: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    values: NDArray[np.float32] | None
+    days: NDArray[np.int32] | None
+    activity: NDArray[np.float64] | None
+    skipped: int
+    world: World | None = None
+
+    @property
+    def requested(self) -> int:
+        """Targets that were asked for: the denominator of every rate."""
+        return self.targets.size + self.skipped
+
+
+def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np.int64]:
+    """Draw users to look for: all if `n_targets` is None or not below `n_users`.
+
+    Raises
+    ------
+    RecveilError
+        If `n_targets` is negative.
+
+    Examples
+    --------
+    >>> choose_targets(5, 3, seed=0)
+    array([2, 3, 4])
+    """
+    if n_targets is not None and n_targets < 0:
+        raise RecveilError(
+            f"n_targets is {n_targets}; expected at least 0, or None for everyone",
+            code="option.value",
+        )
+    if n_targets is None or n_targets >= n_users:
+        return np.arange(n_users)
+    return np.sort(np.random.default_rng(seed).choice(n_users, n_targets, replace=False))
+
+
+def draw_knowledge(
+    ratings: Ratings, adversary: Adversary, targets: NDArray[np.int64], seed: int = 0
+) -> Knowledge:
+    """Draw what the adversary knows about each target.
+
+    The known items are drawn uniformly from the target's items in the pool. Of `known` entries,
+    the last ones are wrong if fewer are `right`: with `wrong_kind` "value" both their rating and
+    their date are beyond the errors; with "item" the target did not rate the item, and rating and
+    date are those of somebody's rating.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth about the targets.
+    adversary : Adversary
+        An adversary who knows dates needs a table with times.
+    targets : ndarray of int64
+        User positions. Those with too few items in the pool are skipped and counted.
+    seed : int
+        Fixes all draws.
+
+    Raises
+    ------
+    RecveilError
+        If the adversary knows dates and none are known of the ratings, or no value of theirs could
+        be wrong.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=20, n_items=30, n_ratings=200, seed=1)
+    >>> knowledge = draw_knowledge(ratings, Adversary(known=3), np.array([4, 7]), seed=2)
+    >>> knowledge.indptr, knowledge.requested
+    (array([0, 3, 6]), 2)
+    """
+    _check(ratings, adversary)
+    rng = np.random.default_rng(seed)
+    in_pool = _pool(ratings, adversary.outside_top)
+    n_true = adversary.known if adversary.wrong_kind == "value" else adversary.n_right
+    n_false = adversary.known - n_true
+    own = own_rows(ratings, targets)
+    n_rated = np.add.reduceat(
+        np.append(in_pool[own.items], False), own.indptr[:-1], dtype=np.int64
+    ) * (np.diff(own.indptr) > 0)
+    able = (n_rated >= n_true) & (in_pool.sum() - n_rated >= n_false)
+    able &= ratings.n_ratings > 0  # whoever knows nothing right still needs something to invent
+    attacked = targets[able]
+    shape = (attacked.size, adversary.known)
+    items, places = _draw_items(
+        rng, np.flatnonzero(able), in_pool, own.indptr, own.items, n_true, n_false
+    )
+    places[places >= 0] = own.places[places[places >= 0]]
+    # An item that the target did not rate gets the rating and date of a random rating.
+    invented = places < 0
+    places[invented] = rng.integers(ratings.n_ratings, size=int(invented.sum()))
+    wrong = np.zeros(shape, bool)
+    wrong[:, adversary.n_right : n_true] = True
+    values = _know_ratings(rng, ratings, adversary, places, wrong)
+    days = _know_days(rng, ratings, adversary, places, wrong)
+    return Knowledge(
+        targets=attacked,
+        indptr=np.arange(attacked.size + 1, dtype=np.int64) * adversary.known,
+        items=items.ravel(),
+        values=None if values is None else values.ravel().astype(np.float32),
+        days=None if days is None else days.ravel().astype(np.int32),
+        activity=_know_activity(rng, ratings, adversary, attacked),
+        skipped=int(targets.size - attacked.size),
+        world=World.of(ratings),
+    )
+
+
+def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
+    """Return all ratings of each target, exactly, and no dates; who has none is skipped.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> know_everything(ratings, np.array([0])).values
+    array([5., 1.], dtype=float32)
+    """
+    able = targets[ratings.activity[targets] > 0]
+    own = own_rows(ratings, able)
+    return Knowledge(
+        targets=able,
+        indptr=own.indptr,
+        items=own.items,
+        values=ratings.values[own.places],
+        days=None,
+        activity=None,
+        skipped=int(targets.size - able.size),
+        world=World.of(ratings),
+    )
+
+
+def _check(ratings: Ratings, adversary: Adversary) -> None:
+    if adversary.date_error is not None and ratings.days is None:
+        raise RecveilError(
+            f"the adversary knows dates (within "
+            f"{describe_count(adversary.date_error, 'day')}), but no times "
+            f"are known of the ratings; set date_error to None (--date-error none)",
+            code="time.missing",
+        )
+    knows_values = adversary.rating_error is not None or adversary.date_error is not None
+    if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:
+        raise RecveilError(
+            "the adversary knows neither ratings nor dates, so no known value can be wrong; "
+            "set wrong_kind to 'item' (--wrong-kind item)",
+            code="option.conflict",
+        )
+
+
+def _pool(ratings: Ratings, outside_top: int) -> NDArray[np.bool_]:
+    """Mark the items that the adversary may know about."""
+    in_pool = np.ones(ratings.n_items, bool)
+    in_pool[np.argsort(-ratings.support, kind="stable")[:outside_top]] = False
+    return in_pool
+
+
+@compiled()
+def _draw_items(
+    rng: np.random.Generator,
+    able: NDArray[Any],
+    in_pool: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    n_true: int,
+    n_false: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw rated items of each able row, with their places in the rows, then unrated ones: -1."""
+    n_known = n_true + n_false
+    items = np.empty((able.size, n_known), np.int32)
+    places = np.full((able.size, n_known), -1, np.int64)
+    taken = np.full(in_pool.size, -1, np.int64)
+    pool = np.flatnonzero(in_pool)
+    for t in range(able.size):
+        start, end = indptr[able[t]], indptr[able[t] + 1]
+        rated = np.empty(end - start, np.int64)
+        n_rated = 0
+        for at in range(start, end):
+            taken[indices[at]] = t
+            if in_pool[indices[at]]:
+                rated[n_rated] = at
+                n_rated += 1
+        for drawn in range(n_true):
+            other = drawn + int(rng.random() * (n_rated - drawn))
+            rated[drawn], rated[other] = rated[other], rated[drawn]
+            items[t, drawn], places[t, drawn] = indices[rated[drawn]], rated[drawn]
+        drawn = n_true
+        while drawn < n_known:
+            item = pool[int(rng.random() * pool.size)]
+            if taken[item] != t:
+                taken[item] = t
+                items[t, drawn] = item
+                drawn += 1
+    return items, places
+
+
+def steps_within(
+    scale: RatingScale, truth: NDArray[np.float64], error: float
+) -> tuple[float, int, NDArray[np.int64], NDArray[np.int64]]:
+    """Find the ratings of a scale that lie within an error of true ones, counted in steps.
+
+    Parameters
+    ----------
+    scale : RatingScale
+        A continuous one counts as having a thousand steps.
+    truth : ndarray of float64
+        Ratings.
+    error : float
+        In rating points.
+
+    Returns
+    -------
+    step : float
+    top : int
+        How many steps the highest rating lies above the lowest.
+    first, last : ndarray of int64, each of the shape of `truth`
+        Steps above the lowest rating. Where `last` is below `first`, no step lies within.
+
+    Examples
+    --------
+    >>> steps_within(RatingScale(1, 5, 1), np.array([1.0, 3.0]), 2)
+    (1.0, 4, array([0, 0]), array([2, 4]))
+    """
+    step = scale.step or scale.range / 1000 or 1.0
+    top = round(scale.range / step)
+    first = np.ceil(np.maximum((truth - error - scale.low) / step - _TOLERANCE, 0))
+    last = np.floor(np.minimum((truth + error - scale.low) / step + _TOLERANCE, top))
+    return step, top, first.astype(np.int64), last.astype(np.int64)
+
+
+def _know_ratings(
+    rng: np.random.Generator,
+    ratings: Ratings,
+    adversary: Adversary,
+    places: NDArray[np.int64],
+    wrong: NDArray[np.bool_],
+) -> NDArray[np.float64] | None:
+    """Draw ratings uniformly within the error of the true ones, wrong ones from beyond it."""
+    if adversary.rating_error is None:
+        return None
+    scale, truth = ratings.scale, ratings.values[places].astype(np.float64)
+    error = adversary.rating_error
+    if adversary.likes_only:
+        return _know_likes(scale, truth, wrong)
+    if error == 0 and not wrong.any():
+        return truth
+    step, top, first, last = steps_within(scale, truth, error)
+    # Between the steps of a continuous scale, a small error may leave nothing but the truth.
+    known = rng.integers(first, np.maximum(first, last) + 1)
+    exact = (error == 0) | (last < first)
+    n_beyond = top + 1 - (last - first + 1)
+    if (n_beyond[wrong] == 0).any() and adversary.date_error is None:
+        raise RecveilError(
+            f"every rating of the scale {scale} is within {error:g} of some true one, so it "
+            f"cannot be wrong; lower rating_error, or set wrong_kind to 'item' (--wrong-kind item)",
+            code="option.conflict",
+        )
+    beyond = rng.integers(0, np.maximum(n_beyond, 1))
+    beyond += np.where(beyond >= first, last - first + 1, 0)
+    known = np.where(wrong & (n_beyond > 0), beyond, known)
+    drawn = scale.round(scale.low + step * known, step)
+    return np.where(exact & ~wrong, truth, drawn)
+
+
+def liking(scale: RatingScale) -> tuple[float, float, float, float]:
+    """Return what "liked" and "not liked" mean on a scale, as numbers to compare ratings with.
+
+    Returns
+    -------
+    middle : float
+        Ratings above it are liked.
+    not_liked, liked : float
+        The middle of the ratings of either kind.
+    error : float
+        How far a rating may lie from the middle of its kind.
+
+    Examples
+    --------
+    >>> liking(RatingScale(1, 5, 1))  # 1, 2, 3 are not liked, 4 and 5 are
+    (3.0, 2.0, 4.5, 1.0)
+    >>> liking(RatingScale(0, 1))
+    (0.5, 0.25, 0.75, 0.25)
+    """
+    middle = (scale.low + scale.high) / 2
+    last, first = middle, middle
+    if scale.step is not None and scale.range:
+        levels = scale.levels
+        last, first = float(levels[levels <= middle].max()), float(levels[levels > middle].min())
+    not_liked, liked = (scale.low + last) / 2, (first + scale.high) / 2
+    return middle, not_liked, liked, max(last - scale.low, scale.high - first) / 2
+
+
+def _know_likes(
+    scale: RatingScale, truth: NDArray[np.float64], wrong: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Say "liked" or "not liked" of each rating; of a wrong entry, the other one."""
+    middle, not_liked, liked, _ = liking(scale)
+    return np.where((truth > middle) ^ wrong, liked, not_liked)
+
+
+def _know_days(
+    rng: np.random.Generator,
+    ratings: Ratings,
+    adversary: Adversary,
+    places: NDArray[np.int64],
+    wrong: NDArray[np.bool_],
+) -> NDArray[np.int64] | None:
+    """Draw days uniformly within the error of the true ones, wrong ones from beyond it."""
+    if adversary.date_error is None or ratings.days is None:
+        return None
+    truth = ratings.days[places].astype(np.int64)
+    error = adversary.date_error
+    known = truth + rng.integers(-error, error, size=truth.shape, endpoint=True)
+    # A wrong date is some other day of the table, or the next one if that is too near.
+    other = ratings.days[rng.integers(ratings.n_ratings, size=truth.shape)].astype(np.int64)
+    too_near = np.abs(other - truth) <= error
+    other = np.where(too_near, truth + error + 1 + np.abs(other - truth), other)
+    return np.where(wrong, other, known)
+
+
+def _know_activity(
+    rng: np.random.Generator, ratings: Ratings, adversary: Adversary, targets: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Draw a count within the error, and return between which counts the true one must lie."""
+    if adversary.activity_error is None:
+        return None
+    error = adversary.activity_error
+    heard = ratings.activity[targets] * rng.uniform(1 - min(error, 1), 1 + error, targets.size)
+    low = heard / (1 + error)
+    high = heard / (1 - error) if error < 1 else np.full_like(heard, np.inf)
+    # A hair's breadth, so that rounding never rules out the truth.
+    return np.stack([low * (1 - 1e-9), high * (1 + 1e-9)], axis=1)
+
+
+@brief
+class Sought(NamedTuple):
+    """What one search is given of the people who are looked for; it can be cut into parts.
+
+    Nothing that is found of a target depends on who else is sought.
+
+    Attributes
+    ----------
+    knowledge : Knowledge
+    own : ndarray of int64, shape (n_targets,)
+        The record of each target, which tells whether a guess is right; -1 if they have none.
+    weights : ndarray of float32, shape (n_entries,), or None
+        How much each entry of the knowledge counts, where a search asks for that.
+    """
+
+    knowledge: Knowledge
+    own: NDArray[np.int64]
+    weights: NDArray[np.float32] | None = None
+
+    def part(self, first: int, end: int) -> Self:
+        """Return the targets from `first` to before `end`.
+
+        Examples
+        --------
+        >>> known = Knowledge(
+        ...     np.array([4, 7]), np.array([0, 2, 3]), np.array([1, 2, 5]), None, None, None, 0
+        ... )
+        >>> part = Sought(known, np.array([4, 7])).part(1, 2)
+        >>> part.knowledge.indptr, part.knowledge.items, part.own
+        (array([0, 1]), array([5]), array([7]))
+        """
+        known = self.knowledge
+        start, stop = known.indptr[first], known.indptr[min(end, self.own.size)]
+        entries, targets = slice(start, stop), slice(first, end)
+        knowledge = replace(
+            known,
+            targets=known.targets[targets],
+            indptr=known.indptr[first : end + 1] - start,
+            items=known.items[entries],
+            values=None if known.values is None else known.values[entries],
+            days=None if known.days is None else known.days[entries],
+            activity=None if known.activity is None else known.activity[targets],
+            skipped=0,
+            world=None,
+        )
+        weights = None if self.weights is None else self.weights[entries]
+        return self._replace(knowledge=knowledge, own=self.own[targets], weights=weights)
+
+
+def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
+    """Say why the wrong values that an adversary is to have cannot be wrong in this table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+
+    Returns
+    -------
+    str or None
+        The reason, as the end of a sentence. None if every value can be wrong, or none has to be.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
+    >>> why_never_wrong(likes, Adversary(known=2, right=1))
+    'the table has one rating value only'
+    >>> why_never_wrong(likes, Adversary(known=2, right=1, date_error=14))  # the date can be
+    """
+    is_right = adversary.n_right == adversary.known or adversary.wrong_kind == "item"
+    if is_right or adversary.date_error is not None:
+        return None
+    if adversary.rating_error is None:
+        return "they know neither ratings nor dates"
+    scale, error = ratings.scale, adversary.rating_error
+    if scale.range == 0 and ratings.is_unary:
+        return "likes have no values that could be wrong"
+    if scale.range == 0:
+        return "the table has one rating value only"
+    # An error of clearly less than half of the scale covers the whole of it for no rating.
+    if adversary.likes_only or 2.1 * error < scale.range:
+        return None
+    _, top, first, last = steps_within(scale, np.unique(ratings.values).astype(np.float64), error)
+    if ((first > 0) | (last < top)).all():
+        return None
+    return f"every rating of the scale {scale} is within {error:g} of some true one"
+
+
+def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Let an adversary's wrong entries be items never rated if no value of theirs can be wrong.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+
+    Returns
+    -------
+    Adversary
+        As given if their wrong values can be wrong; else one whose description says what was
+        changed, and why.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
+    >>> with_wrong_items(likes, Adversary(known=2, right=1)).wrong_kind
+    'item'
+    """
+    reason = why_never_wrong(ratings, adversary)
+    if reason is None:
+        return adversary
+    note = f"Here the wrong entries are items that the target never rated: {reason}."
+    note = in_likes(note, ratings.is_unary)
+    return replace(adversary.noted(note), wrong_kind="item")
+
+
+def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversary:
+    """Take away the dates that an adversary cannot use, with what only dates made possible.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What they know is drawn from them.
+    adversary : Adversary
+        If they know no dates, they stay as they are: what is impossible was so before.
+    where : str
+        Why dates are of no use, as the end of a sentence.
+
+    Returns
+    -------
+    Adversary
+        Without dates; the description says so.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
+    >>> paper = Adversary(known=2, right=1, date_error=14)
+    >>> print(without_dates(likes, paper, "no column of dates was recognized").description)
+    Here no dates are known: no column of dates was recognized. Here the wrong entries are items \
+that the target never rated: the table has one rating value only.
+    """
+    if adversary.date_error is None:
+        return adversary
+    blunted = adversary.without_dates().noted(f"Here no dates are known: {where}.")
+    return with_wrong_items(ratings, blunted)
+
+
+def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Take away the ratings that nobody can know of likes.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+        If they are no likes, or the adversary knows no ratings, they stay as they are.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
+    >>> blunted = without_ratings(likes, Adversary(known=2, rating_error=1))
+    >>> blunted.rating_error, blunted.description
+    (None, 'Here no ratings are known: the table holds likes.')
+    """
+    if not ratings.is_unary:
+        return adversary
+    notes = tuple(map(in_likes, adversary.notes))
+    adversary = replace(adversary, description=in_likes(adversary.description), notes=notes)
+    if adversary.rating_error is None:
+        return adversary
+    noted = adversary.noted("Here no ratings are known: the table holds likes.")
+    return replace(noted, rating_error=None, likes_only=False)
+
+
+def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Tell somebody who knows likes only what they leave open on the scale of a table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+        If they know more than likes, they stay as they are.
+
+    Examples
+    --------
+    >>> stars = Ratings.from_columns([1, 1], ["a", "b"], [0.5, 5])
+    >>> with_likes(stars, Adversary(known=2, rating_error=1, likes_only=True)).rating_error
+    0.0
+    """
+    if not adversary.likes_only:
+        return adversary
+    return replace(adversary, rating_error=liking(ratings.scale)[-1])

@@ -1,0 +1,1 @@
+"""Attacks that infer whether a user is in the data."""

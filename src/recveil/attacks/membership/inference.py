@@ -1,0 +1,482 @@
+"""Membership: can an adversary tell who was in the data at all?"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+
+from recveil.attacks.adversary import Adversary
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.knowledge import Knowledge, draw_knowledge, know_everything
+from recveil.attacks.membership.held_out import PartialRelease, hold_out
+from recveil.attacks.membership.scores import (
+    score_by_counts,
+    score_by_presence,
+    score_by_values,
+)
+from recveil.attacks.reidentification.likelihood import likelihoods_for_means
+from recveil.attacks.reidentification.on_release import without_unpublished
+from recveil.attacks.reidentification.residual_attack import score_by_residuals
+from recveil.attacks.reidentification.scoreboard import ScoreboardRH
+from recveil.attacks.statistics import FEWEST, Interval, area_under_curve, wilson_interval
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.sides import Anonymizer
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+
+# Scores of membership look at one release; who makes others for comparison usually tells more.
+SHADOWS = "“recveil audit FILE --release OUT --shadows 32”"
+SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
+MEMBERSHIP = (
+    "This area is a lower bound: it is that of the best of the scores that are tried here, all of "
+    "which look at one release only. Whoever makes such releases of people whom they know, and "
+    "learns from them what membership looks like, usually tells more: "
+    f"{SHADOWS} measures that, and {SHADOWS_OF_ALL} for each setting."
+)
+
+
+# Share of the outsiders who may be taken for members, where members are counted.
+_FALSE_POSITIVES = 0.05
+
+# Who is tried, beside the adversaries of an audit: how many exact ratings they know; None for all.
+KNOWN: dict[str, Adversary | None] = {
+    "8": Adversary(known=8),
+    "16": Adversary(known=16),
+    "all": None,
+}
+
+# What joins scores by a logistic fit on other users: the name of the joint score, and which of
+# `SCORERS` it joins; None for all.
+JOINT: dict[str, tuple[str, ...] | None] = {
+    "counts and values": ("counts", "values"),
+    "all scores": None,
+}
+# How much the fit believes of one user, and in how many parts it is tested on those who decide.
+_BELIEVED = 0.1
+_PARTS = 4
+
+# Scores everybody that something is known about, in some variants, shape (n_targets,) each; higher
+# for those who fit better. None at all, if it does not apply to the release.
+Scorer: TypeAlias = Callable[
+    [Candidates, Adversary, Knowledge, RatingScale], Sequence[NDArray[np.float64]]
+]
+
+
+@brief
+class _Scores(NamedTuple):
+    """One score of the users inside and of those outside; which of `SCORERS` or `JOINT` it is."""
+
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    scorer: str
+
+
+class Membership(NamedTuple):
+    """Whether an adversary can tell who is in a release.
+
+    Attributes
+    ----------
+    auc : Interval
+        How often somebody inside scores above somebody outside; at 0.5 this score tells nothing,
+        which is no evidence that no other does.
+    members, outsiders : int
+        How many people inside and outside the area was measured on.
+    skipped : int
+        People who were asked for, but of whom the adversary cannot know enough.
+    scorer : str
+        Which of `SCORERS` or `JOINT` told best; "" if nobody could be scored.
+    tpr_at_5 : Interval
+        Share of the members who score above all but 5 % of the outsiders; a blind guess has 0.05.
+    null_auc : Interval
+        The control: the area that the same attack reaches when it is drawn by lot who counts as a
+        member, among the same people with the same scores.
+    """
+
+    auc: Interval
+    members: int
+    outsiders: int
+    skipped: int
+    scorer: str = ""
+    tpr_at_5: Interval = wilson_interval(0, 0)
+    null_auc: Interval = area_under_curve([], [])
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there were enough people on both sides to say anything."""
+        return min(self.members, self.outsiders) >= FEWEST
+
+
+def membership(
+    ratings: Ratings,
+    anonymizer: Anonymizer,
+    adversary: Adversary,
+    holdout: float = 0.2,
+    seed: int = 0,
+) -> Membership:
+    """Anonymize some of the people, and see whether an adversary can tell them from the others.
+
+    Everybody is scored in each of the ways of `SCORERS`; members should reach more. `JOINT` adds
+    scores that a logistic fit joins, on one half of the users, of whom the adversary knows whether
+    they are in the release. The same half decides which score tells best, where joint scores are
+    those of fits without the user; the area is measured on the other half.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    anonymizer : Anonymizer
+        Anything with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim it.
+    adversary : Adversary
+        Dates and number of ratings are left out, as in `attack_release`.
+    holdout : float
+        Share of the users who are left out of the release, between 0 and 1.
+    seed : int
+        Fixes who is left out and what is known; the anonymizer keeps its own.
+
+    Raises
+    ------
+    RecveilError
+        If nobody would be inside, or nobody outside, or the release claims another k.
+
+    Notes
+    -----
+    At most 1,000 people inside and 1,000 outside are scored. An area within its interval of 0.5
+    says that these scores do not tell; others may.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> anonymizer = PredictiveAnonymizer(k=5, seed=1)
+    >>> result = membership(ratings, anonymizer, Adversary(known=4), holdout=0.25)
+    >>> result.members, result.outsiders, result.skipped  # three have too few ratings
+    (21, 7, 3)
+    """
+    held_out = hold_out(ratings, anonymizer, holdout, seed)
+    return memberships(ratings, held_out, {"": adversary}, seed)[""]
+
+
+def memberships(
+    ratings: Ratings,
+    held_out: PartialRelease,
+    adversaries: Mapping[str, Adversary | None] = KNOWN,
+    seed: int = 0,
+) -> dict[str, Membership]:
+    """Tell members from outsiders as several adversaries do, by one and the same release.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    held_out : PartialRelease
+        From `hold_out`.
+    adversaries : dict of str to Adversary or None
+        By any name; None knows all ratings, exactly. By default, 8, 16 and all exact ratings.
+    seed : int
+        Fixes what is known.
+
+    Returns
+    -------
+    dict of str to Membership
+        In the order of `adversaries`.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> found = memberships(ratings, hold_out(ratings, PredictiveAnonymizer(k=5, seed=1)))
+    >>> [(known, told.members) for known, told in found.items()]
+    [('8', 18), ('16', 9), ('all', 24)]
+    """
+    return {
+        name: _tell(ratings, held_out, adversary, seed)
+        for name, adversary in track(adversaries.items(), "Adversaries", share=0.9)
+    }
+
+
+def _tell(
+    ratings: Ratings, held_out: PartialRelease, adversary: Adversary | None, seed: int
+) -> Membership:
+    """Tell people inside from people outside, as one adversary does."""
+    blunted = without_unpublished(ratings, adversary or Adversary())
+    known = [
+        know_everything(ratings, users)
+        if adversary is None
+        else draw_knowledge(ratings, blunted, users, seed)
+        for users in (held_out.inside, held_out.outside)
+    ]
+    skipped = sum(about.skipped for about in known)
+    if not all(about.targets.size for about in known):
+        return Membership(area_under_curve([], []), 0, 0, skipped)
+    scores = _all_scores(held_out.table.candidates, blunted, known, ratings.scale)
+    lot = _by_lot(scores, seed)
+    scores, lot = scores + _join_scores(scores), lot + _join_scores(lot)
+    of_members, of_outsiders = _choose(scores)
+    return Membership(
+        auc=area_under_curve(of_members, of_outsiders),
+        members=of_members.size,
+        outsiders=of_outsiders.size,
+        skipped=skipped,
+        scorer=scores[_most_informative(scores)].scorer,
+        tpr_at_5=_count_members(of_members, of_outsiders),
+        null_auc=area_under_curve(*_choose(lot)),
+    )
+
+
+def _count_members(members: NDArray[np.float64], outsiders: NDArray[np.float64]) -> Interval:
+    """Return the share of the members above all but 5 % of the outsiders.
+
+    Examples
+    --------
+    >>> _count_members(np.array([1.0, 30.0]), np.arange(20.0)).rate  # one of 20 is above 18
+    0.5
+    """
+    if not outsiders.size:
+        return wilson_interval(0, 0)
+    below = np.sort(outsiders)[-1 - math.floor(_FALSE_POSITIVES * outsiders.size)]
+    return wilson_interval(int((members > below).sum()), members.size)
+
+
+def _by_lot(scores: list[_Scores], seed: int) -> list[_Scores]:
+    """Draw by lot who of the scored people counts as a member, the same ones in every score.
+
+    Those who decide and those who are measured draw apart: drawn together, more true members in one
+    half would mean fewer in the other, and a fit on one would be wrong of the other.
+    """
+    n_inside = scores[0].inside.size
+    place = np.concatenate([np.arange(n_inside), np.arange(scores[0].outside.size)])
+    lot, rng = np.arange(place.size), np.random.default_rng([seed, 1])
+    for half in range(2):
+        lot[place % 2 == half] = rng.permutation(lot[place % 2 == half])
+    drawn = []
+    for inside, outside, scorer in scores:
+        everybody = np.concatenate([inside, outside])[lot]
+        drawn.append(_Scores(everybody[:n_inside], everybody[n_inside:], scorer))
+    return drawn
+
+
+def _join_scores(scores: list[_Scores]) -> list[_Scores]:
+    """Join scores by logistic fits on every other user, who then decide which score tells best.
+
+    A user who decides is scored by a fit without them, and a user who is measured by a fit on all
+    who decide.
+    """
+    n_inside, n_outside = scores[0].inside.size, scores[0].outside.size
+    joint = []
+    for name, scorers in JOINT.items():
+        joined = [each for each in scores if scorers is None or each.scorer in scorers]
+        lacks = not {each.scorer for each in joined}.issuperset(scorers or ())
+        if min(n_inside, n_outside) < 2 * FEWEST or len(joined) < 2 or lacks:
+            continue
+        columns = [np.concatenate([inside, outside]) for inside, outside, _ in joined]
+        # By rank, as scores have any unit and any tails.
+        ranks = stats.rankdata(np.stack(columns, axis=1), axis=0)
+        features = stats.norm.ppf((ranks - 0.5) / len(ranks))
+        place = np.concatenate([np.arange(n_inside), np.arange(n_outside)])
+        part = np.where(place % 2 == 0, place // 2 % _PARTS, _PARTS)
+        members, odds = np.arange(part.size) < n_inside, np.empty(part.size)
+        for asked in range(_PARTS + 1):
+            known, judged = (part != asked) & (part < _PARTS), part == asked
+            rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
+            with one_thread():
+                rule.fit(features[known], members[known])
+                odds[judged] = rule.decision_function(features[judged])
+        joint.append(_Scores(odds[:n_inside], odds[n_inside:], name))
+    return joint
+
+
+def describe_outside_knowledge(scorer: str, *, is_unary: bool = False) -> str:
+    """Describe what a score needs beyond the release and what is known of the target.
+
+    Parameters
+    ----------
+    scorer : str
+        Of `SCORERS` or `JOINT`.
+    is_unary : bool
+        Whether there are no ratings.
+
+    Examples
+    --------
+    >>> describe_outside_knowledge("counts", is_unary=True)
+    'how many of all other users, in the release or not, have each item'
+    >>> describe_outside_knowledge("likelihood")
+    ''
+    """
+    if scorer not in ("presence", "counts", "values", *JOINT):
+        return ""
+    chose = "have" if is_unary else "rated"
+    counts = f"how many of all other users, in the release or not, {chose} each item"
+    if scorer in ("presence", "counts"):
+        return counts
+    means = counts if is_unary else f"{counts}, and their mean rating"
+    if scorer == "values":
+        return means
+    return f"{means}; and of half of the users who are scored whether they are in the release"
+
+
+def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
+    """Say how well somebody can tell who was in the data, graded by the area.
+
+    An area that is not high reassures nobody: other tests may tell more, and what the strongest of
+    them told stands beside it.
+
+    Parameters
+    ----------
+    auc : Interval
+        From `membership`.
+    who : str
+        The sentence's first words.
+    shadows : Interval, optional
+        The area by releases made for comparison, if it was measured.
+
+    Examples
+    --------
+    >>> for sentence in describe_membership(Interval(0.57, 0.49, 0.64, 200)).split(". "):
+    ...     print(sentence[:76])
+    By scores that look at one release only, it is not shown that they can tell
+    This area is a lower bound: it is that of the best of the scores that are tr
+    Whoever makes such releases of people whom they know, and learns from them w
+    >>> describe_membership(Interval(0.98, 0.97, 0.99, 200), "An adversary")
+    'An adversary can nearly always tell who was in the data at all (AUC 0.98, 0.97 to 0.99; 0.5 \
+is a coin, 1 is certainty).'
+    """
+    # An area is how often they are right about a pair of people, one inside and one outside.
+    grades = (
+        (0.6, "can tell better than a coin"),
+        (0.75, "can sometimes tell"),
+        (0.95, "can often tell"),
+        (math.inf, "can nearly always tell"),
+    )
+    told = (
+        f"By scores that look at one release only, it is not shown that {who[0].lower()}{who[1:]} "
+        f"can tell"
+    )
+    if auc.low > 0.5:
+        told = f"{who} {next(words for edge, words in grades if auc.rate < edge)}"
+    sentence = (
+        f"{told} who was in the data at all (AUC {auc.rate:.2f}, {auc.low:.2f} to "
+        f"{auc.high:.2f}; 0.5 is a coin, 1 is certainty)."
+    )
+    is_certain = auc.low > 0.5 and auc.rate >= grades[-2][0]
+    if is_certain:
+        return sentence
+    if shadows is None:
+        return f"{sentence} {MEMBERSHIP}"
+    return (
+        f"{sentence} That is by scores that look at one release only; with releases made for "
+        f"comparison, of halves of the people, AUC {shadows.rate:.2f} ({shadows.low:.2f} to "
+        f"{shadows.high:.2f}) was reached. Better attacks may tell more."
+    )
+
+
+def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores that tell best, judged on every other person; keep the rest to report on.
+
+    Who picks the best of several scores and measures it on the same people sees more than is there.
+    """
+    inside, outside, *_ = scores[_most_informative(scores)]
+    return inside[1::2], outside[1::2]
+
+
+def _most_informative(scores: list[_Scores]) -> int:
+    """Return which score tells members from outsiders best, judged on every other person."""
+    areas = [area_under_curve(inside[::2], outside[::2]).rate for inside, outside, *_ in scores]
+    return int(np.argmax(areas))
+
+
+def _all_scores(
+    candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale: RatingScale
+) -> list[_Scores]:
+    """Score members and outsiders in all ways."""
+    found = []
+    for name, scorer in SCORERS.items():
+        inside, outside = (scorer(candidates, adversary, about, scale) for about in known)
+        pairs = zip(inside, outside, strict=True)
+        found += [_Scores(of_members, of_outsiders, name) for of_members, of_outsiders in pairs]
+    # A score that is the same for everybody has an area of one half with no doubt about it, which
+    # would look like evidence that nothing is told.
+    return [scores for scores in found if _differs(scores)] or found[:1]
+
+
+def _differs(scores: _Scores) -> bool:
+    everybody = np.concatenate([scores.inside, scores.outside])
+    return bool((everybody != everybody[0]).any())
+
+
+def score_by_scoreboard_rh(
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return the highest score that a record reaches, as a share of the most it could be."""
+    support = np.maximum(candidates.support, 1)
+    most = _sum_by_target(known, 1 / np.log(np.maximum(support, 2)))
+    return [ScoreboardRH().attack(candidates, known, _nobodys(known)).score / most]
+
+
+def score_by_likelihood(
+    candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return how likely the likeliest record makes what is known, by several spreads of labels.
+
+    Then the same once more with regard to how rare the known items are: much of a score cannot be
+    chance if they are.
+    """
+    odds = [
+        attack.attack(candidates, known, _nobodys(known)).score
+        for attack in likelihoods_for_means(adversary, scale.range)
+    ]
+    rarity = np.log(candidates.n_people / np.maximum(candidates.support, 1))
+    rare = _sum_by_target(known, rarity)
+    return [*odds, *(odd + rare for odd in odds)]
+
+
+def score_by_narrowest(
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return how narrow the narrowest row is that holds what is known, of likes alone.
+
+    Where rows were filled up, all that somebody likes stands in the row of their group, which is
+    little wider; what a stranger likes stands in wide rows alone, or in none. An item that a row
+    lacks makes it as much wider as there are items. Where there are ratings, others score more.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_targets,)
+        The negative width, for each item known and as it is.
+    """
+    if not scale.unary:
+        return []
+    widths = np.bincount(candidates.records, minlength=candidates.n_records)
+    narrowest, n_known = np.empty(known.targets.size), np.diff(known.indptr)
+    for target in range(known.targets.size):
+        items = known.items[known.indptr[target] : known.indptr[target + 1]]
+        spans = zip(candidates.indptr[items], candidates.indptr[items + 1], strict=True)
+        records = np.concatenate([candidates.records[start:end] for start, end in spans])
+        missing = items.size - np.bincount(records, minlength=candidates.n_records)
+        narrowest[target] = (widths + candidates.indptr.size * missing).min()
+    return [-narrowest / n_known, -narrowest]
+
+
+# By these names; another one is another entry.
+SCORERS: dict[str, Scorer] = {
+    "scoreboard-rh": score_by_scoreboard_rh,
+    "likelihood": score_by_likelihood,
+    "residual": score_by_residuals,
+    "narrowest": score_by_narrowest,
+    "presence": score_by_presence,
+    "counts": score_by_counts,
+    "values": score_by_values,
+}
+
+
+def _nobodys(known: Knowledge) -> NDArray[np.int64]:
+    """Say of everybody that no record is theirs: the score must not depend on it."""
+    return np.full(int(known.targets.max(initial=0)) + 1, -1)
+
+
+def _sum_by_target(known: Knowledge, of_item: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.add.reduceat(of_item[known.items], known.indptr[:-1])

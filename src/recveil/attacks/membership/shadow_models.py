@@ -1,0 +1,505 @@
+"""Shadow scores: how well somebody fits a release, in many ways, to be held against other releases.
+
+A score by itself says little: whoever likes what most people like fits every release. What tells is
+how it differs between releases that somebody is in and releases that they are not in; see
+`recveil.attacks.membership.shadow_models`. So each score here may be anything, if being in a
+release moves
+it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse, stats
+from sklearn.linear_model import LogisticRegression
+
+from recveil.attacks.adversary import Adversary
+from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.membership.inference import SCORERS
+from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.statistics import Interval, ratio_interval
+from recveil.ratings import RatingScale
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+Numbers = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# With fewer shadow releases there is no telling how a score is spread over them.
+FEWEST = 8
+# A person's own spread counts so much beside that of people as a whole, who have more releases.
+_OWN_SPREAD = 0.8
+# Further from the middle than so many spreads nothing is believed.
+_FARTHEST = 6.0
+# A score that never moves by chance, and moves with the person, tells as much as one so far apart.
+_SURE = 1e3
+# How much is believed of what many scores say together.
+_BELIEVED = 0.01
+# Releases are judged by what was learned in others: in so many parts.
+_PARTS = 4
+# A score that differs less between releases than this, in its own size, is the same in all.
+_ROUNDING = 1e-9
+
+
+class InferredMembers(NamedTuple):
+    """How well members of a release are told from others.
+
+    Attributes
+    ----------
+    auc : Interval
+        How often a member scores above somebody who is not in the release; 0.5 is a coin. People
+        and releases count as clusters.
+    tpr_at_1, tpr_at_5 : Interval
+        The share of members who are recognized if 1 %, or 5 %, of the others are taken for members.
+    """
+
+    auc: Interval
+    tpr_at_1: Interval
+    tpr_at_5: Interval
+
+
+@brief
+class Ratios(NamedTuple):
+    """What each score says of each person being in each release.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the scores that differ between releases.
+    values : ndarray of float64, shape (n_people, n_releases, 2 n_scores)
+        Of each score how far it lies from the middle between releases with and without the person,
+        in spreads; and the logarithm of the likelihood ratio.
+    """
+
+    names: tuple[str, ...]
+    values: Numbers
+
+
+def check_shadows(n: int) -> None:
+    """Refuse a number of shadow releases that is odd, or too small.
+
+    Examples
+    --------
+    >>> check_shadows(32)
+    """
+    if n < FEWEST or n % 2:
+        raise RecveilError(
+            f"shadows (--shadows) is {n}; expected an even number of at least {FEWEST}, such as "
+            f"32: releases of one half of the people, and of the other half, again and again",
+            code="option.value",
+        )
+
+
+def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
+    """Hold every score against the same person's scores in all other releases.
+
+    Parameters
+    ----------
+    scores : mapping of str to ndarray of float64, shape (n_people, n_releases)
+        Releases stand in pairs, of one half of the people and of the other half: 2 j and 2 j + 1.
+    inside : ndarray of bool, shape (n_people, n_releases)
+        Who is in which.
+
+    Raises
+    ------
+    RecveilError
+        If there are fewer than 8 releases, or an odd number.
+
+    Notes
+    -----
+    Scores with and without the person are taken to be normal, with one spread (Carlini et al.
+    2022, section V, with both kinds of shadows). How far their means lie apart is pulled towards
+    the mean over people, by how unsure it is with so few releases. A pair is never held against
+    itself: who is in the one is not in the other.
+    """
+    check_shadows(inside.shape[1])
+    names: list[str] = []
+    values: list[Numbers] = []
+    for name, score in scores.items():
+        spread = np.sqrt(score.var(axis=1).mean())
+        if spread > _ROUNDING * np.sqrt((score**2).mean()):
+            names.append(name)
+            values += _of_score(score, inside)
+    if not names:
+        return Ratios((), np.zeros((*inside.shape, 1)))
+    return Ratios(tuple(names), np.stack(values, axis=-1))
+
+
+def _of_score(score: Numbers, inside: Flags) -> tuple[Numbers, Numbers]:
+    """Return how far one score lies from the middle, and the likelihood ratio."""
+    off, ratio = np.zeros(score.shape), np.zeros(score.shape)
+    for first in range(0, score.shape[1], 2):
+        pair = np.arange(first, first + 2)
+        others, own = np.delete(score, pair, axis=1), np.delete(inside, pair, axis=1)
+        with_them = (others * own).sum(axis=1) / np.maximum(own.sum(axis=1), 1)
+        without = (others * ~own).sum(axis=1) / np.maximum((~own).sum(axis=1), 1)
+        expected = np.where(own, with_them[:, None], without[:, None])
+        variance = ((others - expected) ** 2).sum(axis=1) / (others.shape[1] - 2)
+        variance = _OWN_SPREAD * variance + (1 - _OWN_SPREAD) * np.median(variance)
+        spread = np.sqrt(variance + 1e-300)
+        middle = (with_them + without) / 2
+        apart = np.clip((with_them - without) / spread, -_SURE, _SURE)
+        apart = _pulled(apart, 4 / others.shape[1])
+        moved = (score[:, pair] - middle[:, None]) / spread[:, None]
+        moved = np.clip(moved, -_FARTHEST, _FARTHEST)
+        # What a release does to everybody's score says nothing of one of them.
+        off[:, pair] = moved - moved.mean(axis=0)
+        ratio[:, pair] = off[:, pair] * apart[:, None]
+    return off, ratio
+
+
+def _pulled(apart: Numbers, doubt: float) -> Numbers:
+    """Pull numbers towards their mean, as far as their differences may be chance."""
+    real = max(float(apart.var()) - doubt, 1e-3)
+    mean: float = float(apart.mean())
+    return mean + (apart - mean) * real / (real + doubt)
+
+
+def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
+    """Say of everybody in each release whether they are in it, by all scores together.
+
+    How much each score counts is learned from one half of the people (a logistic regression), and
+    measured on the other half, in other releases; then the other way round.
+
+    Parameters
+    ----------
+    ratios : Ratios
+    inside : ndarray of bool, shape (n_people, n_releases)
+
+    Examples
+    --------
+    A score that is one higher for members, with noise of half of that:
+
+    >>> rng = np.random.default_rng(1)
+    >>> first = rng.random((60, 8)) < 0.5
+    >>> inside = np.stack([first, ~first], axis=-1).reshape(60, 16)
+    >>> scores = {"plain": inside + rng.normal(0, 0.5, inside.shape)}
+    >>> told = infer_members(likelihood_ratios(scores, inside), inside)
+    >>> round(told.auc.rate, 1), told.auc.trials
+    (0.9, 60)
+    """
+    combined = np.zeros(inside.shape)
+    half, part = np.arange(len(inside)) % 2, np.arange(inside.shape[1]) // 2 % _PARTS
+    for people, releases in product(range(2), range(_PARTS)):
+        # Knowing who is in a half tells who is not: so nobody is judged by what was learned there.
+        taught = np.ix_(half != people, part != releases)
+        judged = np.ix_(half == people, part == releases)
+        combined[judged] = _learned(ratios.values[taught], inside[taught], ratios.values[judged])
+    return InferredMembers(
+        auc=area_over_clusters(combined, inside),
+        tpr_at_1=_recognized(combined, inside, 0.01),
+        tpr_at_5=_recognized(combined, inside, 0.05),
+    )
+
+
+def _learned(known: Numbers, answers: Flags, asked: Numbers) -> Numbers:
+    """Learn how much each feature (the last axis) counts, and return the log-odds of others."""
+    n_features = known.shape[-1]
+    rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
+    rule.fit(known.reshape(-1, n_features), answers.ravel())
+    found: Numbers = rule.decision_function(asked.reshape(-1, n_features))
+    return found.reshape(asked.shape[:2])
+
+
+def by_lot(inside: Flags, seed: int) -> Flags:
+    """Draw by lot in which release of each pair everybody counts as a member: the control."""
+    swapped = np.random.default_rng([seed, 3]).random((len(inside), inside.shape[1] // 2)) < 0.5
+    return np.where(np.repeat(swapped, 2, axis=1), ~inside, inside)
+
+
+def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95) -> Interval:
+    """Return how often members score above others, where people and releases come again and again.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_people, n_releases)
+    inside : ndarray of bool, of the same shape
+    confidence : float
+
+    Returns
+    -------
+    Interval
+        `trials` counts people.
+
+    Notes
+    -----
+    DeLong's variance with its parts added up by person and by pair of releases (two-way clusters:
+    the sum of both less that of single scores, and at least each of them), and Student's
+    distribution, as pairs are few.
+    """
+    members, others = np.sort(scores[inside]), np.sort(scores[~inside])
+    if not (members.size and others.size):
+        return Interval(math.nan, 0.0, 1.0, 0)
+    parts = np.empty(scores.shape)
+    beats = _below(others, scores[inside]) / others.size
+    area = float(beats.mean())
+    parts[inside] = (beats - area) / members.size
+    parts[~inside] = (1 - _below(members, scores[~inside]) / members.size - area) / others.size
+    by_person, by_pair = parts.sum(axis=1), parts.reshape(len(parts), -1, 2).sum(axis=(0, 2))
+    each = [float((part**2).sum()) for part in (by_person, by_pair, parts)]
+    variance = max(each[0] + each[1] - each[2], each[0], each[1])
+    n_pairs = by_pair.size
+    far = stats.t.ppf((1 + confidence) / 2, max(n_pairs - 1, 1))
+    half = float(far) * math.sqrt(variance)
+    return Interval(area, max(0.0, area - half), min(1.0, area + half), len(scores))
+
+
+def _below(order: Numbers, scores: Numbers) -> Numbers:
+    """Return how many of some ordered numbers lie below each score, equal ones counting half."""
+    return (np.searchsorted(order, scores, "left") + np.searchsorted(order, scores, "right")) / 2
+
+
+def _recognized(scores: Numbers, inside: Flags, mistaken: float) -> Interval:
+    """Return the share of members above all but so large a share of the others."""
+    others = np.sort(scores[~inside])
+    if not others.size:
+        return ratio_interval([], [])
+    highest = others[-1 - int(mistaken * others.size)]
+    able = inside.sum(axis=1) > 0
+    return ratio_interval(((scores > highest) & inside).sum(axis=1)[able], inside.sum(axis=1)[able])
+
+
+Rows = sparse.csr_array
+
+# Products of items are looked at for the most popular ones: so many.
+_MOST_ITEMS = 2_000
+# What is believed of popularity before any release is seen, as a variance.
+_DOUBT = (0.0003, 0.003, 0.03)
+# How much is added to the variance of each direction of taste, in their mean variance.
+_DAMPING = (0.3, 3.0, 30.0, 300.0)
+# By this one of them rows are compared one by one.
+_OF_ROWS = 3.0
+# What an item that was rated and not liked counts beside one that was liked.
+_RATED = 0.4
+# Of a row that fits so much better than is usual, more is not counted.
+_STEEPEST = 30.0
+
+
+@brief
+class Population(NamedTuple):
+    """What everybody's ratings are like, as two releases of one half of the people each tell.
+
+    Everybody is in one of the two, so that it says of nobody whether they are in a third.
+
+    Attributes
+    ----------
+    shares : ndarray of float64, shape (n_items,)
+        The share of the people whose row has a label of the item.
+    means : ndarray of float64, shape (n_items,)
+        The mean label; that of all items where there is none.
+    mean : float
+        Of all labels.
+    chosen : ndarray of int64, shape (n_chosen,)
+        The items whose products are looked at: the most popular ones.
+    products : dict of str to ndarray of float64, shape (n_chosen, n_chosen)
+        For each of `KINDS`, the mean over people of the products of any two items.
+    """
+
+    shares: Numbers
+    means: Numbers
+    mean: float
+    chosen: NDArray[np.int64]
+    products: dict[str, Numbers]
+
+
+def learn_population(pair: Sequence[ReleasedTable]) -> Population:
+    """Learn what people are like from releases that hold everybody together.
+
+    Parameters
+    ----------
+    pair : sequence of ReleasedTable
+        Each person is in as many of them as any other.
+
+    Examples
+    --------
+    >>> from recveil.methods import RawRelease
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> table = ReleasedTable.from_release(RawRelease().anonymize(ratings), ratings)
+    >>> people = learn_population([table])
+    >>> bool(np.allclose(people.shares, ratings.support / 50))
+    True
+    """
+    n_people = float(sum(table.candidates.sizes.sum() for table in pair))
+    carried = np.sum([_sums(table, labels=False) for table in pair], axis=0)
+    total = np.sum([_sums(table, labels=True) for table in pair], axis=0)
+    mean = float(total.sum() / max(carried.sum(), 1.0))
+    means = np.divide(total, carried, out=np.full(len(carried), mean), where=carried > 0)
+    able = np.flatnonzero(carried)
+    chosen = np.sort(able[np.argsort(-carried[able], kind="stable")[:_MOST_ITEMS]])
+    blank = Population(carried / n_people, means, mean, chosen, {})
+    products = {}
+    for kind, make in KINDS.items():
+        products[kind] = np.zeros((chosen.size, chosen.size))
+        for table in pair:
+            rows = make(_rows(table), blank)
+            weighted = sparse.csr_array(rows.multiply(table.candidates.sizes[:, None]))
+            products[kind] += (rows.T @ weighted).toarray() / n_people
+    return blank._replace(products=products)
+
+
+class ShadowScorer:
+    """Scores people, of whom something is known, by how well they fit releases.
+
+    Parameters
+    ----------
+    population : Population
+    known : Knowledge
+        With ratings.
+    adversary : Adversary
+        Who knows that.
+    scale : RatingScale
+
+    Examples
+    --------
+    >>> from recveil.methods import RawRelease
+    >>> from recveil.attacks.knowledge import know_everything
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> table = ReleasedTable.from_release(RawRelease().anonymize(ratings), ratings)
+    >>> known = know_everything(ratings, np.arange(20))
+    >>> scorer = ShadowScorer(learn_population([table]), known, Adversary(), ratings.scale)
+    >>> {scores.shape for scores in scorer.score(table).values()}
+    {(20,)}
+    """
+
+    def __init__(
+        self,
+        population: Population,
+        known: Knowledge,
+        adversary: Adversary,
+        scale: RatingScale,
+    ) -> None:
+        self._population, self._known = population, known
+        self._adversary, self._scale = adversary, scale
+        shape = (known.targets.size, population.shares.size)
+        values = population.means[known.items] if known.values is None else known.values
+        self._own = Rows((np.asarray(values, np.float64), known.items, known.indptr), shape=shape)
+        self._has = Rows((np.ones(known.items.size), known.items, known.indptr), shape=shape)
+        self._tests = dict(self._make_tests())
+
+    def score(self, table: ReleasedTable) -> dict[str, Numbers]:
+        """Score everybody by one release, in all ways; higher is a better fit.
+
+        Returns
+        -------
+        dict of str to ndarray of float64, shape (n_targets,)
+        """
+        scores = self._by_sums(table)
+        rows = {kind: make(_rows(table), self._population) for kind, make in KINDS.items()}
+        for (kind, damping), test in self._tests.items():
+            scores |= _fit_rows(f"{kind}, damped by {damping:g}", rows[kind], table, test)
+            if damping == _OF_ROWS:
+                scores |= _nearest(kind, rows[kind], test)
+        for name, scorer in SCORERS.items():
+            told = scorer(table.candidates, self._adversary, self._known, self._scale)
+            scores |= {f"{name} {place}": found for place, found in enumerate(told)}
+        return scores
+
+    def by_counts(self, counts: Numbers, shares: Numbers, n_people: int) -> dict[str, Numbers]:
+        """Score everybody by how many people rated each item, and nothing else.
+
+        Parameters
+        ----------
+        counts : ndarray of float64, shape (n_items,)
+        shares : ndarray of float64, shape (n_items,)
+            What share of all people rated it.
+        n_people : int
+            Behind the counts.
+        """
+        n_known = np.maximum(np.diff(self._own.indptr), 1)
+        return {
+            f"counts, doubt {doubt:g}": self._has
+            @ (counts / n_people / (shares * (1 - shares) + doubt))
+            / n_known
+            for doubt in _DOUBT
+        }
+
+    def _by_sums(self, table: ReleasedTable) -> dict[str, Numbers]:
+        """Score by each item's number and sum of labels, weighted by how rare it is."""
+        people, n = self._population, int(table.candidates.sizes.sum())
+        counts, totals = _sums(table, labels=False), _sums(table, labels=True)
+        scores = self.by_counts(counts, people.shares, n)
+        off = self._own.copy()
+        off.data = off.data - people.means[off.indices]
+        root = np.sqrt(np.maximum(np.diff(off.indptr), 1))
+        for doubt in _DOUBT:
+            weights = (totals - counts * people.means) / n / (people.shares + doubt)
+            scores[f"sums of labels, doubt {doubt:g}"] = off @ weights / root
+        return scores
+
+    def _make_tests(self) -> "list[tuple[tuple[str, float], Numbers]]":
+        """Return for each kind and damping what rows are multiplied with, for each target.
+
+        That is the target's own vector times the inverse of the products: where all people differ,
+        it counts little.
+        """
+        tests = []
+        for kind, make in KINDS.items():
+            products = self._population.products[kind]
+            own = make(self._own, self._population).toarray()
+            mean = float(np.trace(products)) / max(len(products), 1)
+            for damping in _DAMPING:
+                damped = products + (damping * mean + 1e-12) * np.eye(len(products))
+                test = linalg.solve(damped, own.T, assume_a="pos").T
+                tests.append(((kind, damping), np.ascontiguousarray(test)))
+        return tests
+
+
+def _fit_rows(name: str, rows: Rows, table: ReleasedTable, test: Numbers) -> dict[str, Numbers]:
+    """Score by the sum of all rows, and by the sum of their products of items."""
+    weights = table.candidates.sizes / table.candidates.sizes.sum()
+    fits = np.asarray(rows @ test.T)
+    return {f"{name}, sums": weights @ fits, f"{name}, products": weights @ fits**2}
+
+
+def _nearest(kind: str, rows: Rows, test: Numbers) -> dict[str, Numbers]:
+    """Score by the row that fits best, and by how many fit well."""
+    fits = np.asarray(rows @ test.T)
+    usual = np.sqrt((fits**2).mean(axis=0)) + 1e-300
+    many = np.log(np.exp(np.minimum(fits / usual, _STEEPEST)).mean(axis=0))
+    return {f"{kind}, nearest": fits.max(axis=0), f"{kind}, near": many}
+
+
+def _sums(table: ReleasedTable, *, labels: bool) -> Numbers:
+    """Add up people, or their labels, by item."""
+    weights = np.repeat(table.candidates.sizes, np.diff(table.indptr)).astype(np.float64)
+    if labels:
+        weights *= table.values
+    n_items = table.candidates.indptr.size - 1
+    return np.bincount(table.indices, weights=weights, minlength=n_items).astype(np.float64)
+
+
+def _rows(table: ReleasedTable) -> Rows:
+    shape = (table.indptr.size - 1, table.candidates.indptr.size - 1)
+    return Rows((table.values, table.indices, table.indptr), shape=shape)
+
+
+def _as_vectors(rows: Rows, people: Population, kind: str) -> Rows:
+    """Turn rows of labels on all items into vectors of length 1 on the chosen ones."""
+    vectors = Rows(rows[:, people.chosen])
+    data = vectors.data
+    if kind == "tastes":
+        data = np.where(data >= people.mean, 1.0, _RATED)
+    elif kind == "items":
+        data = np.ones(data.size)
+    else:
+        # About the person's own mean, so that who likes everything says nothing by it.
+        data = data - people.means[people.chosen][vectors.indices]
+        row_of = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
+        n_rows = vectors.shape[0]
+        lengths = np.maximum(np.diff(vectors.indptr), 1)
+        data = data - (np.bincount(row_of, data, minlength=n_rows) / lengths)[row_of]
+    squares = np.add.reduceat(np.append(data**2, 0.0), vectors.indptr[:-1])
+    squares[np.diff(vectors.indptr) == 0] = 0.0
+    data = data / np.repeat(np.sqrt(np.maximum(squares, 1e-12)), np.diff(vectors.indptr))
+    return Rows((data, vectors.indices, vectors.indptr), shape=vectors.shape)
+
+
+# How somebody's ratings become a vector of length 1: what they liked, what they rated, and how.
+KINDS = {kind: partial(_as_vectors, kind=kind) for kind in ("tastes", "items", "ratings")}

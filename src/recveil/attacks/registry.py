@@ -1,0 +1,203 @@
+"""Attacks: the registry of those that an audit tries; one entry each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.adversary import Adversary
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses
+from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.reidentification.likelihood import (
+    Likelihood,
+    LikelyRated,
+    Nearest,
+    likelihoods_for_means,
+)
+from recveil.attacks.reidentification.residual_attack import ResidualAttack
+from recveil.attacks.reidentification.scoreboard import ScoreboardRH
+from recveil.ratings import RatingScale
+from recveil.runtime.errors import RecveilError
+
+
+class Attack(Protocol):
+    """Has a name, and guesses which record is whose."""
+
+    @property
+    def name(self) -> str:
+        """As it stands in JSON and on the page."""
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Look for every target among the candidates.
+
+        Parameters
+        ----------
+        candidates : Candidates
+        knowledge : Knowledge
+            Its items are positions in the candidates' list of items.
+        record_of : ndarray of int64, shape (n_users,)
+            The record of each user, which tells whether a guess is right; -1 if they have none.
+            It must not decide what is guessed.
+        """
+
+
+@dataclass(frozen=True)
+class AttackEntry:
+    """What an audit has to know of an attack.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in JSON and on the page; that of the attacks it makes.
+    description : str
+        For people: how it looks for somebody, in a sentence or two.
+    on_table : callable or None
+        ``(adversary, scale) -> Attack``: the attack on a raw table; None if it is not tried there.
+    on_release : callable or None
+        ``(adversary, scale) -> sequence of Attack``: the attacks on a release, of which the one
+        that finds most is taken; None if it is not tried there.
+
+    Raises
+    ------
+    RecveilError
+        If it is tried nowhere.
+    """
+
+    name: str
+    description: str
+    on_table: Callable[[Adversary, RatingScale], Attack] | None = None
+    on_release: Callable[[Adversary, RatingScale], Sequence[Attack]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_table is None and self.on_release is None:
+            raise RecveilError(
+                f"attack {self.name!r} is tried nowhere; give on_table, on_release, or both",
+                code="argument.value",
+            )
+
+
+# In this order they are tried. Of those that find as many in a release, the first is reported.
+ATTACKS: dict[str, AttackEntry] = {}
+# These need what was learned of the release at hand; `attack_release` tries them where it is given.
+_LEARNED = {
+    LikelyRated.name: AttackEntry(
+        name=LikelyRated.name,
+        description="Of rows that were filled up, it takes the record in which the known items are "
+        "most likely real ratings, by what a release of the adversary’s own taught of fills.",
+        on_release=lambda _adversary, _scale: [],
+    )
+}
+
+
+def register_attack(entry: AttackEntry) -> None:
+    """Let every audit from now on try an attack, too.
+
+    Parameters
+    ----------
+    entry : AttackEntry
+
+    Raises
+    ------
+    RecveilError
+        If there is an attack of that name.
+    """
+    if entry.name in (*ATTACKS, *_LEARNED):
+        raise RecveilError(
+            f"attack {entry.name!r} is registered already; expected a name other than "
+            f"{', '.join((*ATTACKS, *_LEARNED))}",
+            code="argument.value",
+        )
+    ATTACKS[entry.name] = entry
+
+
+def find_attack(name: str) -> AttackEntry:
+    """Return the entry of an attack.
+
+    Raises
+    ------
+    RecveilError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> find_attack("nearest").on_table is None  # a table of ratings is too long for it
+    True
+    """
+    known = ATTACKS | _LEARNED
+    if name not in known:
+        raise RecveilError(
+            f"attack {name!r}: expected one of {', '.join(known)}", code="option.value"
+        )
+    return known[name]
+
+
+def attacks_on_table(adversary: Adversary, scale: RatingScale) -> dict[str, Attack]:
+    """Return the attacks that an adversary tries on a raw table, by name.
+
+    Examples
+    --------
+    >>> list(attacks_on_table(Adversary(known=8), RatingScale(1, 5, 1)))
+    ['scoreboard-rh', 'likelihood']
+    """
+    return {
+        name: entry.on_table(adversary, scale)
+        for name, entry in ATTACKS.items()
+        if entry.on_table is not None
+    }
+
+
+def attacks_on_release(adversary: Adversary, scale: RatingScale) -> list[tuple[str, Attack]]:
+    """Return the attacks that an adversary tries on a release, with their names.
+
+    Examples
+    --------
+    >>> [name for name, _ in attacks_on_release(Adversary(known=8), RatingScale(1, 5, 1))]
+    ['scoreboard-rh', 'nearest', 'likelihood', 'likelihood', 'likelihood', 'residual']
+    """
+    return [
+        (name, attack)
+        for name, entry in ATTACKS.items()
+        if entry.on_release is not None
+        for attack in entry.on_release(adversary, scale)
+    ]
+
+
+register_attack(
+    AttackEntry(
+        name=ScoreboardRH.name,
+        description="Narayanan & Shmatikov’s attack (2008): each known item that stands in a "
+        "record counts more the rarer it is, and more the nearer rating and date are.",
+        on_table=lambda _adversary, _scale: ScoreboardRH(),
+        on_release=lambda _adversary, _scale: [ScoreboardRH()],
+    )
+)
+register_attack(
+    AttackEntry(
+        name=Nearest.name,
+        description="It takes the record whose labels lie closest to the known ratings; an item "
+        "that the record lacks counts as the largest difference.",
+        on_release=lambda _adversary, _scale: [Nearest()],
+    )
+)
+register_attack(
+    AttackEntry(
+        name=Likelihood.name,
+        description="It takes the record that makes the adversary’s knowledge most likely, given "
+        "the bounds of its errors: one that agrees with more of the entries, and is shorter.",
+        on_table=lambda adversary, _scale: Likelihood.of(adversary),
+        on_release=lambda adversary, scale: likelihoods_for_means(adversary, scale.range),
+    )
+)
+register_attack(
+    AttackEntry(
+        name=ResidualAttack.name,
+        description="Where every record holds all items, it fits smooth rows to the records, and "
+        "takes the record in which the known ratings explain best what the fit leaves over.",
+        on_release=lambda adversary, scale: [ResidualAttack.of(adversary, scale)],
+    )
+)

@@ -1,0 +1,1 @@
+"""Attacks that pick the record of a target."""

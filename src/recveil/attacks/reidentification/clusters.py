@@ -1,0 +1,341 @@
+"""Infer which records share their values, and which of these clusters fits a target."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.sparse.csgraph import connected_components
+from scipy.special import softmax
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import randomized_svd
+
+from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.statistics import Interval, wilson_interval
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+
+# Every two records are compared, and every cluster has a count of every item: so many at most.
+MOST_RECORDS = 5_000
+_MOST_CELLS = 30_000_000
+# So rarely may two records without a common cluster share all values of all common items.
+_BY_CHANCE = 0.01
+# So many pairs of a target and a record are scored at most.
+_MOST_SCORES = 5_000_000
+# This share of the clusters with too few users join others in one round.
+_JOINED_AT_ONCE = 0.25
+# How strongly the weights of the scores are held towards zero.
+_RIDGE = 0.002
+# Embeddings have so many directions. An item rated below the user's mean counts so much, one that
+# was liked 1; an item of a few records counts as if so many more had it.
+_DIRECTIONS, _DISLIKED, _DAMPING = 24, 0.4, 5
+
+Numbers = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Scores = NDArray[np.float32]
+
+
+@brief
+class ClusterAttack(NamedTuple):
+    """How often the cluster of a target is inferred by all of their ratings.
+
+    Attributes
+    ----------
+    n_clusters, n_records : int
+        Clusters that were inferred from the release alone, and distinct records in them.
+    cluster_found : Interval
+        Share of the targets whose own record is in the cluster that fits them best.
+    cluster_baseline : float
+        The share of users in the largest cluster: a guess that always names it.
+    class_found : Interval
+        Share of the targets whose own equivalence class is the record that fits them best.
+    class_baseline : float
+        The share of users in the largest class.
+    person_found : Interval
+        Expected share of the targets whom a pick among the users of that record hits.
+    """
+
+    n_clusters: int
+    n_records: int
+    cluster_found: Interval
+    cluster_baseline: float
+    class_found: Interval
+    class_baseline: float
+    person_found: Interval
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        plain = self._asdict()
+        found = ("cluster_found", "class_found", "person_found")
+        return plain | {name: plain[name]._asdict() for name in found}
+
+
+def too_many_to_compare(table: ReleasedTable) -> bool:
+    """Return whether clusters of a release are not looked for, as it has too many records."""
+    n_records, n_items = table.candidates.n_records, table.candidates.indptr.size - 1
+    return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
+
+
+def most_targets(table: ReleasedTable) -> int:
+    """Return for how many targets all records of a release are scored at most."""
+    return max(_MOST_SCORES // table.candidates.n_records, 2)
+
+
+def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Labels | None:
+    """Infer from a release alone which records share their values.
+
+    Records are linked if all their common items have equal values, and are too many for chance;
+    then clusters of linked records likewise. A cluster that is left with too few users joins the
+    one with which it has the most common items, all of equal values.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    smallest : int, optional
+        Users that each cluster has at least, and fewer than twice as many. If not given, clusters
+        may have too few.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,), or None
+        The cluster of each record, which is its own where no two records can be linked; None of
+        fewer than two records, or if they are too many to be compared (`too_many_to_compare`).
+
+    Examples
+    --------
+    >>> from recveil.methods import SparseRows
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=100, n_items=60, n_ratings=3_000, seed=1)
+    >>> table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    >>> np.bincount(find_clusters(table, 20))  # five clusters of twenty, in four classes each
+    array([4, 4, 4, 4, 4])
+    """
+    n_records = table.candidates.n_records
+    if n_records < 2 or too_many_to_compare(table):
+        return None
+    clusters = np.arange(n_records)
+    if table.candidates.levels.size < 2:
+        return clusters
+    while True:
+        common, agree = _compare(table, clusters)
+        by_chance = (agree.sum() + 1) / (common.sum() + 2)  # less and less, as clusters are merged
+        enough = np.log(len(common) ** 2 / 2 / _BY_CHANCE) / -np.log(by_chance)
+        linked = (agree == common) & (common >= enough)
+        n_left, joined = connected_components(sparse.csr_array(linked), directed=False)
+        if n_left == len(common):
+            break
+        clusters = joined[clusters].astype(np.int64)
+    return clusters if smallest is None else _join_small(table, clusters, smallest)
+
+
+def _join_small(table: ReleasedTable, clusters: Labels, smallest: int) -> Labels:
+    """Join clusters of too few users with others, in each round those whose choice is surest."""
+    while True:
+        sizes = np.bincount(clusters, table.candidates.sizes)
+        if sizes.size < 2:
+            return clusters
+        common, agree = _compare(table, clusters)
+        is_small = sizes < smallest
+        fits = (agree == common) & is_small[:, None] & (sizes[:, None] + sizes < 2 * smallest)
+        common = np.where(fits, common, 0)
+        to = common.argmax(axis=1)
+        second, best = np.partition(common, -2, axis=1)[:, -2:].T
+        joined = np.arange(sizes.size)
+        is_free = np.ones(sizes.size, bool)
+        surest = np.lexsort((-best, second - best))
+        surest = surest[best[surest] > 0]
+        for small in surest[: math.ceil(surest.size * _JOINED_AT_ONCE)]:
+            if is_free[small] and is_free[to[small]]:
+                is_free[[small, to[small]]] = False
+                joined[small] = to[small]
+        if is_free.all():
+            return clusters
+        clusters = np.unique(joined[clusters], return_inverse=True)[1].astype(np.int64)
+
+
+def attack_clusters(
+    table: ReleasedTable, known: Knowledge, clusters: Labels
+) -> ClusterAttack | None:
+    """Name for each target the cluster, and the record, that fits their ratings best.
+
+    A conditional logit joins what the records say of a target (`_features`). Every other target
+    decides the weights; the rates are those of the rest.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+    known : Knowledge
+        All ratings of each target, who are all in the release; at most `most_targets`.
+    clusters : ndarray of int64
+        From `find_clusters`.
+
+    Returns
+    -------
+    ClusterAttack or None
+        None of fewer than two targets.
+    """
+    if known.targets.size < 2:
+        return None
+    sizes = table.candidates.sizes
+    of_cluster = np.bincount(clusters, sizes)
+    own = table.record_of[known.targets]
+    features = _features(table, known, clusters)
+    weights = _fit(features[:, ::2], own[::2])
+    chances = _chances(features[:, 1::2], weights)
+    own = own[1::2]
+    records = np.arange(clusters.size)
+    to_cluster = sparse.csr_array((np.ones(clusters.size), (records, clusters)))
+    named = (chances @ to_cluster).argmax(axis=1)
+    right = named == clusters[own]
+    right_class = chances.argmax(axis=1) == own
+    return ClusterAttack(
+        n_clusters=of_cluster.size,
+        n_records=clusters.size,
+        cluster_found=wilson_interval(int(right.sum()), right.size),
+        cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
+        class_found=wilson_interval(int(right_class.sum()), right.size),
+        class_baseline=float(sizes.max() / sizes.sum()),
+        person_found=wilson_interval(float((right_class / sizes[own]).sum()), right.size),
+    )
+
+
+def _compare(table: ReleasedTable, clusters: Labels) -> tuple[Numbers, Numbers]:
+    """Return how many items any two clusters have in common, and with how many equal values."""
+    levels, codes = np.unique(table.values, return_inverse=True)
+    n_items = table.candidates.indptr.size - 1
+    cluster_of = np.repeat(clusters, np.diff(table.indptr))
+    cells = table.indices.astype(np.int64) * levels.size + codes
+    pairs = np.unique(np.stack([cluster_of, cells], axis=1), axis=0)
+    compared = []
+    for columns, width in ((pairs[:, 1] // levels.size, n_items), (pairs[:, 1], None)):
+        shape = (int(clusters.max()) + 1, width or n_items * levels.size)
+        ones = np.ones(len(pairs), np.float64)
+        has = sparse.csr_array((ones, (pairs[:, 0], columns)), shape=shape)
+        counts = (has @ has.T).toarray()
+        np.fill_diagonal(counts, 0)
+        compared.append(counts)
+    return compared[0], compared[1]
+
+
+def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Scores:
+    """Return what each record says of each target, shape (features, targets, records).
+
+    Log-likelihood ratios of the items that the target has, and of those that they lack, under the
+    cluster's shares and under the record itself, and the cosine of both with rare items weighing
+    more; how the target's values, less their mean, follow those of the cluster; the cosines of
+    embeddings; how far the lengths differ; and how many users the record has. Each is standardized.
+    """
+    sizes = table.candidates.sizes.astype(np.float32)
+    rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))
+    released, columns = np.unique(table.indices, return_inverse=True)
+    records = sparse.csr_array(
+        (np.ones(rows.size, np.float32), (rows, columns)), shape=(sizes.size, released.size)
+    )
+    labels = table.values.astype(np.float32)
+    values = sparse.csr_array((labels, (rows, columns)), shape=records.shape)
+    users = sparse.csr_array((sizes, (clusters, np.arange(sizes.size))))
+    counts, totals = (users @ records).toarray(), (users @ values).toarray()
+    n_raters = counts.sum(axis=0)
+    background = np.minimum((n_raters + 0.25) / (sizes.sum() + 0.5), 0.999)
+    shares = counts / users.sum(axis=1)[:, None]
+    entries = (known.items, known.indptr)
+    shape = (known.targets.size, table.candidates.indptr.size - 1)
+    ones = np.ones(known.items.size, np.float32)
+    has = sparse.csr_array((ones, *entries), shape=shape)[:, released]
+    n_known = np.maximum(has.sum(axis=1), 1)
+    by_cluster = _of_items(has, shares, 0.7, background)
+    rated = has
+    if known.values is not None:
+        means = totals.sum(axis=0) / n_raters
+        leans = np.where(counts > 0, totals / np.maximum(counts, 1) - means, 0.0)
+        rated = sparse.csr_array((known.values.astype(np.float32), *entries), shape=shape)
+        rated = rated[:, released]
+        above = rated - has * means
+        above -= has * (above.sum(axis=1) / (n_known + 2))[:, None]
+        product, squares = above @ leans.T, has @ (leans**2).T
+        lengths = np.sqrt((above**2) @ (leans != 0).astype(np.float32).T * squares + 1)
+        by_cluster += [product - squares / 2, product / lengths]
+    by_cluster += _of_length(n_known, shares.sum(axis=1))
+    of_clusters, of_records = _cosines_of_embeddings(rated, values, users, sizes)
+    features = [each[:, clusters] for each in by_cluster + of_clusters] + of_records
+    features += _of_items(has, records.toarray(), 0.5, background)
+    features += _of_length(n_known, records.sum(axis=1))
+    features.append(np.broadcast_to(np.log(sizes), features[0].shape))
+    joined = np.empty((len(features), *features[0].shape), np.float32)
+    for into, each in zip(joined, features, strict=True):
+        into[:] = (each - each.mean()) / (each.std() + 1e-9)
+    return joined
+
+
+def _of_items(
+    has: Any, shares: Numbers | Scores, weight: float, background: Numbers | Scores
+) -> list[Any]:
+    """Return how a target's items, and all that they lack, agree with given shares of items."""
+    likely = weight * shares + (1 - weight) * background
+    present = np.log(likely / background)
+    absent = np.log((1 - np.minimum(likely, 0.995)) / (1 - background))
+    lengths = np.sqrt(has.sum(axis=1)[:, None].clip(1) * (shares**2).sum(axis=1) + 1e-9)
+    return [
+        has @ present.T,
+        absent.sum(axis=1) - has @ absent.T,
+        has @ (shares / np.sqrt(background)).T / lengths,
+    ]
+
+
+def _cosines_of_embeddings(
+    targets: Any, records: Any, users: Any, sizes: Scores
+) -> tuple[list[Any], list[Any]]:
+    """Return cosines of targets with clusters, and with records, on the directions of either."""
+    weights = 1 / np.sqrt(np.diff(records.tocsc().indptr) + _DAMPING)
+    of_targets, of_records = _liked_rows(targets, weights), _liked_rows(records, weights)
+    of_clusters = sparse.diags_array(1 / users.sum(axis=1)) @ users @ of_records
+    found: tuple[list[Any], list[Any]] = ([], [])
+    for rows in (of_targets, sparse.diags_array(np.sqrt(sizes)) @ of_records):
+        n_directions = min(_DIRECTIONS, *rows.shape)
+        with one_thread():
+            directions = randomized_svd(rows, n_directions, random_state=0)[2].T
+            own = normalize(of_targets @ directions)
+            for of, cosines in zip((of_clusters, of_records), found, strict=True):
+                cosines.append(own @ normalize(of @ directions).T)
+    return found
+
+
+def _liked_rows(values: Any, weights: Numbers) -> Any:
+    """Return unit rows in which items at or above the row's mean value count more."""
+    n_items = np.diff(values.indptr)
+    means = values.sum(axis=1) / np.maximum(n_items, 1)
+    liked = np.where(values.data >= np.repeat(means, n_items), 1, _DISLIKED)
+    rows = sparse.csr_array((liked, values.indices, values.indptr), shape=values.shape)
+    return normalize(rows @ sparse.diags_array(weights))
+
+
+def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:
+    """Return how far each target's number of items is from each length, in logs, and its square."""
+    apart = np.abs(np.log(n_known)[:, None] - np.log(np.maximum(lengths, 1)))
+    return [apart, apart**2]
+
+
+def _fit(features: Scores, own: Labels) -> Numbers:
+    """Return the weights by which a conditional logit gives the own records the best chances."""
+    chosen = features[:, np.arange(own.size), own]
+
+    def loss(weights: Numbers) -> tuple[float, Numbers]:
+        chances = _chances(features, weights)
+        likelihood = np.log(chances[np.arange(own.size), own] + 1e-30).mean(dtype=np.float64)
+        expected = np.tensordot(features, chances, 2) / own.size
+        slope = expected - chosen.mean(axis=1) + 2 * _RIDGE * weights
+        return float(_RIDGE * weights @ weights - likelihood), slope.astype(np.float64)
+
+    start = np.zeros(len(features))
+    fitted: Numbers = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    return fitted
+
+
+def _chances(features: Scores, weights: Numbers) -> Scores:
+    """Return the chance of each record for each target, shape (targets, records)."""
+    scores = np.tensordot(weights.astype(np.float32), features, 1)
+    chances: Scores = softmax(scores, axis=1)
+    return chances

@@ -1,0 +1,914 @@
+"""Hidden items: how many can be named again, and how many people are found with these names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from recveil.attacks.adversary import Adversary
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.membership.held_out import only
+from recveil.attacks.reidentification.on_release import attack_release, find_co_rated_strikes
+from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.statistics import Interval, no_better, wilson_interval
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Records
+from recveil.release.sides import Anonymizer
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+
+# Of more rows so many are looked at, drawn at random; of more items, those with the most labels.
+_MOST_ROWS, _MOST_ITEMS = 20_000, 3_000
+# In full rows, labels count as ratings that lie further from a fit of so many factors than three
+# times the median distance: predictions are smooth, and ratings are not.
+_FACTORS, _OUTLYING = 10, 3.0
+# A table is called full if so many of its cells have labels.
+_FULL = 0.95
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class ItemSide:
+    """Items, each by numbers that do not need its name.
+
+    Parameters
+    ----------
+    items : ndarray of int64, shape (n_kept,)
+        Positions in the table of those that are described: at most 3,000, those with most labels.
+    counts : ndarray of float64, shape (n_kept,)
+        Users whose rows hold it. In full rows, which all hold every item, the rows whose label lies
+        far from a smooth fit: a rating causes that.
+    n_rows : int
+    n_counted : float
+        What `counts` are out of: users, or full rows.
+    means, spreads : ndarray of float64, shape (n_kept,)
+        Of the labels, in quarters of the scale: mean, and standard deviation about the mean of
+        their row.
+    together : ndarray of float32, shape (n_kept, n_kept), or None
+        Whether the same rows hold both, beyond chance: a correlation. None for full rows.
+    alike : ndarray of float32, shape (n_kept, n_kept)
+        Whether rows that label one high label the other high, too: a correlation.
+    n_left_out : int
+        Items that are not described.
+    of_rows : int
+        Rows that the table has; of more than 20,000, so many are drawn at random.
+    """
+
+    items: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    n_rows: int
+    n_counted: float
+    means: NDArray[np.float64]
+    spreads: NDArray[np.float64]
+    together: NDArray[np.float32] | None
+    alike: NDArray[np.float32]
+    n_left_out: int = 0
+    of_rows: int = 0
+
+    @classmethod
+    def of_ratings(cls, ratings: Ratings, seed: int = 0) -> "ItemSide":
+        """Describe the items of raw ratings.
+
+        Examples
+        --------
+        >>> side = ItemSide.of_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> side.counts, side.n_rows
+        (array([2., 1.]), 2)
+        """
+        people = np.ones(ratings.n_users)
+        rows = ratings.indptr, ratings.indices, ratings.values
+        return _describe(*rows, people, ratings.n_items, ratings.scale, seed)
+
+    @classmethod
+    def of_release(cls, table: ReleasedTable, scale: RatingScale, seed: int = 0) -> "ItemSide":
+        """Describe the items of a release; a row counts as often as people stand behind it."""
+        people = table.candidates.sizes.astype(np.float64)
+        n_items = table.candidates.indptr.size - 1
+        rows = table.indptr, table.indices, table.values
+        return _describe(*rows, people, n_items, scale, seed)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the rows hold nearly all items, so that holding one tells nothing."""
+        return self.together is None
+
+    def top(self, n_items: int) -> "ItemSide":
+        """Return the description of the items with the highest counts.
+
+        Examples
+        --------
+        >>> side = ItemSide.of_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
+        >>> side.top(1).items
+        array([0])
+        """
+        if n_items >= self.items.size:
+            return self
+        kept = np.sort(np.argsort(-self.counts, kind="stable")[:n_items])
+        pairs = np.ix_(kept, kept)
+        return replace(
+            self,
+            items=self.items[kept],
+            counts=self.counts[kept],
+            means=self.means[kept],
+            spreads=self.spreads[kept],
+            together=None if self.together is None else self.together[pairs],
+            alike=self.alike[pairs],
+            n_left_out=self.n_left_out + self.items.size - n_items,
+        )
+
+    def _facts(self) -> dict[str, object]:
+        return {"items": self.items.size, "rows": self.n_rows}
+
+
+def _describe(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    people: NDArray[np.float64],
+    n_items: int,
+    scale: RatingScale,
+    seed: int,
+) -> ItemSide:
+    support = np.bincount(indices, minlength=n_items)
+    n_told = int((support > 0).sum())
+    kept = np.sort(np.argsort(-support, kind="stable")[: min(n_told, _MOST_ITEMS)])
+    rows = _some_rows(people.size, seed)
+    labels, held = _dense(
+        indptr, indices, (values - scale.low) / (scale.range / 4 or 1.0), rows, kept
+    )
+    shares = np.sqrt(people[rows] / people[rows].sum()).astype(np.float32)[:, None]
+    weights = people[rows, None].astype(np.float32)
+    counts, n_counted = (weights * held).sum(0), float(people[rows].sum())
+    means = (weights * labels).sum(0) / np.maximum((weights * held).sum(0), 1e-9)
+    off = (labels - means) * held
+    centred = off - held * _mean_of_rows(off, held)
+    spreads = np.sqrt((weights * centred**2).sum(0) / np.maximum((weights * held).sum(0), 1e-9))
+    is_full = bool(held.mean() > _FULL)
+    with one_thread():  # the last bit of a sum can change which item is whose
+        if is_full:
+            counts, n_counted = _outlying(off), float(rows.size)
+        alike = _correlation(centred * shares)
+        together = None if is_full else _correlation(_beyond_chance(held) * shares)
+    return ItemSide(
+        items=kept,
+        counts=counts.astype(np.float64),
+        n_rows=rows.size,
+        n_counted=n_counted,
+        means=means.astype(np.float64),
+        spreads=spreads.astype(np.float64),
+        together=together,
+        alike=alike,
+        n_left_out=n_told - kept.size,
+        of_rows=people.size,
+    )
+
+
+def _some_rows(n_rows: int, seed: int) -> NDArray[np.int64]:
+    if n_rows <= _MOST_ROWS:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, _MOST_ROWS, replace=False))
+
+
+def _dense(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    rows: NDArray[np.int64],
+    kept: NDArray[np.int64],
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the labels of some rows and items, and where there are any; shape (rows, items)."""
+    column_of = np.full(int(max(indices.max(initial=0), kept.max(initial=0))) + 1, -1)
+    column_of[kept] = np.arange(kept.size)
+    labels = np.zeros((rows.size, kept.size), np.float32)
+    held = np.zeros_like(labels)
+    for at, row in enumerate(rows.tolist()):
+        own = slice(indptr[row], indptr[row + 1])
+        columns = column_of[indices[own]]
+        is_kept = columns >= 0
+        labels[at, columns[is_kept]] = values[own][is_kept]
+        held[at, columns[is_kept]] = 1
+    return labels, held
+
+
+def _mean_of_rows(off: NDArray[np.float32], held: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return by how much each row lies above the items' means, shape (n_rows, 1)."""
+    mean = off.sum(1) / np.maximum(held.sum(1), 1)
+    return np.asarray(mean[:, None], np.float32)
+
+
+def _beyond_chance(held: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Take from what rows hold what long rows and popular items lead to by chance."""
+    share, length = held.mean(0), held.sum(1)
+    chance = np.minimum(length[:, None] / max(float(length.mean()), 1e-9) * share, 1)
+    return np.asarray(held - chance, np.float32)
+
+
+def _correlation(columns: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the cosine of each pair of columns; 0 for a column with itself and for empty ones."""
+    lengths = np.linalg.norm(columns, axis=0)
+    unit = np.divide(columns, lengths, out=np.zeros_like(columns), where=lengths > 1e-6)
+    found = unit.T @ unit
+    np.fill_diagonal(found, 0)
+    return np.asarray(found, np.float32)
+
+
+def _outlying(off: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Count for each item of full rows the labels that lie far from a smooth fit."""
+    left, strengths, right = np.linalg.svd(off, full_matrices=False)
+    # With few rows, so many factors would leave nothing over.
+    factors = min(_FACTORS, strengths.size // 4)
+    residuals = np.abs(off - (left[:, :factors] * strengths[:factors]) @ right[:factors])
+    return np.asarray((residuals > _OUTLYING * np.median(residuals)).sum(0), np.float64)
+
+
+# The first round believes so many items, those with the most labels; each next one more.
+_FIRST_BELIEVED, _MORE_BELIEVED, _ROUNDS = 100, 1.6, 9
+# How much it weighs that an item goes together with the same others, beside its own numbers.
+_WEIGHT_OF_COMPANY, _WEIGHT_OF_ALIKE = 40.0, 0.5
+_WEIGHT_IN_FULL_ROWS = 20.0
+# An item with so many labels is believed half as much as one with countless.
+_HALF_BELIEVED = 20
+# The most counted items are matched first, of which the public table may miss some; they are
+# believed when all are matched.
+FIRST_HIDDEN, FIRST_PUBLIC = 1000, 1500
+_LEAST_SPREAD = 0.01
+# Of users who are among the hidden ones, chance is at least this share of what it is of others.
+_LEAST_NESTED = 0.3
+# The shape of an item's correlations: so many quantiles, with so many popular items; chance moves a
+# quantile less than one correlation, by this share of its variance.
+_QUANTILES, _SHAPED_BY, _QUANTILE_NOISE = 16, 200, 0.1
+_NEVER = 1e6
+
+
+@brief
+class Differences(NamedTuple):
+    """By how much the same item differs in two tables beyond chance.
+
+    Attributes
+    ----------
+    counts, means, spreads : float
+        Variances: of the logarithm of the count, and of the numbers of its labels.
+    shapes : bool
+        Whether the quantiles of an item's correlations are comparable.
+    is_nested : bool
+        Whether the public users are among the hidden ones: a sample without replacement differs
+        less by chance than two samples.
+    most_believed : int
+        So many matched items decide along at most, those with the most labels.
+    """
+
+    counts: float
+    means: float
+    spreads: float
+    shapes: bool
+    is_nested: bool = False
+    most_believed: int = FIRST_HIDDEN
+
+
+# Tables of other users, and a table of some of the same users.
+OTHER_USERS = Differences(0.1, 0.03, 0.02, shapes=True)
+SAME_USERS = Differences(0.0005, 0.003, 0.02, shapes=False, is_nested=True, most_believed=400)
+
+
+@brief
+class ItemNames(NamedTuple):
+    """What an adversary takes each hidden item for.
+
+    Attributes
+    ----------
+    guess : ndarray of int64, shape (n_hidden,)
+        The position in the public table; -1 if none is left for it.
+    lead : ndarray of float64, shape (n_hidden,)
+        By how much it fits better than the next best one; larger is surer.
+    """
+
+    guess: NDArray[np.int64]
+    lead: NDArray[np.float64]
+
+
+def match_items(
+    hidden: ItemSide,
+    public: ItemSide,
+    n_hidden: int,
+    known: dict[int, int] | None = None,
+    differ: Differences = OTHER_USERS,
+) -> ItemNames:
+    """Match hidden items with public ones by counts and means, then by co-occurrence.
+
+    Parameters
+    ----------
+    hidden, public : ItemSide
+        Best made in the same way, or of some of the same users.
+    n_hidden : int
+        Items of the hidden table.
+    known : dict of int to int, optional
+        Positions of hidden items that the adversary knows, and of the public ones that they are.
+    differ : Differences
+        How the tables differ.
+
+    Notes
+    -----
+    After Narayanan & Shmatikov (2008), section 6, who ask what is left when columns are hidden,
+    and their propagation from known nodes (2009): a first matching by counts, means and spreads
+    (the assignment of least cost); then, round by round, each item's correlations with those that
+    are believed most, here and there, decide along. The most counted items are matched first, then
+    all. Seedless if nothing is known.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=300, n_items=20, n_ratings=2000, seed=1)
+    >>> side = ItemSide.of_ratings(ratings)
+    >>> found = match_items(side, side, ratings.n_items)
+    >>> bool((found.guess[side.items] == side.items).all())  # a table is like itself
+    True
+    """
+    known = known or {}
+    few = hidden.top(FIRST_HIDDEN), public.top(FIRST_PUBLIC)
+    with one_thread():  # the last bit of a sum can change which item is whose
+        matched, cost = _match(*few, known, differ)
+        if few[0] is not hidden or few[1] is not public:
+            start = np.full(hidden.items.size, -1)
+            found = np.where(matched >= 0, few[1].items[matched], -1)
+            places = np.searchsorted(public.items, found)
+            start[np.searchsorted(hidden.items, few[0].items)] = np.where(found >= 0, places, -1)
+            matched, cost = _match(hidden, public, known, differ, start)
+    guess, lead = np.full(n_hidden, -1), np.zeros(n_hidden)
+    guess[hidden.items] = np.where(matched >= 0, public.items[matched], -1)
+    lead[hidden.items] = _leads(cost, matched)
+    return ItemNames(guess, lead)
+
+
+def _match(
+    hidden: ItemSide,
+    public: ItemSide,
+    known: dict[int, int],
+    differ: Differences,
+    start: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the public place of each hidden item, -1 for none, and the cost of each pair."""
+    own = _cost_of_record(hidden, public, differ)
+    _fix(own, hidden, public, known)
+    if start is None:
+        cost, matched, rounds = own, _assign(own), _rounds(hidden, known, differ.most_believed)
+    else:
+        cost, matched = own, start
+        rounds = [np.argsort(-hidden.counts, kind="stable")[: differ.most_believed]]
+    for believed in rounds:
+        sure = believed[matched[believed] >= 0]
+        cost = own - _company(hidden, public, matched, sure)
+        matched = _assign(cost)
+    return matched, cost
+
+
+def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemNames:
+    """Take the item of the n-th most labels for the public one of the n-th most: the baseline.
+
+    In full rows, where all have as many, those of the n-th highest mean are taken for each other.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> side = ItemSide.of_ratings(make_ratings(n_users=300, n_items=20, n_ratings=2000, seed=1))
+    >>> bool((match_by_rank(side, side, 20).guess[side.items] == side.items).all())
+    True
+    """
+    by_mean = hidden.is_full
+    here, there = (
+        np.argsort(-(side.means if by_mean else side.counts), kind="stable")
+        for side in (hidden, public)
+    )
+    both = min(here.size, there.size)
+    guess = np.full(n_hidden, -1)
+    guess[hidden.items[here[:both]]] = public.items[there[:both]]
+    return ItemNames(guess, np.zeros(n_hidden))
+
+
+def _cost_of_record(hidden: ItemSide, public: ItemSide, differ: Differences) -> NDArray[np.float64]:
+    """Return how badly each pair of items fits, by their own numbers; shape (hidden, public).
+
+    Each difference is squared and divided by what chance makes of it.
+    """
+    few_here, few_there = 1 / (hidden.counts + 1), 1 / (public.counts + 1)
+    chance = few_here[:, None] + few_there
+    if differ.is_nested:
+        chance = np.maximum(few_there - few_here[:, None], _LEAST_NESTED * few_there)
+    here, there = (np.log((side.counts + 0.5) / side.n_counted) for side in (hidden, public))
+    cost = _apart(here, there, hidden, public) ** 2 / (chance + differ.counts)
+    cost += _apart(hidden.means, public.means, hidden, public) ** 2 / (chance + differ.means)
+    if hidden.is_full:  # spreads of predictions differ by factors, which chance hardly touches
+        here, there = (np.log(side.spreads + _LEAST_SPREAD) for side in (hidden, public))
+        noise = np.full_like(chance, max(float(here.std()) / 2, _LEAST_SPREAD) ** 2)
+    else:
+        here, there, noise = hidden.spreads, public.spreads, chance / 2 + differ.spreads
+    cost += _apart(here, there, hidden, public) ** 2 / noise
+    if differ.shapes and hidden.together is not None and public.together is not None:
+        cost += _shapes_apart(hidden, public, hidden.together, public.together)
+        cost += _shapes_apart(hidden, public, hidden.alike, public.alike)
+    return np.asarray(cost)
+
+
+def _shapes_apart(
+    hidden: ItemSide, public: ItemSide, here: NDArray[np.float32], there: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return how far the shapes of two correlation tables lie apart, item by item.
+
+    Whatever the other items are called: an item that goes with some few, and with these closely,
+    does so under any names. So the quantiles of its correlations with popular items are compared.
+    """
+    both = min(_SHAPED_BY, hidden.items.size, public.items.size)
+    levels = np.linspace(0, 1, _QUANTILES + 2)[1:-1]
+    shapes = [
+        np.quantile(
+            table[:, np.argsort(-side.counts, kind="stable")[:both]].astype(np.float64),
+            levels,
+            axis=1,
+        ).T
+        for table, side in ((here, hidden), (there, public))
+    ]
+    squares = [(shape**2).sum(1) for shape in shapes]
+    apart = squares[0][:, None] + squares[1] - 2 * shapes[0] @ shapes[1].T
+    noise = _QUANTILE_NOISE * (1 / hidden.n_rows + 1 / public.n_rows)
+    return np.asarray(np.maximum(apart, 0) / _QUANTILES / noise)
+
+
+def _apart(
+    here: NDArray[np.float64], there: NDArray[np.float64], hidden: ItemSide, public: ItemSide
+) -> NDArray[np.float64]:
+    """Return the differences of a number, brought to one place and width by the popular items.
+
+    People of another time or place may use a scale differently, or rate more.
+    """
+    both = min(here.size, there.size)
+    tops = (
+        number[np.argsort(-side.counts, kind="stable")[:both]]
+        for number, side in ((here, hidden), (there, public))
+    )
+    of_here, of_there = tops
+    width = of_here.std() / max(float(of_there.std()), 1e-9)
+    moved = (there - of_there.mean()) * width + of_here.mean()
+    return np.asarray(here[:, None] - moved)
+
+
+def _fix(
+    cost: NDArray[np.float64], hidden: ItemSide, public: ItemSide, known: dict[int, int]
+) -> None:
+    """Let known items be matched with what they are, and with nothing else."""
+    place_here = {item: place for place, item in enumerate(hidden.items.tolist())}
+    place_there = {item: place for place, item in enumerate(public.items.tolist())}
+    for item, name in known.items():
+        if item in place_here and name in place_there:
+            here, there = place_here[item], place_there[name]
+            cost[here, :] = _NEVER
+            cost[:, there] = _NEVER
+            cost[here, there] = -_NEVER
+
+
+def _rounds(hidden: ItemSide, known: dict[int, int], most: int) -> list[NDArray[np.int64]]:
+    """Return which items each round believes: first the known, then those of most labels."""
+    is_known = np.isin(hidden.items, list(known))
+    order = np.lexsort((-hidden.counts, ~is_known))
+    sizes = [_FIRST_BELIEVED * _MORE_BELIEVED**number for number in range(_ROUNDS)]
+    sizes = [min(int(size), most) for size in sizes]
+    if is_known.any():
+        sizes = [int(is_known.sum()), *sizes]
+    return [order[: min(size, order.size)] for size in sizes]
+
+
+def _company(
+    hidden: ItemSide, public: ItemSide, matched: NDArray[np.int64], sure: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how well each pair of items fits by the company it keeps; shape (hidden, public)."""
+    weights = (hidden.counts[sure] / (hidden.counts[sure] + _HALF_BELIEVED)).astype(np.float32)
+    names = matched[sure]
+    alike = _agreement(hidden.alike[:, sure], public.alike[:, names], weights)
+    if hidden.together is None or public.together is None:
+        return _WEIGHT_IN_FULL_ROWS * alike
+    together = _agreement(hidden.together[:, sure], public.together[:, names], weights)
+    return _WEIGHT_OF_COMPANY * (together + _WEIGHT_OF_ALIKE * alike)
+
+
+def _agreement(
+    here: NDArray[np.float32], there: NDArray[np.float32], weights: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the weighted correlation of each row of one table with each of the other."""
+
+    def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        centred = weights * (rows - (rows @ weights / max(float(weights.sum()), 1e-9))[:, None])
+        lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+        return np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
+
+    return np.asarray(unit(here) @ unit(there).T, np.float64)
+
+
+def _assign(cost: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the public item of each hidden one so that all together fit best; -1 for none left."""
+    here, there = linear_sum_assignment(cost)
+    matched = np.full(cost.shape[0], -1)
+    matched[here] = there
+    return matched
+
+
+def _leads(cost: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return by how much each item's match fits better than the best of its others."""
+    if cost.shape[1] < 2:
+        return np.zeros(matched.size)
+    places = np.arange(matched.size)
+    own = np.where(matched >= 0, cost[places, matched], np.inf)
+    lowest = np.partition(cost, 1, axis=1)[:, :2]
+    other = np.where(own <= lowest[:, 0], lowest[:, 1], lowest[:, 0])
+    return np.where(matched >= 0, other - own, 0.0)
+
+
+# Of the items that most people rated, so many are looked at, and all.
+TIERS = (10, 50, 100)
+# Items that the adversary is told in a second attempt, drawn from the 200 that most people rated.
+KNOWN_ITEMS, _KNOWN_AMONG = 16, 200
+
+
+@brief
+class Catalogue(NamedTuple):
+    """A public table of other people's ratings, whose items have names.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    name : str
+        For people.
+    is_own : bool
+        Whether it is half of the released people themselves, for want of another.
+    """
+
+    ratings: Ratings
+    name: str
+    is_own: bool = False
+
+
+class FoundUnnamed(NamedTuple):
+    """How many people one adversary finds where items are hidden.
+
+    Attributes
+    ----------
+    adversary : str
+    found : Interval
+        With the names that the matching gives.
+    by_rank : Interval
+        With names by rank of popularity alone.
+    control : Interval
+        With the same names dealt to other items: what is found without knowing any.
+    names_known : Interval
+        The same people, if items were not hidden.
+    """
+
+    adversary: str
+    found: Interval
+    by_rank: Interval
+    control: Interval
+    names_known: Interval
+
+
+@brief
+@dataclass(frozen=True)
+class HiddenItems:
+    """What is left of the belief that nobody can tell which item is which.
+
+    Parameters
+    ----------
+    items : int
+        Hidden items.
+    catalogue : Catalogue
+        The public table.
+    shadow : bool
+        Whether a release of the catalogue like the one under attack was compared; otherwise its raw
+        ratings were. Reported is the one that names more items, the top 100 and all alike.
+    named, by_rank, with_known : dict of str to Interval
+        Share of the items that are named right; "10": of the ten that most people rated; and so on,
+        and "all". By the matching; by rank of popularity alone; by the matching if 16 items are
+        known, which do not count.
+    people : list of FoundUnnamed
+        By adversary.
+    left_out : int
+        Hidden items that were not looked at, because there are too many.
+    looked_at : dict of str to (int, int)
+        Of how many of its rows the "release" was compared with how many of the "catalogue", and how
+        many each has.
+    """
+
+    items: int
+    catalogue: Catalogue
+    shadow: bool
+    named: dict[str, Interval]
+    by_rank: dict[str, Interval]
+    with_known: dict[str, Interval]
+    people: list[FoundUnnamed]
+    left_out: int = 0
+    looked_at: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {
+            "items": self.items,
+            "catalogue": self.catalogue.name,
+            "catalogue_is_own": self.catalogue.is_own,
+            "shadow": self.shadow,
+            "left_out": self.left_out,
+            "looked_at": {
+                table: {"rows": rows[0], "of_rows": rows[1]}
+                for table, rows in self.looked_at.items()
+            },
+            "known_items": KNOWN_ITEMS,
+            **{
+                name: {tier: found._asdict() for tier, found in named.items()}
+                for name, named in (
+                    ("named", self.named),
+                    ("named_by_rank", self.by_rank),
+                    ("named_with_known", self.with_known),
+                )
+            },
+            "people": [
+                {
+                    name: value._asdict() if isinstance(value, Interval) else value
+                    for name, value in found._asdict().items()
+                }
+                for found in self.people
+            ],
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return {"items": self.items, "named": f"{self.named['all'].rate:.1%}"}
+
+
+def attack_hidden_items(
+    ratings: Ratings,
+    table: ReleasedTable,
+    adversaries: Sequence[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    *,
+    catalogue: Catalogue | None = None,
+    anonymizer: Anonymizer | None = None,
+) -> HiddenItems:
+    """Name the hidden items of a release with the help of a public table, then look for people.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth: what the release was made of.
+    table : ReleasedTable
+        The release, with the items' true positions, which judge and are not looked at.
+    adversaries : sequence of Adversary
+    targets : ndarray of int64
+        User positions; without a catalogue, those in the public half are left out.
+    seed : int
+    catalogue : Catalogue, optional
+        Half of the people themselves, if not given.
+    anonymizer : Anonymizer, optional
+        Makes such releases, as everybody can whom the settings tell how.
+
+    Raises
+    ------
+    RecveilError
+        If no item of the catalogue is in the ratings, so that no attack can be measured.
+
+    Notes
+    -----
+    Half of the people as the public table stand in the release, too. Two halves that share nobody
+    give less; `experiments/hide_items.py` has both. What another public table gives depends on it,
+    and is measured where one is given as the catalogue.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=200, n_items=30, n_ratings=2000, seed=1)
+    >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> found = attack_hidden_items(ratings, table, [Adversary(known=4)], np.arange(200))
+    >>> found.items, found.named["10"].trials
+    (30, 10)
+    """
+    if catalogue is None:
+        catalogue, targets = _known_half(ratings, table, targets, seed)
+    names = _positions_of(catalogue.ratings, ratings)
+    publics = _public_sides(catalogue.ratings, anonymizer, seed)
+    raw = publics[0]
+    # The adversary sees the columns in an order of their own.
+    order = np.random.default_rng([seed, 7]).permutation(ratings.n_items)
+    hidden = ItemSide.of_release(_moved(table, order, ratings), ratings.scale, seed)
+    known = _some_known(ratings, table, order, names, seed)
+    told = order[np.array(list(known), np.int64)]
+    released = np.unique(table.indices).astype(np.int64)
+
+    def named_by(found: ItemNames) -> NDArray[np.int64]:
+        return _as_positions(found, order, names)
+
+    few, right = hidden.top(FIRST_HIDDEN), []
+    choices = _choices(hidden, publics, catalogue)
+    for side, apart in choices if len(choices) > 1 else []:
+        found = match_items(few, side.top(FIRST_PUBLIC), ratings.n_items, differ=apart)
+        named = _named(named_by(found), ratings, released)
+        right.append(named["100"].rate + named["all"].rate)
+    public, differ = choices[int(np.argmax(right)) if right else 0]
+    guesses = [
+        named_by(found)
+        for found in (
+            match_items(hidden, public, ratings.n_items, differ=differ),
+            match_by_rank(hidden, publics[-1], ratings.n_items),
+            match_items(hidden, public, ratings.n_items, known, differ),
+        )
+    ]
+    return HiddenItems(
+        items=released.size,
+        catalogue=catalogue,
+        shadow=public is not raw,
+        named=_named(guesses[0], ratings, released),
+        by_rank=_named(guesses[1], ratings, released),
+        with_known=_named(guesses[2], ratings, np.setdiff1d(released, told)),
+        people=_look_for(ratings, table, adversaries, targets, guesses, seed),
+        left_out=hidden.n_left_out,
+        looked_at={
+            "release": (hidden.n_rows, hidden.of_rows),
+            "catalogue": (public.n_rows, public.of_rows),
+        },
+    )
+
+
+def _known_half(
+    ratings: Ratings, table: ReleasedTable, targets: NDArray[np.int64], seed: int
+) -> tuple[Catalogue, NDArray[np.int64]]:
+    """Return half of the released people as a public table, and the targets of the other half."""
+    people = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
+    public = np.sort(people[: people.size // 2])
+    others = targets[~np.isin(targets, public)]
+    half = Catalogue(only(ratings, public), "half of the people themselves", is_own=True)
+    return half, others
+
+
+def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
+    """Return where the catalogue's items stand in the ratings, by their names; -1 for others."""
+    place_of = {str(item): place for place, item in enumerate(ratings.items.tolist())}
+    names = np.array([place_of.get(str(item), -1) for item in catalogue.items.tolist()], np.int64)
+    if (names < 0).all():
+        raise RecveilError(
+            f"catalogue: none of its {describe_count(names.size, 'item')} is in the ratings; it "
+            f"must use their item ids, such as {str(ratings.items[0])[:40]!r}",
+            code="id.unknown",
+        )
+    return names
+
+
+def _public_sides(catalogue: Ratings, anonymizer: Anonymizer | None, seed: int) -> list[ItemSide]:
+    """Describe the public items from raw ratings and, last, from a release like the hidden one."""
+    sides = [ItemSide.of_ratings(catalogue, seed)]
+    if anonymizer is not None:
+        try:
+            release = anonymizer.anonymize(catalogue)
+        except RecveilError:  # too few people, say: then they have the ratings as they are
+            pass
+        else:
+            table = ReleasedTable.from_release(release, catalogue)
+            sides.append(ItemSide.of_release(table, catalogue.scale, seed))
+    return sides
+
+
+def _choices(
+    hidden: ItemSide, publics: list[ItemSide], catalogue: Catalogue
+) -> list[tuple[ItemSide, Differences]]:
+    """Return what can be compared: raw ratings differ less if they are of the same users."""
+    raw, release = publics[0], publics[-1]
+    if hidden.is_full:  # rows of all items are like no raw ratings
+        return [(release, OTHER_USERS)]
+    choices = [(raw, SAME_USERS), (release, OTHER_USERS)]
+    return choices if catalogue.is_own else [*choices, (raw, OTHER_USERS)]
+
+
+def _moved(table: ReleasedTable, order: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
+    """Return the release with item ``order[i]`` in column i."""
+    return _relabelled(table, np.argsort(order), ratings)
+
+
+def _relabelled(table: ReleasedTable, names: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
+    """Return the release as somebody reads it who takes item i for ``names[i]``; -1 is left out."""
+    row_of = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
+    items = names[table.indices]
+    kept = np.flatnonzero(items >= 0)
+    sorted_ = kept[np.lexsort((items[kept], row_of[kept]))]
+    lengths = np.bincount(row_of[sorted_], minlength=table.indptr.size - 1)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices, values = items[sorted_].astype(np.int32), table.values[sorted_]
+    records = Records(table.candidates.sizes, indptr, indices, values)
+    candidates = Candidates.from_records([records], ratings.n_items, ratings.scale)
+    return replace(table, candidates=candidates, indptr=indptr, indices=indices, values=values)
+
+
+def _some_known(
+    ratings: Ratings,
+    table: ReleasedTable,
+    order: NDArray[np.int64],
+    names: NDArray[np.int64],
+    seed: int,
+) -> dict[int, int]:
+    """Draw items that the adversary is told: hidden columns, and the catalogue's positions."""
+    both = np.intersect1d(np.unique(table.indices), names[names >= 0])
+    popular = both[np.argsort(-ratings.support[both], kind="stable")][:_KNOWN_AMONG]
+    rng = np.random.default_rng([seed, 9])
+    drawn = rng.choice(popular, min(KNOWN_ITEMS, popular.size // 2), replace=False)
+    column_of, named_by = np.argsort(order), {name: at for at, name in enumerate(names.tolist())}
+    return {int(column_of[item]): named_by[int(item)] for item in drawn}
+
+
+def _as_positions(
+    found: ItemNames, order: NDArray[np.int64], names: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each item of the ratings which one it is taken for; -1 for none of them."""
+    taken_for = np.full(order.size, -1)
+    taken_for[order] = np.where(found.guess >= 0, names[found.guess], -1)
+    return taken_for
+
+
+def _named(
+    taken_for: NDArray[np.int64], ratings: Ratings, items: NDArray[np.int64]
+) -> dict[str, Interval]:
+    """Count the items that are taken for what they are, the ones that most people rated first."""
+    by_rank = items[np.argsort(-ratings.support[items], kind="stable")]
+    right = taken_for[by_rank] == by_rank
+    sizes = {str(size): min(size, right.size) for size in TIERS} | {"all": right.size}
+    return {tier: wilson_interval(int(right[:size].sum()), size) for tier, size in sizes.items()}
+
+
+def _look_for(
+    ratings: Ratings,
+    table: ReleasedTable,
+    adversaries: Sequence[Adversary],
+    targets: NDArray[np.int64],
+    guesses: Sequence[NDArray[np.int64]],
+    seed: int,
+) -> list[FoundUnnamed]:
+    """Look for people in the release as it reads with each way to name its items."""
+    matched, by_rank, _ = guesses
+    dealt = np.random.default_rng([seed, 10]).permutation(matched)
+    rates: list[list[Interval]] = []
+    for names in (matched, by_rank, dealt, np.arange(ratings.n_items)):
+        read = _relabelled(table, names, ratings)
+        strikes = find_co_rated_strikes(read, ratings.scale)
+        attacks = (
+            attack_release(ratings, read, adversary, targets, seed, strikes=strikes)
+            for adversary in adversaries
+        )
+        rates.append([attack.person_found for attack in attacks])
+    return [
+        FoundUnnamed(adversary.name, *found)
+        for adversary, *found in zip(adversaries, *rates, strict=True)
+    ]
+
+
+def describe_hidden_items(found: HiddenItems) -> list[str]:
+    """Describe how well an adversary names hidden items, and finds users by these names."""
+    source = f"with {found.catalogue.name} as the public table"
+    if found.catalogue.is_own:
+        source = (
+            "with half of the release's own users as the public table (a table of other users was "
+            "not tried: give one as a catalogue, --catalogue)"
+        )
+    top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
+    rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"
+    said = [
+        f"The rates above are those of an adversary who knows which item is which. Hidden items "
+        f"are named again, {source}: {_percent(top)} of the {top.trials} that most users rated"
+        f"{no_better(top, by_rank.rate, rank) or beside}, and {_percent(all_)} of all "
+        f"{found.items:,}; {_percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
+    ]
+    if found.left_out:
+        said.append(
+            f"{found.left_out:,} hidden items with the fewest labels were not attacked, and count "
+            f"as not named."
+        )
+    said += [
+        f"Of the {table}'s {describe_count(of_rows, 'row')}, a random sample of {rows:,} was used "
+        f"to name the items; an adversary who uses all of them may name more."
+        for table, (rows, of_rows) in found.looked_at.items()
+        if rows < of_rows
+    ]
+    if not found.people:
+        return said
+    worst = max(found.people, key=lambda one: one.found.rate)
+    if not worst.found.trials:
+        return [*said, "With these names no user could be attacked, which shows nothing."]
+    control = "the same names dealt to other items give"
+    nothing_new = no_better(worst.found, worst.control.rate, control)
+    said.append(
+        f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
+        f"{describe_count(worst.found.trials, 'user')}"
+        f"{nothing_new}; {worst.control.rate:.1%} with the same names "
+        f"dealt to other items, and {worst.names_known.rate:.1%} if items were not hidden. Better "
+        f"matchings may name more: do not count on hidden items."
+    )
+    return said
+
+
+def _percent(found: Interval) -> str:
+    return f"{found.rate:.1%} ({found.low:.1%} to {found.high:.1%})"

@@ -1,0 +1,347 @@
+"""LikelyRated: the record in which the known items are most likely real ratings."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.adversary import Adversary, WrongKind
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses, ScoredGuesses
+from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.reidentification.scoreboard import (
+    BELL,
+    WITHIN,
+    Points,
+    longest_span,
+    search,
+)
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Takes the record whose labels lie closest to what is known; see `find_nearest`."""
+
+    name: ClassVar[str] = "nearest"
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Look for every target among the candidates; see `find_nearest`."""
+        return find_nearest(candidates, knowledge, record_of)
+
+
+def find_nearest(
+    candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+) -> Guesses:
+    """Look for every target by the sum of squared differences over the known items.
+
+    A known item that a record does not carry counts as the largest difference between two labels.
+    Whoever knows no ratings counts the missing items alone.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    knowledge : Knowledge
+    record_of : ndarray of int64, shape (n_users,)
+        The record of each user; -1 if they have none.
+
+    Notes
+    -----
+    Each target takes a pass over all records, so this is meant for releases, which have one record
+    a group.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 3, 2])
+    >>> table = Candidates.from_ratings(ratings)
+    >>> known = Knowledge(
+    ...     np.array([1]), np.array([0, 1]), np.array([1]), np.array([2.5]), None, None, 0
+    ... )
+    >>> found = find_nearest(table, known, np.arange(2))
+    >>> found.best, found.tied_people, found.own_is_top
+    (array([1]), array([1]), array([ True]))
+    """
+    sizes = candidates.sizes
+    missing = float(np.ptp(candidates.levels)) ** 2 or 1.0
+    n_targets = knowledge.targets.size
+    best, tied = np.full(n_targets, -1), np.zeros(n_targets, np.int64)
+    own_is_top = np.zeros(n_targets, bool)
+    for target in range(n_targets):
+        distance = np.zeros(candidates.n_records)
+        for entry in range(knowledge.indptr[target], knowledge.indptr[target + 1]):
+            item = knowledge.items[entry]
+            carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
+            apart = np.zeros(carrying.stop - carrying.start)
+            if knowledge.values is not None:
+                apart = candidates.levels[candidates.codes[carrying]] - knowledge.values[entry]
+            # Counted from "missing", so that only the records that carry the item are touched.
+            distance[candidates.records[carrying]] += apart**2 - missing
+        # Equal up to rounding is equal: the order of additions must not single anybody out.
+        nearest = np.flatnonzero(distance <= distance.min() + 1e-9 * missing)
+        own = record_of[knowledge.targets[target]]
+        best[target] = nearest[0] if nearest.size == 1 else -1
+        tied[target] = sizes[nearest].sum()
+        own_is_top[target] = own >= 0 and bool(np.isin(own, nearest))
+    return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
+
+
+# How likely something is that the adversary holds for impossible: knowledge may be worse than
+# its owner thinks, and then somebody must still be the likeliest.
+_SURPRISE = 1e-3
+# How far the ratings behind a released label may spread, as shares of the scale.
+_SPREADS = (0, 1 / 8, 1 / 4)
+# Ratings are held in single precision.
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Scores each record by the logarithm of how likely the knowledge is if it is the target's.
+
+    If a record with n labels is the target's, each known item is one of the n, and its rating and
+    date lie within the adversary's errors; but for the share of entries that are wrong. So a
+    record that agrees with more entries is likelier, and of two that agree with as many the
+    shorter one. Scoreboard-RH knows neither the bounds of the errors nor the lengths.
+
+    Parameters
+    ----------
+    right : float
+        Share of the entries that are right, from 0 to 1.
+    wrong_kind : {"value", "item"}
+        A wrong entry has a wrong value, or is an item that the target did not rate.
+    rating_error : float or None
+        Right ratings are up to so many points off; None: ratings are not compared.
+    date_error : int or None
+        Right dates are up to so many days off; None: dates are not compared.
+    label_spread : float
+        Standard deviation of the ratings behind a published label, in points: 0 for records of
+        true ratings; above 0 for means of groups, whose labels then count by their distance.
+    outside_top : int
+        Known items are drawn from outside the so many most rated ones, so that a record's length
+        counts these only.
+    threads : int
+        The result does not depend on it.
+
+    Raises
+    ------
+    RecveilError
+        If a number makes no sense.
+
+    Notes
+    -----
+    With `right` n of m, levels L of the scale and days D of the table, an entry gives a record
+    that carries the item ``log(q R / n)`` if it agrees, where R is one in the number of values
+    within the errors, and ``log((1 - q) / (L D n))`` if not; q is (n + 1/2) / (m + 1) of m = 8,
+    because nobody is sure that all is right. Scores are relative to a record without the item.
+    Eccentricity is the logarithm of the odds between the two best, `bits` those of the posterior
+    with everybody equally likely beforehand.
+
+    Under the adversary's own model of their knowledge no attack finds more people than the most
+    likely record (up to the approximations above: errors at the ends of the scale, and an unknown
+    instead of a given number of wrong entries). That is about tables of true ratings. Of published
+    means it has a rough model only, with nothing of how predictions were mixed in: on padded rows
+    attacks that use all rows together are known to find more.
+    """
+
+    name: ClassVar[str] = "likelihood"
+
+    right: float = 1.0
+    wrong_kind: WrongKind = "value"
+    rating_error: float | None = 0
+    date_error: int | None = None
+    label_spread: float = 0.0
+    outside_top: int = 0
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("rating_error", "date_error", "label_spread", "outside_top"):
+            value = getattr(self, name)
+            # The comparison is written so that nan fails it, too.
+            if value is not None and not value >= 0:
+                raise RecveilError(f"{name} is {value}; expected at least 0", code="argument.value")
+        if not 0 <= self.right <= 1:
+            raise RecveilError(
+                f"right is {self.right}; expected a share from 0 to 1", code="argument.value"
+            )
+
+    @classmethod
+    def of(cls, adversary: Adversary, label_spread: float = 0.0) -> Self:
+        """Return the attack that suits an adversary's knowledge.
+
+        Examples
+        --------
+        >>> Likelihood.of(Adversary(known=8, right=6, rating_error=1)).right
+        0.75
+        """
+        return cls(
+            right=adversary.n_right / adversary.known,
+            wrong_kind=adversary.wrong_kind,
+            rating_error=adversary.rating_error,
+            date_error=adversary.date_error,
+            label_spread=label_spread,
+            outside_top=adversary.outside_top,
+        )
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> ScoredGuesses:
+        """Look for every target among the candidates; see `ScoreboardRH.attack`.
+
+        Examples
+        --------
+        Both records carry both items; the shorter one is likelier.
+
+        >>> from recveil.attacks import draw_knowledge
+        >>> from recveil.ratings import Ratings
+        >>> ratings = Ratings.from_columns([1, 1, 1, 2, 2], list("abcab"), [5, 3, 4, 5, 3])
+        >>> known = draw_knowledge(ratings, Adversary(known=2), np.array([1]))
+        >>> guesses = Likelihood().attack(Candidates.from_ratings(ratings), known, np.arange(2))
+        >>> guesses.best
+        array([1])
+        """
+        points = self._points(candidates, knowledge)
+        return search(candidates, knowledge, record_of, points, self.threads)
+
+    def _points(self, candidates: Candidates, knowledge: Knowledge) -> Points:
+        q = (8 * self.right + 0.5) / 9
+        # Relative to a record without the item: there the entry is either wrong or a surprise.
+        if self.wrong_kind == "item":
+            absent, beyond = 1 - q, (1 - q) * _SURPRISE
+        else:
+            absent, beyond = _SURPRISE, 1 - q
+        days = self._days(longest_span(candidates, knowledge))
+        certainty = self._rating_certainty(candidates, knowledge) * self._date_certainty(days)
+        spread = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
+        return Points(
+            rule=BELL if self.label_spread else WITHIN,
+            weights=np.ones(knowledge.items.size, np.float32),
+            width=spread if self.label_spread else (self.rating_error or 0) + _TOLERANCE,
+            agree=math.log(q * certainty / absent),
+            floor=math.log(beyond / absent),
+            days=np.where(days, np.float32(0), np.float32(-1e30)),
+            bonus=self._room(candidates),
+            sigma=1.0,
+        )
+
+    def _rating_certainty(self, candidates: Candidates, knowledge: Knowledge) -> float:
+        """Return how much likelier a known rating is if it belongs to the label it is near to."""
+        if knowledge.values is None or candidates.levels.size < 2:
+            return 1.0
+        step = float(np.diff(candidates.levels).min())
+        span = float(np.ptp(candidates.levels))
+        if self.label_spread:
+            width = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
+            return max(1.0, span / (width * math.sqrt(2 * math.pi)))
+        within = 2 * math.floor((self.rating_error or 0) / step + _TOLERANCE) + 1
+        return max(1.0, (round(span / step) + 1) / within)
+
+    def _days(self, span: int) -> NDArray[np.bool_]:
+        """Mark which numbers of days apart agree; empty if dates are not compared."""
+        if self.date_error is None:
+            return np.empty(0, np.bool_)
+        return np.arange(span + 1) <= self.date_error
+
+    def _date_certainty(self, days: NDArray[np.bool_]) -> float:
+        return max(1.0, days.size / (2 * (self.date_error or 0) + 1)) if days.size else 1.0
+
+    def _room(self, candidates: Candidates) -> NDArray[np.float32]:
+        """Return the logarithm of how much likelier an item of the record is than one of all."""
+        n_items = max(0, candidates.indptr.size - 1 - self.outside_top)
+        lengths = candidates.lengths_outside(self.outside_top).astype(np.float64)
+        return np.log(max(n_items, 1) / np.maximum(lengths, 1)).astype(np.float32)
+
+
+def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Likelihood]:
+    """Return the attack with several ideas of how far the ratings behind a label spread.
+
+    Nobody outside knows how much the people of a group disagree: not at all, or by an eighth or a
+    quarter of the scale.
+
+    Parameters
+    ----------
+    adversary : Adversary
+    scale_range : float
+        Rating points between the ends of the scale.
+
+    Examples
+    --------
+    >>> [attack.label_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
+    [0.0, 0.5, 1.0]
+    """
+    return [Likelihood.of(adversary, share * scale_range) for share in _SPREADS]
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class LikelyRated:
+    """Scores each record by how probably its owner rated the known items; ratings do not count.
+
+    If a record is the target's, each known item is one of those that are real in it. So an item
+    counts ``log(likely + 0.001) - log(n)``, with n the number of labels that are expected to be
+    real in the record: likely fills count against it, and of two records that agree as well the
+    one with fewer real ratings leads.
+
+    Parameters
+    ----------
+    likely : ndarray of float64, shape (n_labels,)
+        How probably each of the candidates' labels is a real rating. If all are equal, items alone
+        decide.
+
+    Examples
+    --------
+    Both records carry both items, but in the first one they are fills.
+
+    >>> from recveil.ratings import Ratings
+    >>> table = Candidates.from_ratings(
+    ...     Ratings.from_columns([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 3, 2])
+    ... )
+    >>> known = Knowledge(np.array([1]), np.array([0, 2]), np.array([0, 1]), None, None, None, 0)
+    >>> LikelyRated(np.array([0.1, 0.9, 0.2, 0.8])).attack(table, known, np.arange(2)).best
+    array([1])
+    """
+
+    name: ClassVar[str] = "likely-rated"
+
+    likely: NDArray[np.float64]
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Look for every target among the candidates; see `ScoreboardRH.attack`.
+
+        Raises
+        ------
+        RecveilError
+            If there is not one probability for each label.
+        """
+        if self.likely.shape != candidates.records.shape:
+            raise RecveilError(
+                f"likely has shape {self.likely.shape}; expected one probability for each of "
+                f"{candidates.records.size} labels",
+                code="argument.shape",
+            )
+        n_targets = knowledge.targets.size
+        best, tied = np.full(n_targets, -1), np.zeros(n_targets, np.int64)
+        own_is_top = np.zeros(n_targets, bool)
+        expected = np.bincount(candidates.records, self.likely, minlength=candidates.n_records)
+        room = np.log(np.maximum(expected, 1.0))
+        gains = np.log(self.likely + _SURPRISE) - np.log(_SURPRISE)
+        for target in range(n_targets):
+            named = knowledge.items[knowledge.indptr[target] : knowledge.indptr[target + 1]]
+            score = -named.size * room
+            for item in named:
+                carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
+                score[candidates.records[carrying]] += gains[carrying]
+            # Equal up to rounding is equal: the order of additions must not single anybody out.
+            top = np.flatnonzero(score >= score.max() - 1e-9)
+            own = record_of[knowledge.targets[target]]
+            best[target] = top[0] if top.size == 1 else -1
+            tied[target] = candidates.sizes[top].sum()
+            own_is_top[target] = own >= 0 and bool(np.isin(own, top))
+        return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)

@@ -1,0 +1,113 @@
+"""Word pairs: a table of words without an order, as one of who gave which word to which item.
+
+Two words are equal, or they are not. So an item with a word is one thing that somebody chose or did
+not choose, and whoever looks for people by words looks for people by such choices: as among likes.
+Nothing here measures how far two words are apart.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.release_target import ReleasedTable
+from recveil.ratings import Ratings
+from recveil.ratings.rating_scale import LIKES
+from recveil.release.records import Records
+from recveil.release.sides import Anonymizer, Sides
+
+# Stands between an item and a word; no word holds it.
+_BETWEEN = "\x1f"
+
+
+def pairs_of(ratings: Ratings) -> Ratings:
+    """Return likes of pairs: each item with each word is an item.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Words without an order.
+
+    Returns
+    -------
+    Ratings
+        Likes; item i with the word w, both counted from 0, stands at ``i * n_words + w``.
+
+    Examples
+    --------
+    >>> from recveil.ratings import RatingScale
+    >>> scale = RatingScale.of_words("up,down", ordered=False)
+    >>> words = Ratings.from_columns([1, 1, 2], [7, 8, 7], ["up", "down", "down"], scale=scale)
+    >>> pairs = pairs_of(words)
+    >>> pairs.n_items, pairs.indices, pairs.is_unary
+    (4, array([0, 3, 1], dtype=int32), True)
+    """
+    words = ratings.scale.words
+    items: NDArray[Any] = np.array(
+        [f"{item}{_BETWEEN}{word}" for item in ratings.items.tolist() for word in words], object
+    )
+    indices = _paired(ratings.indices, ratings.values, len(words))
+    ones = np.ones_like(ratings.values)
+    return Ratings(ratings.users, items, ratings.indptr, indices, ones, ratings.days, LIKES)
+
+
+def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
+    """Return a release of words as one of pairs.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        Of words, by their numbers.
+    ratings : Ratings
+        The words that it was made from.
+    """
+    n_words = len(ratings.scale.words)
+    indices = _paired(table.indices, table.values, n_words)
+    values = np.ones_like(table.values)
+    records = Records(table.candidates.sizes, table.indptr, indices, values)
+    candidates = Candidates.from_records([records], ratings.n_items * n_words, LIKES)
+    return replace(table, candidates=candidates, indices=indices, values=values)
+
+
+def _paired(items: NDArray[np.int32], numbers: NDArray[Any], n_words: int) -> NDArray[np.int32]:
+    """Return the place of each item with its word."""
+    places = items.astype(np.int64) * n_words + np.rint(numbers).astype(np.int64) - 1
+    return places.astype(np.int32)
+
+
+class OfPairs:
+    """Makes releases of pairs: by an anonymizer of words, from the words that the pairs stand for.
+
+    Parameters
+    ----------
+    anonymizer : Anonymizer
+        Of words without an order.
+    words : Ratings
+        What the pairs were made of; they tell its items and its scale.
+    """
+
+    def __init__(self, anonymizer: Anonymizer, words: Ratings) -> None:
+        self.anonymizer, self.words = anonymizer, words
+
+    def anonymize(self, pairs: Ratings) -> Sides:
+        """Return a release of some people's pairs."""
+        n_words = len(self.words.scale.words)
+        items, numbers = np.divmod(pairs.indices, n_words)
+        own = Ratings(
+            *(pairs.users, self.words.items, pairs.indptr, items.astype(np.int32)),
+            *((numbers + 1).astype(np.float32), pairs.days, self.words.scale),
+        )
+        release = self.anonymizer.anonymize(own)
+
+        def blocks() -> Iterator[Records]:
+            for block in release.published.blocks():
+                places = _paired(block.indices, block.values, n_words)
+                yield replace(block, indices=places, values=np.ones_like(block.values))
+
+        published = replace(
+            release.published, items=pairs.items, scale=LIKES, blocks=blocks, expect=None
+        )
+        return Sides(published, release.private)

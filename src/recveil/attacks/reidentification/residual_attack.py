@@ -1,0 +1,205 @@
+"""Residual attack: people are looked for by the ratings that a smooth fit leaves over."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.adversary import Adversary
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses
+from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.reidentification.residuals import Residuals, find_residuals
+from recveil.ratings import RatingScale
+from recveil.runtime.compiled import compiled
+from recveil.runtime.safe_repr import brief
+
+# In the clipped score, one known rating speaks against a row by no more than this.
+_LEAST = -1.5
+# A known rating lies between two levels of a fine scale; this is for rounding alone.
+_TOLERANCE = 1e-3
+
+
+@brief
+class RowScores(NamedTuple):
+    """How well each row fits what is known about one target, as natural logarithms.
+
+    Attributes
+    ----------
+    by_fit : ndarray of float64, shape (n_rows,)
+        How likely the known ratings are, as the row fits its people.
+    by_label : ndarray of float64, shape (n_rows,)
+        The same, with how much likelier the target makes the labels of the known items.
+    clipped : ndarray of float64, shape (n_rows,)
+        `by_label`, where no single item speaks strongly against a row.
+    n_items : int
+        Known items that the rows hold.
+    """
+
+    by_fit: NDArray[np.float64]
+    by_label: NDArray[np.float64]
+    clipped: NDArray[np.float64]
+    n_items: int
+
+
+@dataclass(frozen=True)
+class ResidualAttack:
+    """Takes the row whose residuals the known ratings explain best.
+
+    Parameters
+    ----------
+    scale : RatingScale
+    right : float
+        Share of the known entries that are right.
+    wrong_item : bool
+        Whether wrong entries are items that the target did not rate, instead of wrong ratings.
+    rating_error : float or None
+        As in `Adversary`.
+
+    Notes
+    -----
+    Where `find_residuals` does not apply, all people fit equally well.
+
+    Examples
+    --------
+    >>> ResidualAttack.of(Adversary(known=8, right=6), RatingScale(1, 5, 1)).right
+    0.75
+    """
+
+    scale: RatingScale
+    right: float = 1.0
+    wrong_item: bool = False
+    rating_error: float | None = 0
+    name: ClassVar[str] = "residual"
+
+    @classmethod
+    def of(cls, adversary: Adversary, scale: RatingScale) -> Self:
+        """Return the attack of somebody who knows how well they know."""
+        return cls(
+            scale=scale,
+            right=adversary.n_right / adversary.known,
+            wrong_item=adversary.wrong_kind == "item",
+            rating_error=adversary.rating_error,
+        )
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Look for every target among the candidates."""
+        own = record_of[knowledge.targets]
+        best, tied = np.full(own.size, -1), np.full(own.size, candidates.n_people)
+        own_is_top = own >= 0
+        residuals = find_residuals(candidates, self.scale)
+        if residuals is not None:
+            for target, scores in enumerate(self.scores(residuals, knowledge)):
+                highest = scores.by_label.max()
+                top = residuals.rows[scores.by_label >= highest - 1e-9 * (1 + abs(highest))]
+                best[target] = top[0] if top.size == 1 else -1
+                tied[target] = candidates.sizes[top].sum()
+                own_is_top[target] = own[target] >= 0 and bool(np.isin(own[target], top))
+        return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
+
+    def scores(self, residuals: Residuals, knowledge: Knowledge) -> list[RowScores]:
+        """Score every row by what is known about each target."""
+        by_fit, by_label = residuals.weighed
+        column_of = np.full(int(max(residuals.items.max(), knowledge.items.max(initial=0))) + 1, -1)
+        column_of[residuals.items] = np.arange(residuals.items.size)
+        columns = column_of[knowledge.items]
+        hearing, certain = self._hearing(residuals.levels, knowledge)
+        found = []
+        for target in range(knowledge.targets.size):
+            own = np.arange(knowledge.indptr[target], knowledge.indptr[target + 1])
+            own = own[columns[own] >= 0]
+            sums = np.zeros((3, residuals.rows.size))
+            _score_rows(columns[own], hearing[own], certain, by_fit, by_label, sums)
+            found.append(RowScores(sums[0], sums[1], sums[2], own.size))
+        return found
+
+    def _hearing(
+        self, levels: NDArray[np.float64], knowledge: Knowledge
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return how likely each entry is heard if each level is true, and how surely it was rated.
+
+        Returns
+        -------
+        hearing : ndarray of float64, shape (n_entries, n_levels)
+        certain : float
+        """
+        certain = self.right if self.wrong_item else 1.0
+        if knowledge.values is None or self.rating_error is None:
+            return np.ones((knowledge.items.size, levels.size)), certain
+        step = float(levels[1] - levels[0])
+        is_coarse = self.scale.step is None or self.scale.step < step * (1 - _TOLERANCE)
+        error = self.rating_error + step * (0.5 if is_coarse else _TOLERANCE)
+        near = np.abs(knowledge.values[:, None].astype(np.float64) - levels) <= error
+        # Of the levels that are near, each is heard as often; and so of those that are far.
+        within = near / np.maximum(near.sum(axis=1, keepdims=True), 1)
+        far = ~near / np.maximum((~near).sum(axis=1, keepdims=True), 1)
+        right = 1.0 if self.wrong_item else self.right
+        return right * within + (1 - right) * far, certain
+
+
+@compiled()
+def _score_rows(
+    columns: NDArray[Any],
+    hearing: NDArray[Any],
+    certain: float,
+    by_fit: NDArray[Any],
+    by_label: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Add up, for each row, what each known entry says."""
+    for entry in range(columns.size):
+        fits, labels = by_fit[columns[entry]], by_label[columns[entry]]
+        for row in range(fits.shape[0]):
+            fit, label = 1e-12, 1e-12
+            for level in range(hearing.shape[1]):
+                fit += hearing[entry, level] * fits[row, level]
+                label += hearing[entry, level] * labels[row, level]
+            told = math.log(certain * label / fit + 1 - certain)
+            fit = math.log(fit)
+            sums[0, row] += fit
+            sums[1, row] += fit + told
+            sums[2, row] += fit + max(told, _LEAST)
+
+
+def score_by_residuals(
+    candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return how much likelier what is known makes the release, in several ways; none elsewhere.
+
+    A stranger is like some rows, too: what a row's fit alone makes likely is taken off. Then the
+    same for each known item; the same where no item speaks strongly against a row; and the most
+    that one row's labels alone say.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    adversary : Adversary
+    known : Knowledge
+    scale : RatingScale
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_targets,) each
+    """
+    residuals = find_residuals(candidates, scale)
+    if residuals is None:
+        return []
+    share = np.log(residuals.cells.people / residuals.cells.people.sum())
+    told = []
+    for scores in ResidualAttack.of(adversary, scale).scores(residuals, known):
+        stranger = _log_sum(scores.by_fit + share)
+        ratio = _log_sum(scores.by_label + share) - stranger
+        clipped = _log_sum(scores.clipped + share) - stranger
+        n = max(scores.n_items, 1)
+        alone = float((scores.by_label - scores.by_fit).max())
+        told.append((ratio, ratio / n, clipped / n, alone))
+    return list(np.array(told).reshape(-1, 4).T)
+
+
+def _log_sum(logarithms: NDArray[np.float64]) -> float:
+    highest = float(logarithms.max())
+    return highest + math.log(float(np.exp(logarithms - highest).sum()))

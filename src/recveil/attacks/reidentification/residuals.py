@@ -1,0 +1,943 @@
+"""Residuals: what a smooth fit of all published rows leaves over, and what that tells."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.candidates import Candidates
+from recveil.ratings import RatingScale
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import describe_count
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+
+Matrix = NDArray[np.float64]
+# Reweighting comes to rest after so many rounds; the scale narrows from three times to once.
+_FIT_ROUNDS, _NARROWING = 10, 0.7
+# Beyond so many times the usual residual, a cell begins to count less.
+_USUAL = 1.5
+# Numbers of factors that are tried, on so many cells at most, of which this share is hidden.
+_RANKS, _MOST_TRIED, _HIDDEN = (0, 1, 2, 3, 5, 10), 1 << 20, 0.1
+
+
+@brief
+class LowRank(NamedTuple):
+    """Rows as products of few factors.
+
+    Attributes
+    ----------
+    of_rows : ndarray of float64, shape (n_rows, rank + 1)
+    of_items : ndarray of float64, shape (n_items, rank + 1)
+    """
+
+    of_rows: Matrix
+    of_items: Matrix
+
+    def product(self, low: float, high: float) -> Matrix:
+        """Return the fitted labels, moved to the ends of the scale, shape (n_rows, n_items)."""
+        return np.clip(self.of_rows @ self.of_items.T, low, high)
+
+
+def fit_robustly(
+    labels: Matrix,
+    rank: int,
+    ridge: float,
+    least: float,
+    seen: NDArray[np.bool_] | None = None,
+    rounds: int = _FIT_ROUNDS,
+    share: float = 0.0,
+) -> LowRank:
+    """Fit rows of low rank so that cells which are far off hardly count.
+
+    Parameters
+    ----------
+    labels : ndarray of float64, shape (n_rows, n_items)
+    rank : int
+        Number of factors, beside one that is the same for all rows at the start.
+    ridge : float
+        Pull of the factors towards zero, against weights of at most 1.
+    least : float
+        In the unit of the labels: residuals below it all count fully.
+    seen : ndarray of bool, shape (n_rows, n_items), optional
+        Cells that the fit may look at; all, if not given.
+    rounds : int
+        How often the weights are worked out anew.
+    share : float
+        How much of what is left on the bar the rounds take.
+
+    Notes
+    -----
+    Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
+    narrows from round to round: a cell that stands out counts less and less.
+
+    Examples
+    --------
+    >>> smooth = np.outer(np.linspace(1, 2, 12), np.linspace(1, 2, 9))
+    >>> labels = smooth.copy()
+    >>> labels[3, 4] += 1.0
+    >>> off = labels - fit_robustly(labels, 1, 1e-3, 0.01).product(0, 5)
+    >>> np.argwhere(np.abs(off) > 0.5)
+    array([[3, 4]])
+    """
+    start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
+    fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
+    weights = np.ones_like(labels) if seen is None else seen.astype(np.float64)
+    for step in track(range(rounds), "Fitting all rows", share=share):
+        fit = refit(fit, weights, labels, ridge)
+        off = labels - fit.of_rows @ fit.of_items.T
+        looked_at = off if seen is None else off[seen]
+        usual = max(_USUAL * float(np.median(np.abs(looked_at))), least)
+        weights = 1 / (1 + (off / (usual * (1 + 2 * _NARROWING**step))) ** 2)
+        if seen is not None:
+            weights *= seen
+    return fit
+
+
+def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
+    """Choose how many factors foretell best what the fit has not seen.
+
+    Too few factors leave over what is smooth, and too many take up ratings: in both cases what is
+    left over tells less of who rated. A tenth of the cells is hidden from the fit, and the number
+    counts that misses them by least, where cells that are far off, as ratings are, hardly count.
+    Of several that do as well, within the standard error, it is the smallest. It takes nothing but
+    the labels.
+
+    Parameters
+    ----------
+    labels, ridge, least
+        As in `fit_robustly`.
+    most : int
+        No more factors than this.
+
+    Examples
+    --------
+    >>> of_rows, of_items = np.random.default_rng(1).normal(size=(2, 40, 2))
+    >>> noise = np.random.default_rng(2).normal(scale=0.05, size=(40, 40))
+    >>> choose_rank(of_rows @ of_items.T + noise, 5, 0.01, 0.02)
+    2
+    """
+    rng = np.random.default_rng(0)
+    n_tried = max(1, _MOST_TRIED // len(labels))
+    if n_tried < labels.shape[1]:
+        labels = labels[:, np.sort(rng.choice(labels.shape[1], n_tried, replace=False))]
+    seen = rng.random(labels.shape) >= _HIDDEN
+    ranks = [rank for rank in _RANKS if rank < most] + [most]
+    missed = np.array([_missed_by(labels, rank, ridge, least, seen) for rank in ranks])
+    more = missed - missed[missed.mean(axis=1).argmin()]
+    sure = more.mean(axis=1) > more.std(axis=1) / np.sqrt(max(more.shape[1], 1))
+    return ranks[int(np.flatnonzero(~sure)[0])]
+
+
+def _missed_by(
+    labels: Matrix, rank: int, ridge: float, least: float, seen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return by how much each hidden cell is missed, on a scale where far is hardly more."""
+    fit = fit_robustly(labels, rank, ridge, least, seen, _FIT_ROUNDS // 2)
+    off = (labels - fit.of_rows @ fit.of_items.T)[~seen]
+    return np.asarray(np.log1p((off / least) ** 2))
+
+
+def refit(fit: LowRank, weights: Matrix, targets: Matrix, ridge: float) -> LowRank:
+    """Fit the items' factors to those of the rows, and then the rows' to those of the items."""
+    of_items = _regress(weights.T, targets.T, fit.of_rows, ridge)
+    return LowRank(_regress(weights, targets, of_items, ridge), of_items)
+
+
+def _regress(weights: Matrix, targets: Matrix, factors: Matrix, ridge: float) -> Matrix:
+    """Solve a weighted ridge regression for each row of the targets.
+
+    Examples
+    --------
+    >>> _regress(np.ones((1, 2)), np.array([[2.0, 4.0]]), np.array([[1.0], [2.0]]), 0.0)
+    array([[2.]])
+    """
+    n, rank = factors.shape
+    squares = (factors[:, :, None] * factors[:, None, :]).reshape(n, rank * rank)
+    systems = (weights @ squares).reshape(-1, rank, rank) + ridge * np.eye(rank)
+    right = (weights * targets) @ factors
+    return np.linalg.solve(systems, right[:, :, None])[:, :, 0].astype(np.float64)
+
+
+_ROOT_2 = math.sqrt(2.0)
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+# A density that everything has, so that no single cell decides alone.
+_ANYTHING = 1e-6
+# Beyond two, this many raters at least; and no rate is beyond these.
+_MANY = 3.0
+_RATES = (1e-4, 20.0)
+
+
+class RaterModel(NamedTuple):
+    """What the model knows of all cells alike.
+
+    Attributes
+    ----------
+    shrink : float
+        How far predictions have moved towards the ratings that they were learned from, 0 to 1.
+    member_spread : float
+        How far a member's prediction is off the group's mean one, in rating points.
+    lean, spread : float
+        Mean and deviation of ratings around the fitted label, in rating points.
+    half : float
+        Labels are rounded by at most so much; 0 if they are not.
+    """
+
+    shrink: float
+    member_spread: float
+    lean: float
+    spread: float
+    half: float
+
+
+@brief
+class Explained(NamedTuple):
+    """What the model makes of the cells; arrays of shape (n_rows, n_items) but the last.
+
+    Attributes
+    ----------
+    nobody : ndarray of float64
+        Probability that nobody in the group rated the item.
+    level : ndarray of int64
+        Which of the levels is the likeliest rating, if one member alone rated.
+    raters : ndarray of float64
+        Expected number of raters.
+    weights, targets : ndarray of float64
+        What the fit has to reach in each cell, and how much that counts.
+    sums : ndarray of float64, shape (6,)
+        Over cells, by the probability of one rater: 1, x, x², xy, y², and the noise of y; x being
+        the rating less the fitted label, and y people times (label - fitted label).
+    """
+
+    nobody: Matrix
+    level: NDArray[np.int64]
+    raters: Matrix
+    weights: Matrix
+    targets: Matrix
+    sums: NDArray[np.float64]
+
+
+@brief
+class FullCells(NamedTuple):
+    """The published cells and what is known of each.
+
+    Attributes
+    ----------
+    labels, fitted : ndarray of float64, shape (n_rows, n_items)
+    people : ndarray of float64, shape (n_rows,)
+        Behind each row.
+    row_misfit, item_misfit : ndarray of float64
+        Their product is the variance of the fit in a cell.
+    row_rate, item_rate : ndarray of float64
+        Their product is the expected number of raters.
+    """
+
+    labels: Matrix
+    fitted: Matrix
+    people: NDArray[np.float64]
+    row_misfit: NDArray[np.float64]
+    item_misfit: NDArray[np.float64]
+    row_rate: NDArray[np.float64]
+    item_rate: NDArray[np.float64]
+
+
+class _Cell(NamedTuple):
+    """One cell: how its label is spread, and the chances of none, one, two and more raters."""
+
+    off: float
+    fitted: float
+    misfit: float
+    member: float
+    gap: float
+    none: float
+    one: float
+    two: float
+    many: float
+    n_many: float
+
+
+@brief
+class _Chances(NamedTuple):
+    """Of one cell, filled again and again: ratings' shares, and what each state makes likely."""
+
+    shares: NDArray[np.float64]  # of each level, for one rating
+    pairs: NDArray[np.float64]  # of each sum of two levels
+    ones: NDArray[np.float64]  # densities of the label, if one member alone gave each level
+    twos: NDArray[np.float64]  # if two members' ratings have each sum
+
+
+def no_chances(n_levels: int) -> _Chances:
+    """Return arrays to be filled."""
+    sizes = (n_levels, 2 * n_levels - 1, n_levels, 2 * n_levels - 1)
+    return _Chances(*(np.empty(size) for size in sizes))
+
+
+def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) -> Explained:
+    """Say of each cell how likely nobody, somebody, and who with which rating gave it.
+
+    Parameters
+    ----------
+    cells : FullCells
+    model : RaterModel
+    levels : ndarray of float64, shape (n_levels,)
+        The values of the scale, equally far apart; at least two.
+
+    Notes
+    -----
+    A label of s people is the fit plus, for each rater, (rating - prediction) / s, rounded. The
+    number of raters is Poisson's; of up to two, the ratings are the scale's values, of more the sum
+    is normal. Rounding is uniform, misfit normal.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> label, smooth = np.array([[3.4]]), np.array([[3.0]])
+    >>> cells = FullCells(label, smooth, 5 * one, one, 1e-3 * one, one, one / 5)
+    >>> found = explain(cells, RaterModel(0.0, 0.1, 0.0, 1.0, 0.05), np.arange(1.0, 6.0))
+    >>> bool(found.nobody[0, 0] < 1e-3), int(found.level[0, 0])  # (5 - 3) / 5 = 0.4
+    (True, 4)
+    """
+    shape = cells.labels.shape
+    found = Explained(
+        nobody=np.empty(shape),
+        level=np.empty(shape, np.int64),
+        raters=np.empty(shape),
+        weights=np.empty(shape),
+        targets=np.empty(shape),
+        sums=np.zeros(6),
+    )
+    _explain_all(cells, model, levels, no_chances(levels.size), found)
+    return found
+
+
+def weigh_ratings(
+    cells: FullCells, model: RaterModel, levels: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return how likely a member's rating is by the fit, and by the fit and the label together.
+
+    Returns
+    -------
+    by_fit : ndarray of float32, shape (n_items, n_rows, n_levels)
+        Share of each rating among people as the row fits them.
+    by_label : ndarray of float32, of the same shape
+        The same times how much likelier the label is if a member gave this rating.
+    """
+    n_rows, n_items = cells.labels.shape
+    by_fit = np.empty((n_items, n_rows, levels.size), np.float32)
+    by_label = np.empty_like(by_fit)
+    _weigh_all(cells, model, levels, no_chances(levels.size), by_fit, by_label)
+    return by_fit, by_label
+
+
+@compiled()
+def _density(off: float, variance: float, half: float) -> float:
+    """Return the density of a label that is so far off: normal, and rounded by up to half."""
+    sd = math.sqrt(variance)
+    if half < 0.1 * sd:
+        return math.exp(-0.5 * (off / sd) ** 2) / (sd * _ROOT_2_PI) + _ANYTHING
+    upper, lower = math.erf((off + half) / (sd * _ROOT_2)), math.erf((off - half) / (sd * _ROOT_2))
+    return (upper - lower) / (4 * half) + _ANYTHING
+
+
+@compiled()
+def _share_levels(
+    fitted: float, model: RaterModel, levels: NDArray[Any], chances: Any
+) -> tuple[float, float]:
+    """Fill in how often each rating, and each sum of two, is given; return mean and variance."""
+    shares, pairs = chances.shares, chances.pairs
+    for level in range(levels.size):
+        apart = (levels[level] - fitted - model.lean) / model.spread
+        shares[level] = math.exp(-0.5 * apart * apart) + 1e-4
+    shares /= shares.sum()
+    pairs[:] = 0.0
+    for first in range(levels.size):
+        for second in range(levels.size):
+            pairs[first + second] += shares[first] * shares[second]
+    mean = (shares * levels).sum()
+    return mean, (shares * levels * levels).sum() - mean * mean
+
+
+@compiled()
+def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
+    people = cells.people[row]
+    rate = cells.row_rate[row] * cells.item_rate[item]
+    rate = min(max(rate, _RATES[0]), _RATES[1])
+    none = math.exp(-rate)
+    one = rate * none
+    two = rate * one / 2
+    return _Cell(
+        cells.labels[row, item] - cells.fitted[row, item],
+        cells.fitted[row, item],
+        cells.row_misfit[row] * cells.item_misfit[item],
+        (model.member_spread / people) ** 2,
+        (1 - model.shrink) / people,
+        none,
+        one,
+        two,
+        max(1 - none - one - two, 1e-9),
+        _MANY + rate / 3,
+    )
+
+
+@compiled()
+def _density_by_raters(cell: Any, half: float, levels: NDArray[Any], chances: Any) -> None:
+    """Fill in how likely the label is, if one member, or two, gave each rating, or sum."""
+    step = levels[1] - levels[0]
+    for level in range(levels.size):
+        moved = cell.gap * (levels[level] - cell.fitted)
+        chances.ones[level] = _density(cell.off - moved, cell.misfit + cell.member, half)
+    for pair in range(chances.twos.size):
+        moved = cell.gap * (2 * levels[0] + pair * step - 2 * cell.fitted)
+        chances.twos[pair] = _density(cell.off - moved, cell.misfit + 2 * cell.member, half)
+
+
+@compiled()
+def _many_spread(cell: Any, n: float, variance: float) -> float:
+    """Return the variance of a label that so many gave."""
+    return float(cell.misfit + n * (cell.member + variance * cell.gap * cell.gap))
+
+
+@compiled()
+def _explain_all(
+    cells: Any, model: RaterModel, levels: NDArray[Any], chances: Any, found: Any
+) -> None:
+    for row in range(cells.labels.shape[0]):
+        for item in range(cells.labels.shape[1]):
+            cell = _cell(cells, model, row, item)
+            mean, variance = _share_levels(cell.fitted, model, levels, chances)
+            _density_by_raters(cell, model.half, levels, chances)
+            _explain_one(cell, mean, variance, model.half, levels, chances, found, row, item)
+            _sum_up_one(cell, cells.people[row], model.half, levels, chances, found.sums)
+
+
+@compiled()
+def _explain_one(
+    cell: Any,
+    mean: float,
+    variance: float,
+    half: float,
+    levels: NDArray[Any],
+    chances: Any,
+    found: Any,
+    row: int,
+    item: int,
+) -> None:
+    """Fill in one cell; leave the probabilities of the states in `ones` and `twos`."""
+    ones, twos, step = chances.ones, chances.twos, levels[1] - levels[0]
+    moved = cell.n_many * cell.gap * (mean - cell.fitted)
+    spread = _many_spread(cell, cell.n_many, variance)
+    none = cell.none * _density(cell.off, cell.misfit, half)
+    many = cell.many * _density(cell.off - moved, spread, half)
+    ones *= cell.one * chances.shares
+    twos *= cell.two * chances.pairs
+    total = none + many + ones.sum() + twos.sum()
+    ones /= total
+    twos /= total
+    rounding, label = half * half / 3, cell.fitted + cell.off
+    weight = none / total / (cell.misfit + rounding)
+    reached = weight * label
+    counts = many / total / (spread + rounding)
+    weight += counts
+    reached += counts * (label - moved)
+    for level in range(ones.size):
+        counts = ones[level] / (cell.misfit + cell.member + rounding)
+        weight += counts
+        reached += counts * (label - cell.gap * (levels[level] - cell.fitted))
+    for pair in range(twos.size):
+        counts = twos[pair] / (cell.misfit + 2 * cell.member + rounding)
+        weight += counts
+        reached += counts * (label - cell.gap * (2 * levels[0] + pair * step - 2 * cell.fitted))
+    found.nobody[row, item] = none / total
+    found.level[row, item] = ones.argmax()
+    found.raters[row, item] = ones.sum() + 2 * twos.sum() + cell.n_many * many / total
+    found.weights[row, item] = weight
+    found.targets[row, item] = reached / weight
+
+
+@compiled()
+def _sum_up_one(
+    cell: Any, people: float, half: float, levels: NDArray[Any], chances: Any, sums: NDArray[Any]
+) -> None:
+    off = people * cell.off
+    noise = people * people * (cell.misfit + half * half / 3)
+    for level in range(levels.size):
+        chance, apart = chances.ones[level], levels[level] - cell.fitted
+        sums[0] += chance
+        sums[1] += chance * apart
+        sums[2] += chance * apart * apart
+        sums[3] += chance * apart * off
+        sums[4] += chance * off * off
+        sums[5] += chance * noise
+
+
+@compiled()
+def _weigh_all(
+    cells: Any,
+    model: RaterModel,
+    levels: NDArray[Any],
+    chances: Any,
+    by_fit: NDArray[Any],
+    by_label: NDArray[Any],
+) -> None:
+    for row in range(cells.labels.shape[0]):
+        for item in range(cells.labels.shape[1]):
+            cell = _cell(cells, model, row, item)
+            mean, variance = _share_levels(cell.fitted, model, levels, chances)
+            _density_by_raters(cell, model.half, levels, chances)
+            by_fit[item, row] = chances.shares
+            _weigh_one(cell, mean, variance, model.half, levels, chances, by_label[item, row])
+
+
+@compiled()
+def _weigh_one(
+    cell: Any,
+    mean: float,
+    variance: float,
+    half: float,
+    levels: NDArray[Any],
+    chances: Any,
+    weighed: NDArray[Any],
+) -> None:
+    """Weigh each rating of a member by how much likelier the label is with it than without."""
+    shares, ones, twos = chances.shares, chances.ones, chances.twos
+    moved = cell.gap * (mean - cell.fitted)
+    total = cell.none * _density(cell.off, cell.misfit, half)
+    total += cell.one * (shares * ones).sum() + cell.two * (chances.pairs * twos).sum()
+    spread = _many_spread(cell, cell.n_many, variance)
+    total += cell.many * _density(cell.off - cell.n_many * moved, spread, half)
+    # Beside the member, others may have rated: nobody, one, or more.
+    n_more = _MANY - 1
+    for level in range(levels.size):
+        with_one = 0.0
+        for other in range(levels.size):
+            with_one += shares[other] * twos[level + other]
+        off = cell.off - cell.gap * (levels[level] - cell.fitted) - n_more * moved
+        spread = _many_spread(cell, n_more, variance) + cell.member
+        with_more = _density(off, spread, half)
+        label = cell.none * ones[level] + cell.one * with_one
+        label += (cell.two + cell.many) * with_more
+        weighed[level] = shares[level] * label / total
+
+
+# Rows beyond so many cells are left out; so many are fitted in some minutes.
+MOST_CELLS = 1 << 23
+# Fewer rows than this hold nothing that could be called smooth.
+_LEAST_ROWS = 3
+# Ratings are told apart by so many values; a finer scale is looked at by these.
+_MOST_LEVELS = 11
+_ROUNDS = 6
+# One factor for so many rows, and so many at most; and the pull on them where rows are many.
+_ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
+_RIDGE, _ENOUGH_ROWS = 0.3, 200
+# A fit is not believed to be nearer than this share of the labels' grid, or of the scale.
+_MISFIT_OF_GRID, _MISFIT_OF_SCALE = 0.4, 0.01
+# All scales are moved to this one, so that the same labels in other units tell the same.
+STARS = RatingScale(1, 5, None)
+# A member's prediction is not so near to the group's, or so far from it, as shares of the scale.
+_MEMBER_SPREADS = (0.025, 0.0625)
+# Misfits of a row or an item are drawn towards that of all by so many cells.
+_DRAWN = 5.0
+_ROW_MISFITS = (0.3, 5.0)
+# The misfit's variance may be so much larger; and far is so many times the usual residual.
+_DOUBT, _FAR, _STEEP = 4.0, 2.0, 3.0
+# Share of a fit that its robust start takes.
+_START = 0.35
+# Factors of the plain fits.
+_FEW = (0, 1, 2)
+# Nothing is surer than this.
+_CERTAIN = 1e-15
+_FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
+
+
+@brief
+class Pull(NamedTuple):
+    """How a fit is held down.
+
+    Attributes
+    ----------
+    ridge : float
+        Pull of the factors towards zero; see `fit_robustly`.
+    least : float
+        No fit is believed to be nearer to the labels than this.
+    half : float
+        Half of the labels' grid.
+    most : int
+        Factors of the fit.
+    """
+
+    ridge: float
+    least: float
+    half: float
+    most: int
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """What the fit makes of a release whose rows are all full.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        Which of the records were looked at.
+    items : ndarray of int64, shape (n_items,)
+        Which items the rows hold.
+    levels : ndarray of float64, shape (n_levels,)
+        The ratings that are told apart.
+    cells : FullCells
+        Labels, fit, and what is known of rows and items; labels on a scale from 1 to 5.
+    model : RaterModel
+        On the same scale.
+    found : Explained
+        Who rated, by cell.
+    pull : Pull
+        How the fit was held down.
+    """
+
+    rows: NDArray[np.int64]
+    items: NDArray[np.int64]
+    levels: NDArray[np.float64]
+    cells: FullCells
+    model: RaterModel
+    found: Explained
+    pull: Pull
+
+    @cached_property
+    def plain(self) -> Matrix:
+        """Return how far labels lie off fits of few factors, on average: one number a cell."""
+        labels = self.cells.labels
+        few = [fit_robustly(labels, rank, self.pull.ridge, self.pull.least) for rank in _FEW]
+        off = [np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few]
+        return np.asarray(np.mean(off, axis=0))
+
+    @cached_property
+    def fewer(self) -> tuple[FullCells, RaterModel] | None:
+        """Return cells and model by as many factors as `choose_rank` says, if they are fewer."""
+        labels, pull = self.cells.labels, self.pull
+        fewest = choose_rank(labels, pull.most, pull.ridge, pull.least)
+        if fewest >= pull.most:
+            return None
+        return _learn(labels, self.cells.people, _in_stars(self.levels), pull, fewest)
+
+    def reported_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
+        """Weigh each cell by its residual and by how many people rate the item, which is public.
+
+        Parameters
+        ----------
+        popularity : ndarray of float64, shape (n_items,)
+            Share of the people who rated each of `items`.
+
+        Returns
+        -------
+        score : ndarray of float64, shape (n_rows, n_items)
+            How surely somebody behind the row rated the item.
+        alone : ndarray of float64, of the same shape
+            The likeliest rating, if one member alone rated.
+
+        Notes
+        -----
+        The score is the logarithm of the odds, by the public rates, the rows' rates as learned, and
+        the residual together; plus log(1 + z²), which is what `fit_robustly` takes off the weight
+        of a cell z times the usual residual away. Without it the model, whose misfits are normal,
+        takes too many near residuals for as sure as far ones. Where residuals are noise, the public
+        rates are left, and the order is that of popularity.
+        """
+        return _tell(self.cells, self.model, self.levels, popularity)
+
+    def scores_with(self, popularity: NDArray[np.float64]) -> list[tuple[Matrix, Matrix]]:
+        """Weigh each cell in several ways, of which one or another is best for a release.
+
+        By `reported_with`, of the fit and of one of fewer factors, with the misfit as it was
+        learned
+        and with twice its deviation, since what a fit has taken up of ratings makes it look nearer
+        than it is. And by how far a label lies off the fits, and off several of very few factors,
+        with popularity: where nearly every cell is somebody's, no model of the misfit is right.
+
+        Parameters
+        ----------
+        popularity : ndarray of float64, shape (n_items,)
+            As in `reported_with`.
+
+        Returns
+        -------
+        list of (ndarray of float64, ndarray of float64)
+            `score` and `alone` of `reported_with`, for each way.
+        """
+        fits = [(self.cells, self.model), *([] if self.fewer is None else [self.fewer])]
+        popular = np.log(np.maximum(popularity, _CERTAIN))
+        told = []
+        for cells, model in fits:
+            score, alone = _tell(cells, model, self.levels, popularity)
+            doubted, _ = _tell(cells, model, self.levels, popularity, _DOUBT)
+            far = _how_far(cells.labels - cells.fitted) + popular
+            told += [(score, alone), (doubted, alone), (far, alone)]
+        return [*told, (_how_far(self.plain) + popular, told[-1][1])]
+
+    @cached_property
+    def weighed(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return `weigh_ratings` of the cells, worked out once."""
+        return weigh_ratings(self.cells, self.model, _in_stars(self.levels))
+
+    def _facts(self) -> dict[str, object]:
+        return {"rows": self.rows.size, "items": self.items.size}
+
+
+def _tell(
+    cells: FullCells,
+    model: RaterModel,
+    levels: NDArray[np.float64],
+    popularity: NDArray[np.float64],
+    doubt: float = 1.0,
+) -> tuple[Matrix, Matrix]:
+    """Do as `Residuals.reported_with`, for misfits of so many times the variance."""
+    cells = cells._replace(
+        row_rate=cells.row_rate * cells.people.sum() / cells.row_rate.sum(),
+        item_rate=popularity,
+        item_misfit=cells.item_misfit * doubt,
+    )
+    found = explain(cells, model, _in_stars(levels))
+    nobody = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
+    usual = np.outer(cells.row_misfit, cells.item_misfit) + model.half**2 / 3
+    squares = (cells.labels - cells.fitted) ** 2 / usual
+    return np.log1p(-nobody) - np.log(nobody) + np.log1p(squares), levels[found.level]
+
+
+def _how_far(off: Matrix) -> Matrix:
+    """Return how far labels are off, as a logarithm that can be added to one of popularity."""
+    usual = max(_FAR * float(np.median(np.abs(off))), _CERTAIN)
+    return np.asarray(_STEEP * np.log1p((off / usual) ** 2))
+
+
+def find_residuals(candidates: Candidates, scale: RatingScale) -> Residuals | None:
+    """Fit all rows of a release, and explain what is left over by ratings.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    scale : RatingScale
+
+    Returns
+    -------
+    Residuals or None
+        None if it does not apply: if rows do not all hold the same items, stand for one person
+        each, are fewer than three, or there is one rating only.
+
+    Notes
+    -----
+    A label of a padded row is a mean of predictions, which are smooth over rows and items, and of
+    ratings, which are not. A robust fit of low rank is the start; then, in turn, each cell is
+    explained by none, one or more raters, and the fit is moved to what that leaves (expectation
+    and maximization). Nothing private is used. Beyond `MOST_CELLS` cells, some rows are drawn, the
+    same for the same number: what is found is then a lower bound.
+
+    A release is fitted once, and remembered as long as it is there.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.attacks.release_target import ReleasedTable
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> find_residuals(table.candidates, ratings.scale)
+    Residuals(rows: 12, items: 40)
+    """
+    if candidates not in _REMEMBERED:
+        _REMEMBERED[candidates] = _find(candidates, scale) if _applies(candidates, scale) else None
+    return _REMEMBERED[candidates]
+
+
+_REMEMBERED: WeakKeyDictionary[Candidates, Residuals | None] = WeakKeyDictionary()
+
+
+def _applies(candidates: Candidates, scale: RatingScale) -> bool:
+    return _is_full(candidates) and not why_unfitted(candidates, scale)
+
+
+def _is_full(candidates: Candidates) -> bool:
+    carrying = np.count_nonzero(np.diff(candidates.indptr))
+    return bool((candidates.activity == carrying).all())
+
+
+def n_fitted_cells(candidates: Candidates, scale: RatingScale) -> int:
+    """Return how many cells `find_residuals` fits; 0 if it does not apply."""
+    if not _applies(candidates, scale):
+        return 0
+    n_items = int(np.count_nonzero(np.diff(candidates.indptr)))
+    return min(candidates.n_records * n_items, max(MOST_CELLS, _LEAST_ROWS * n_items))
+
+
+def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
+    """Say why full rows are not fitted; nothing if they are, or if rows are not full.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    scale : RatingScale
+
+    Examples
+    --------
+    >>> from recveil.release.records import Records
+    >>> everybody = Records(np.array([30]), np.array([0, 2]), np.array([0, 1]), np.array([3.0, 4]))
+    >>> scale = RatingScale(1, 5, 1)
+    >>> why_unfitted(Candidates.from_records([everybody], 2, scale), scale)[-59:]
+    '1 row for 30 people, and a fit needs 3. That shows nothing.'
+    """
+    if not _is_full(candidates):
+        return ""
+    n_rows, n_people = candidates.n_records, candidates.n_people
+    if n_rows < _LEAST_ROWS:
+        rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+        people = describe_count(n_people, "person", "people")
+        why = f"{rows} for {people}, and a fit needs {_LEAST_ROWS}"
+    elif n_people <= n_rows:
+        why = "each row is one person's"
+    elif scale.range <= 0:
+        why = "there is one rating only"
+    else:
+        return ""
+    return f"A fit of all rows, to tell who rated what, was not tried: {why}. That shows nothing."
+
+
+def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
+    items = np.flatnonzero(np.diff(candidates.indptr))
+    rows = _draw_rows(candidates.n_records, items.size)
+    # Rows are full, so that each item lists them all, in order.
+    codes = candidates.codes.reshape(items.size, -1).T[rows]
+    per_point = STARS.range / scale.range
+    labels = (candidates.levels[codes] - scale.low) * per_point + STARS.low
+    grid = _grid_of(candidates.levels) * per_point
+    least = max(_MISFIT_OF_GRID * grid, _MISFIT_OF_SCALE * STARS.range * (grid == 0))
+    most = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
+    ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
+    levels = levels_of(scale)
+    stars, people = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
+    pull = Pull(ridge, least, grid / 2, most)
+    cells, model = _learn(labels, people, stars, pull, most)
+    return Residuals(
+        rows=rows,
+        items=items,
+        levels=levels,
+        cells=cells,
+        model=model,
+        found=explain(cells, model, stars),
+        pull=pull,
+    )
+
+
+def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ratings that are told apart on the scale of the fit; they are equally far apart.
+
+    Examples
+    --------
+    >>> _in_stars(np.array([0.0, 50.0, 100.0]))
+    array([1., 3., 5.])
+    """
+    return np.linspace(STARS.low, STARS.high, levels.size)
+
+
+def _learn(
+    labels: Matrix,
+    people: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    pull: Pull,
+    rank: int,
+) -> tuple[FullCells, RaterModel]:
+    """Explain the cells, and move a fit of so many factors to what that leaves, in turn."""
+    ridge, least = pull.ridge, pull.least
+    fit = fit_robustly(labels, rank, ridge, least, share=_START)
+    cells = FullCells(
+        labels=labels,
+        fitted=fit.product(STARS.low, STARS.high),
+        people=people,
+        row_misfit=np.ones(people.size),
+        item_misfit=np.full(labels.shape[1], least**2),
+        row_rate=np.ones(people.size),
+        item_rate=np.full(labels.shape[1], 0.3),
+    )
+    model = RaterModel(
+        shrink=_FIRST.shrink,
+        member_spread=_FIRST.member_spread * STARS.range,
+        lean=_FIRST.lean,
+        spread=_FIRST.spread * STARS.range,
+        half=pull.half,
+    )
+    for _ in track(range(_ROUNDS), "Fitting all rows", share=1):
+        found = explain(cells, model, levels)
+        usual = float(np.median(cells.item_misfit)) + model.half**2 / 3
+        fit = refit(fit, found.weights * usual, found.targets, ridge)
+        cells = _learn_cells(cells, found, fit, STARS, model.half, least)
+        model = _learn_model(model, found.sums, STARS)
+    return cells, model
+
+
+def _draw_rows(n_rows: int, n_items: int) -> NDArray[np.int64]:
+    n_drawn = max(_LEAST_ROWS, MOST_CELLS // n_items)
+    if n_rows <= n_drawn:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, n_drawn, replace=False))
+
+
+def levels_of(scale: RatingScale) -> NDArray[np.float64]:
+    """Return the ratings that are told apart: those of the scale, or fewer if it is a fine one.
+
+    Examples
+    --------
+    >>> levels_of(RatingScale(1, 5, 1)), levels_of(RatingScale(0, 1, 0.01)).size
+    (array([1., 2., 3., 4., 5.]), 11)
+    """
+    n_steps = round(scale.range / scale.step) if scale.step else _MOST_LEVELS
+    return np.linspace(scale.low, scale.high, min(n_steps + 1, _MOST_LEVELS))
+
+
+def _grid_of(labels: NDArray[np.float64]) -> float:
+    """Return how far apart rounded labels are; 0 if they lie on no grid.
+
+    Examples
+    --------
+    >>> round(_grid_of(np.array([1.0, 1.1, 1.3])), 6), _grid_of(np.array([1.0, 1.1, 1.2503]))
+    (0.1, 0.0)
+    """
+    apart = np.diff(labels)
+    if not apart.size:
+        return 0.0
+    steps = apart / apart.min()
+    return float(apart.min()) if np.allclose(steps, np.rint(steps), atol=1e-3) else 0.0
+
+
+def _learn_cells(
+    cells: FullCells, found: Explained, fit: LowRank, scale: RatingScale, half: float, least: float
+) -> FullCells:
+    """Learn how often each item and row is rated, and how well it is fitted."""
+    fitted = fit.product(scale.low, scale.high)
+    item_rate = (found.raters.sum(axis=0) + 0.3) / cells.row_rate.sum()
+    squares = (cells.labels - fitted) ** 2 * found.nobody
+    usual = squares.sum() / found.nobody.sum()
+    of_items = (squares.sum(axis=0) + _DRAWN * usual) / (found.nobody.sum(axis=0) + _DRAWN)
+    of_rows = (squares.sum(axis=1) + _DRAWN * usual) / (found.nobody.sum(axis=1) + _DRAWN)
+    return cells._replace(
+        fitted=fitted,
+        row_misfit=np.clip(of_rows / usual, *_ROW_MISFITS),
+        item_misfit=np.maximum(of_items - half**2 / 3, least**2),
+        row_rate=(found.raters.sum(axis=1) + 0.3) / item_rate.sum(),
+        item_rate=item_rate,
+    )
+
+
+def _learn_model(model: RaterModel, sums: NDArray[np.float64], scale: RatingScale) -> RaterModel:
+    """Learn from the cells that one member alone rated how ratings move a label."""
+    n, x, xx, xy, yy, noise = sums.tolist()
+    if xx <= 0 or n <= 0:
+        return model
+    shrink = min(max(1 - xy / xx, 0.0), 0.8)
+    left = (yy - 2 * (1 - shrink) * xy + (1 - shrink) ** 2 * xx - noise) / n
+    nearest, farthest = (share * scale.range for share in _MEMBER_SPREADS)
+    lean = x / n
+    spread = math.sqrt(max(xx / n - lean**2, (scale.range / 18) ** 2))
+    member = min(max(math.sqrt(max(left, 0.0)), nearest), farthest)
+    return RaterModel(shrink, member, lean, spread, model.half)

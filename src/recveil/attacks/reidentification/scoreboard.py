@@ -1,0 +1,830 @@
+"""Scoreboard-RH: the robust attack, which forgives wrong entries and favours rare items."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses, ScoredGuesses, Sheet, guess, lead_of_others
+from recveil.attacks.knowledge import Knowledge, Sought
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import pool
+
+# Targets that one thread takes at a time.
+_CHUNK = 256
+
+
+@brief
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lineups(Guesses):
+    """Who is left of the people when all records that disagree are gone; shape (n_targets,) each.
+
+    All matching records fit equally well: `tied_people` are the people behind them, and
+    `own_is_top` tells whether the target's own record is among them.
+
+    Parameters
+    ----------
+    best, tied_people, own_is_top
+        See `Guesses`.
+    bits : ndarray of float64
+        What the adversary still needs to name the target: log2(people), or log2 of all people
+        if the target is not in the lineup.
+    records : ndarray of int64
+        Number of matching records.
+    """
+
+    bits: NDArray[np.float64]
+    records: NDArray[np.int64]
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """People behind all matching records."""
+        return self.tied_people
+
+    @property
+    def matches_of_target(self) -> NDArray[np.bool_]:
+        """Whether the target's own record is among them."""
+        return self.own_is_top
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Chance that a random pick from the lineup is the target: 1 / people, or 0."""
+        return self.chance
+
+
+@dataclass(frozen=True)
+class Scoreboard:
+    """Lines up the records that agree with every entry of what is known.
+
+    A record's score is its worst agreement with an entry: 1 if it carries the item with a rating
+    and a date within the errors, else 0. Records that score 1 match.
+
+    Parameters
+    ----------
+    rating_error : float or None
+        Ratings up to so many points apart agree; None: ratings are not compared.
+    date_error : int or None
+        Dates up to so many days apart agree; None: dates are not compared.
+    threads : int
+        The result does not depend on it.
+
+    Raises
+    ------
+    RecveilError
+        If an error is negative.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, section 4, Algorithm Scoreboard with the threshold similarity
+    of section 5. One wrong entry is enough for it to lose the target, so the errors must be those
+    of the knowledge. Ratings or dates that the adversary or the release lacks are not compared.
+    Without any entry, everybody matches. Only records whose number of labels is within the known
+    bounds match, if bounds are known.
+    """
+
+    name: ClassVar[str] = "scoreboard"
+
+    rating_error: float | None = 0
+    date_error: int | None = None
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("rating_error", "date_error"):
+            error = getattr(self, name)
+            # The comparison is written so that nan fails it, too.
+            if error is not None and not error >= 0:
+                raise RecveilError(
+                    f"{name} is {error}; expected at least 0, or None", code="argument.value"
+                )
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Lineups:
+        """Line up the candidates for every target.
+
+        Parameters
+        ----------
+        candidates : Candidates
+        knowledge : Knowledge
+            Its items are positions in the candidates' list of items.
+        record_of : ndarray of int64, shape (n_users,)
+            The record of each user, which tells who is in the lineup; -1 if they have none.
+
+        Raises
+        ------
+        RecveilError
+            If a known item is not in the candidates' list of items.
+
+        Examples
+        --------
+        >>> from recveil.attacks import Adversary, draw_knowledge
+        >>> from recveil.ratings import Ratings
+        >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], list("ababa"), [5, 3, 5, 4, 5])
+        >>> known = draw_knowledge(ratings, Adversary(known=2), np.array([0, 1]))
+        >>> found = Candidates.from_ratings(ratings)
+        >>> Scoreboard().attack(found, known, np.arange(3)).people
+        array([1, 1])
+        >>> Scoreboard(rating_error=1).attack(found, known, np.arange(3)).people
+        array([2, 2])
+        """
+        n_items = candidates.indptr.size - 1
+        strange = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
+        if strange.size:
+            raise RecveilError(
+                f"known item {strange[0]}: expected positions below {n_items}",
+                code="argument.value",
+            )
+        sought = Sought(knowledge, record_of[knowledge.targets])
+        tally = _Tally(*candidates.look(self._line_up, sought, self.threads))
+        lineup = np.where(tally.matches_of_target, tally.people, max(candidates.n_people, 1))
+        return Lineups(
+            best=tally.best,
+            tied_people=tally.people,
+            own_is_top=tally.matches_of_target,
+            bits=np.log2(lineup),
+            records=tally.records,
+        )
+
+    def _line_up(self, candidates: Candidates, sought: Sought, threads: int) -> "_Tally":
+        """Line up some of the targets."""
+        n_targets = sought.own.size
+        hunt = self._gather(candidates, sought)
+        tally = _Tally(
+            best=np.full(n_targets, -1),
+            records=np.zeros(n_targets, np.int64),
+            people=np.zeros(n_targets, np.int64),
+            matches_of_target=np.zeros(n_targets, bool),
+        )
+
+        def run(first: int) -> None:
+            _line_up(hunt, first, min(first + _CHUNK, n_targets), tally)
+
+        starts = range(0, n_targets, _CHUNK)
+        with pool(threads) as workers:
+            for _ in track(workers.map(run, starts), "Attacking", len(starts)):
+                pass
+        return tally
+
+    def _gather(self, found: Candidates, sought: Sought) -> "_Hunt":
+        """Lay out what the search reads; what is not compared becomes an empty array."""
+        known = sought.knowledge
+        values, days, found_days = known.values, known.days, found.days
+        if values is None or self.rating_error is None:
+            values = np.empty(0, np.float32)
+        if days is None or found_days is None or self.date_error is None:
+            days = found_days = np.empty(0, np.int32)
+        # Rarest item first: its list is short, and the others only make it shorter.
+        target = np.repeat(np.arange(known.targets.size), np.diff(known.indptr))
+        order = np.lexsort((np.diff(found.indptr)[known.items], target))
+        n_labels = known.activity
+        if n_labels is None:
+            n_labels = np.tile([0.0, np.inf], (known.targets.size, 1))
+        return _Hunt(
+            known_indptr=known.indptr,
+            known_items=known.items[order],
+            known_values=values[order] if values.size else values,
+            known_days=days[order] if days.size else days,
+            known_activity=n_labels,
+            own=sought.own,
+            indptr=found.indptr,
+            records=found.records,
+            codes=found.codes,
+            levels=found.levels,
+            days=found_days,
+            sizes=found.sizes,
+            activity=found.activity,
+            rating_error=(self.rating_error or 0) + rating_slack(found.levels),
+            date_error=self.date_error or 0,
+        )
+
+
+def rating_slack(levels: NDArray[np.float64]) -> float:
+    """Return how far two labels may lie apart and still be equal.
+
+    Knowledge is kept in single precision, and candidates round their labels where there are very
+    many different ones. Neither must make a true label look wrong, which would make the release
+    look safe.
+
+    Examples
+    --------
+    >>> rating_slack(np.array([1.0, 2, 3, 4, 5])) < 0.001
+    True
+    """
+    if not levels.size:
+        return 0.0
+    precision = 2 * float(np.spacing(np.float32(np.abs(levels).max())))
+    # Half a gap is what rounding to evenly spaced levels costs; no coarse scale gets that much.
+    half_gap = float(np.diff(levels).min()) / 2 if levels.size > 1 else 0.0
+    return precision + min(half_gap, 1e-4 * float(levels[-1] - levels[0]))
+
+
+@brief
+class _Hunt(NamedTuple):
+    """All that the compiled functions read; what is not compared is empty."""
+
+    known_indptr: NDArray[np.int64]
+    known_items: NDArray[np.int32]
+    known_values: NDArray[np.float32]
+    known_days: NDArray[np.int32]
+    known_activity: NDArray[np.float64]
+    own: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[Any]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    activity: NDArray[np.int64]
+    rating_error: float
+    date_error: float
+
+
+@brief
+class _Tally(NamedTuple):
+    """What the compiled functions write, for each target."""
+
+    best: NDArray[np.int64]
+    records: NDArray[np.int64]
+    people: NDArray[np.int64]
+    matches_of_target: NDArray[np.bool_]
+
+
+@compiled()
+def _line_up(hunt: _Hunt, first: int, last: int, tally: _Tally) -> None:
+    """Intersect the lists of each target's known items, and count who is left."""
+    room = np.empty(hunt.sizes.size, np.int32)
+    for target in range(first, last):
+        start, end = hunt.known_indptr[target], hunt.known_indptr[target + 1]
+        matching = room[: _list_carriers(hunt, start, end, room)]
+        _count(hunt, target, matching[: _keep_agreeing(hunt, start, end, matching)], tally)
+
+
+@compiled()
+def _list_carriers(hunt: _Hunt, start: int, end: int, room: NDArray[Any]) -> int:
+    """List the records that carry the first known item, all if none is known; return how many."""
+    if start == end:
+        for record in range(room.size):
+            room[record] = record
+        return room.size
+    item = hunt.known_items[start]
+    carriers = hunt.records[hunt.indptr[item] : hunt.indptr[item + 1]]
+    room[: carriers.size] = carriers
+    return carriers.size
+
+
+@compiled()
+def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) -> int:
+    """Move the records that agree with all entries to the front; return how many they are."""
+    n_matching = matching.size
+    for entry in range(start, end):
+        item = hunt.known_items[entry]
+        at, until = hunt.indptr[item], hunt.indptr[item + 1]
+        n_kept = 0
+        for place in range(n_matching):
+            record = matching[place]
+            # Both lists ascend, so the search goes on where it last stopped.
+            at = _find(hunt.records, at, until, record)
+            if at == until:
+                break
+            if hunt.records[at] == record and _agrees(hunt, entry, at):
+                matching[n_kept] = record
+                n_kept += 1
+        n_matching = n_kept
+    return n_matching
+
+
+@compiled()
+def _agrees(hunt: _Hunt, entry: int, at: int) -> bool:
+    """Tell whether a label of the known item has the rating and the date, within the errors."""
+    if hunt.known_values.size:
+        apart = abs(hunt.known_values[entry] - hunt.levels[hunt.codes[at]])
+        if apart > hunt.rating_error:
+            return False
+    if hunt.known_days.size:
+        return abs(hunt.known_days[entry] - hunt.days[at]) <= hunt.date_error
+    return True
+
+
+@compiled()
+def _count(hunt: _Hunt, target: int, matching: NDArray[Any], tally: _Tally) -> None:
+    """Count the matching records that are as long as the adversary heard, and their people."""
+    fewest, most = hunt.known_activity[target]
+    for record in matching:
+        if fewest <= hunt.activity[record] <= most:
+            tally.records[target] += 1
+            tally.people[target] += hunt.sizes[record]
+            tally.matches_of_target[target] |= record == hunt.own[target]
+            tally.best[target] = record if tally.records[target] == 1 else -1
+
+
+@compiled()
+def _find(records: NDArray[Any], start: int, end: int, record: int) -> int:
+    """Bisect an ascending list for the first place from `start` on that is not before a record."""
+    while start < end:
+        middle = (start + end) // 2
+        if records[middle] < record:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+# Records that are scored at a time: their scores should stay in a core's own cache.
+_BLOCK = 1 << 15
+# Up to so many labels, what each is worth is tabulated before the records are looked at.
+_FEW_LEVELS = 256
+# The least that a known item adds to a score. A score of 0 thereby means that no item is there,
+# even where exp(-distance) is too small for a float32.
+_LEAST = float(np.finfo(np.float32).tiny)
+
+# How a label that lies `apart` from the known rating earns its points.
+DECAY, WITHIN, BELL = 0, 1, 2
+# Points of what disagrees, which `floor` replaces; sums with others stay below half of it.
+NEVER = -1e30
+_LOST = NEVER / 2
+_NOTHING = np.empty(0, np.float32)
+
+
+@brief
+class Points(NamedTuple):
+    """What an attack gives for a known item that a record carries.
+
+    An item of weight w, whose label is `apart` points and `n` days off, gives
+    ``rating points + w * days[n] + bonus[record]``, or ``floor + bonus[record]`` if one of them is
+    `NEVER`; and never less than the smallest positive number.
+
+    Attributes
+    ----------
+    rule : int
+        The rating points. `DECAY`: ``w * exp(-apart / width)``, or w if the adversary knows
+        neither ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond.
+        `BELL`: ``agree - (apart / width)² / 2``, but not below `floor`. The latter two give `agree`
+        if ratings are unknown.
+    weights : ndarray of float32, shape (n_entries,)
+        Of each entry of the knowledge.
+    width, agree, floor : float
+    days : ndarray of float32, shape (n_days,)
+        By the number of days apart; empty if dates are unknown.
+    bonus : ndarray of float32, shape (n_records,)
+        Empty for none.
+    sigma : float
+        The unit of eccentricity and likelihood; 0: the standard deviation of each target's scores.
+    """
+
+    rule: int
+    weights: NDArray[np.float32]
+    width: float
+    agree: float
+    floor: float
+    days: NDArray[np.float32]
+    bonus: NDArray[np.float32]
+    sigma: float
+
+
+def search(
+    candidates: Candidates,
+    knowledge: Knowledge,
+    record_of: NDArray[np.int64],
+    points: Points,
+    threads: int,
+) -> ScoredGuesses:
+    """Score the candidates for every target; see `ScoreboardRH.attack`."""
+    own = records_of_target(candidates, knowledge, record_of)
+    work = partial(_sheet, points=points._replace(weights=_NOTHING))
+    found = candidates.look(work, Sought(knowledge, own, points.weights), threads)
+    return Sheet(*found).guesses()
+
+
+def search_without(
+    candidates: Candidates,
+    knowledge: Knowledge,
+    record_of: NDArray[np.int64],
+    points: Points,
+    threads: int,
+) -> NDArray[np.float64]:
+    """Return each target's eccentricity after their own record was taken out.
+
+    The weights of `points` must be those of a table without it.
+    """
+    own = records_of_target(candidates, knowledge, record_of)
+    work = partial(_leads, points=points._replace(weights=_NOTHING))
+    (leads,) = candidates.look(work, Sought(knowledge, own, points.weights), threads)
+    return leads
+
+
+def _sheet(candidates: Candidates, sought: Sought, threads: int, points: Points) -> Sheet:
+    sheet = Sheet.empty(sought.own.size)
+    _run(_look_for, _gather(candidates, sought, points), sought.own, sheet, threads)
+    return sheet
+
+
+def _leads(
+    candidates: Candidates, sought: Sought, threads: int, points: Points
+) -> tuple[NDArray[np.float64]]:
+    leads = np.empty(sought.own.size)
+    _run(_look_without, _gather(candidates, sought, points), sought.own, leads, threads)
+    return (leads,)
+
+
+def _run(
+    look_for: Callable[..., None],
+    whole: "_Search",
+    own: NDArray[np.int64],
+    results: Any,
+    threads: int,
+) -> None:
+    """Look for all targets, some in each thread; each writes its own part of the results."""
+
+    def look_for_some(first: int) -> None:
+        look_for(whole, own, first, min(first + _CHUNK, own.size), results)
+
+    starts = range(0, own.size, _CHUNK)
+    with pool(threads) as workers:
+        for _ in track(workers.map(look_for_some, starts), "Attacking", len(starts)):
+            pass
+
+
+def records_of_target(
+    candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return each target's own record, -1 for none; refuse items and records that are not there."""
+    own = np.asarray(record_of, np.int64)[knowledge.targets]
+    _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
+    _check_positions("a record", own, -1, candidates.n_records)
+    return own
+
+
+def longest_span(candidates: Candidates, knowledge: Knowledge) -> int:
+    """Return the most days that a record and the knowledge can be apart; -1 without dates."""
+    ends = candidates.day_ends
+    if ends is None or knowledge.days is None or not knowledge.days.size:
+        return -1
+    first, last = ends
+    return max(last, int(knowledge.days.max())) - min(first, int(knowledge.days.min()))
+
+
+def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -> None:
+    if positions.size and not least <= positions.min() <= positions.max() < end:
+        raise RecveilError(
+            f"{what} has the position {positions.min()} or {positions.max()}; expected {least} to "
+            f"{end - 1}; the knowledge must be about the same items and people as the candidates",
+            code="argument.value",
+        )
+
+
+@brief
+class _Search(NamedTuple):
+    """All that the compiled functions read; what is not known is empty."""
+
+    indptr: NDArray[np.int64]
+    records: NDArray[np.int32]
+    codes: NDArray[Any]
+    levels: NDArray[np.float64]
+    days: NDArray[np.int32]
+    sizes: NDArray[np.int64]  # empty if one person stands behind each record
+    activity: NDArray[np.int64]
+    n_records: int
+    n_people: int
+    known_indptr: NDArray[np.int64]
+    known_items: NDArray[np.int32]
+    known_values: NDArray[np.float32]
+    known_days: NDArray[np.int32]
+    known_activity: NDArray[np.float64]
+    # What follows is `Points`; a tuple in a tuple would cost the threads their counting of arrays.
+    rule: int
+    weights: NDArray[np.float32]
+    width: float
+    agree: float
+    floor: float
+    day_points: NDArray[np.float32]
+    bonus: NDArray[np.float32]
+    sigma: float
+
+
+def _gather(found: Candidates, sought: Sought, points: Points) -> _Search:
+    known, weights = sought.knowledge, sought.weights
+    return _Search(
+        indptr=found.indptr,
+        records=found.records,
+        codes=found.codes,
+        levels=found.levels,
+        days=np.empty(0, np.int32) if found.days is None else found.days,
+        sizes=np.empty(0, np.int64) if (found.sizes == 1).all() else found.sizes,
+        activity=found.activity,
+        n_records=found.n_records,
+        n_people=found.n_people,
+        known_indptr=known.indptr,
+        known_items=known.items,
+        known_values=np.empty(0, np.float32) if known.values is None else known.values,
+        known_days=np.empty(0, np.int32) if known.days is None else known.days,
+        known_activity=np.empty((0, 2)) if known.activity is None else known.activity,
+        rule=points.rule,
+        weights=_NOTHING if weights is None else weights,
+        width=points.width,
+        agree=points.agree,
+        floor=points.floor,
+        day_points=points.days,
+        bonus=points.bonus,
+        sigma=points.sigma,
+    )
+
+
+@brief
+class _Board(NamedTuple):
+    """Working space of one thread."""
+
+    scores: NDArray[np.float32]  # of one block of records; zero between blocks
+    listed: NDArray[np.int32]  # all records of others that score; one more, to write ahead
+    listed_scores: NDArray[np.float32]
+
+
+@compiled()
+def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, sheet: Sheet) -> None:
+    """Look for the targets from `first` to before `end`."""
+    board = _empty_board(search)
+    for target in range(first, end):
+        n_listed, score = _list_scores(search, target, own[target], board)
+        listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
+        guess(search, listed, scores, own[target], score, target, sheet)
+
+
+@compiled()
+def _look_without(
+    search: _Search, own: NDArray[Any], first: int, end: int, leads: NDArray[Any]
+) -> None:
+    """Look for some targets whose records were taken out, and write who leads by how much."""
+    board = _empty_board(search)
+    for target in range(first, end):
+        n_listed, _ = _list_scores(search, target, own[target], board)
+        listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
+        leads[target] = lead_of_others(search, listed, scores, own[target])
+
+
+@compiled()
+def _empty_board(search: _Search) -> _Board:
+    room = search.n_records + 1
+    return _Board(
+        np.zeros(_BLOCK, np.float32), np.empty(room, np.int32), np.empty(room, np.float32)
+    )
+
+
+@compiled()
+def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple[int, float]:
+    """List the scores of other people's records that are not 0; return how many, and the own."""
+    start, stop = search.known_indptr[target], search.known_indptr[target + 1]
+    items = search.known_items[start:stop]
+    heads, ends = search.indptr[items], search.indptr[items + 1]
+    rows = _tabulate_ratings(search, start, stop)
+    n_listed, own_score = np.uint64(0), 0.0
+    while True:
+        base = _lowest_head(search.records, heads, ends)
+        if base < 0:
+            return int(n_listed), own_score
+        firsts = heads.copy()
+        for row in range(items.size):
+            some = search.records[firsts[row] : ends[row]]
+            heads[row] += np.searchsorted(some, base + _BLOCK)
+            _add_item(search, start + row, firsts[row], heads[row], base, rows[row], board)
+        if base <= own < base + _BLOCK:
+            if _fits(search, target, own):
+                own_score = float(board.scores[own - base])
+            board.scores[own - base] = 0  # so that it is not listed among the others
+        n_listed = _list_block(search, target, base, firsts, heads, board, n_listed)
+
+
+@compiled()
+def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any]) -> int:
+    """Return the lowest record that stands next in a list; -1 if all lists are at their ends."""
+    lowest = -1
+    for row in range(heads.size):
+        if heads[row] < ends[row]:
+            record = int(records[heads[row]])
+            lowest = record if lowest < 0 or record < lowest else lowest
+    return lowest
+
+
+@compiled()
+def _rating_points(search: _Search, weight: float, known: float, label: float) -> float:
+    """Return what a record gains by its label, dates aside; `known` is nan if ratings are not."""
+    if search.rule == DECAY:
+        if math.isnan(known):
+            return max(0.0 if search.day_points.size else weight, _LEAST)
+        return max(weight * math.exp(-abs(known - label) / search.width), _LEAST)
+    if math.isnan(known):
+        return search.agree
+    apart = abs(known - label) / search.width
+    if search.rule == WITHIN:
+        return search.agree if apart <= 1.0 else NEVER
+    return max(search.agree - apart**2 / 2, search.floor)
+
+
+@compiled()
+def _known_value(search: _Search, entry: int) -> float:
+    return search.known_values[entry] if search.known_values.size else math.nan
+
+
+@compiled()
+def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
+    """Tabulate what each label gains for each known item; no columns if there are many labels."""
+    n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
+    rows = np.empty((stop - start, n_levels), np.float32)
+    for entry in range(start, stop):
+        weight, value = search.weights[entry], _known_value(search, entry)
+        for level in range(n_levels):
+            rows[entry - start, level] = _rating_points(search, weight, value, search.levels[level])
+    return rows
+
+
+@compiled()
+def _add_item(
+    search: _Search,
+    entry: int,
+    head: int,
+    end: int,
+    base: int,
+    row: NDArray[Any],
+    board: _Board,
+) -> None:
+    """Add the points of one known item to the records of a block that carry it."""
+    weight, value = search.weights[entry], _known_value(search, entry)
+    day = search.known_days[entry] if search.day_points.size else 0
+    lost, floor, least = np.float32(_LOST), np.float32(search.floor), np.float32(_LEAST)
+    has_days, has_bonus = search.day_points.size > 0, search.bonus.size > 0
+    # Unsigned places spare numba the check for negative ones, which would double the time.
+    for at in range(np.uint64(head), np.uint64(end)):
+        code = search.codes[at]
+        if row.size:
+            gained = row[code]
+        else:
+            gained = np.float32(_rating_points(search, weight, value, search.levels[code]))
+        if has_days:
+            gained += weight * search.day_points[np.uint64(abs(search.days[at] - day))]
+        if has_bonus:
+            gained = floor if gained < lost else gained
+            gained = max(gained + search.bonus[np.uint64(search.records[at])], least)
+        place = np.uint64(search.records[at] - base)
+        board.scores[place] += gained
+
+
+@compiled()
+def _list_block(
+    search: _Search,
+    target: int,
+    base: int,
+    firsts: NDArray[Any],
+    ends: NDArray[Any],
+    board: _Board,
+    n_listed: np.uint64,
+) -> np.uint64:
+    """Move the scores of a block from the board to the list; return the new length of that."""
+    length = min(_BLOCK, search.n_records - base)
+    all_places = 4 * (ends - firsts).sum() > length  # then it is faster to look at all of them
+    if all_places:
+        firsts, ends = np.zeros(1, np.int64), np.full(1, length)
+    for row in range(firsts.size):
+        for at in range(np.uint64(firsts[row]), np.uint64(ends[row])):
+            place = at if all_places else np.uint64(search.records[at] - base)
+            record = base + np.int64(place)
+            # Without a branch: if nobody scores, the next one overwrites what is written here.
+            board.listed[n_listed], board.listed_scores[n_listed] = record, board.scores[place]
+            scores = board.scores[place] > 0 and _fits(search, target, record)
+            n_listed += np.uint64(scores)
+            board.scores[place] = 0
+    return n_listed
+
+
+@compiled()
+def _fits(search: _Search, target: int, record: int) -> bool:
+    """Tell whether a record is as long as the adversary heard, if both are told."""
+    if search.known_activity.size == 0:
+        return True
+    low, high = search.known_activity[target]
+    return low <= search.activity[record] <= high
+
+
+@dataclass(frozen=True)
+class ScoreboardRH:
+    """Scores each record by how well it fits what is known, rare items counting more.
+
+    The score of a record is the sum over the known items that it carries of
+    ``wt(i) * (exp(-|rating difference| / rating_width) + exp(-|day difference| / day_width))``
+    with ``wt(i) = 1 / log(support)``. What the adversary does not know (ratings or dates) is left
+    out of the sum; if they know neither, an item counts its weight.
+
+    Parameters
+    ----------
+    rating_width : float
+        ρ0, in rating points.
+    day_width : float
+        d0, in days.
+    threads : int
+        The result does not depend on it.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, sections 4 and 5. Readings: supports below 2 count as 2, σ is
+    the population standard deviation over the records of all people, those with score 0
+    included, and a record of s people counts s times in it. Identical records score bit-equal.
+    """
+
+    name: ClassVar[str] = "scoreboard-rh"
+
+    rating_width: float = 1.5
+    day_width: float = 30.0
+    threads: int = 2
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> ScoredGuesses:
+        """Look for every target among the candidates.
+
+        Parameters
+        ----------
+        candidates : Candidates
+        knowledge : Knowledge
+            Its items are positions in the candidates' list of items.
+        record_of : ndarray of int64, shape (n_users,)
+            The record of each user, which tells whether a guess is right; -1 if they have none.
+
+        Raises
+        ------
+        RecveilError
+            If the knowledge names an item, or `record_of` a record, that cannot be there.
+
+        Examples
+        --------
+        >>> from recveil.attacks import Adversary, choose_targets, draw_knowledge
+        >>> from recveil.datasets import make_ratings
+        >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+        >>> known = draw_knowledge(ratings, Adversary(known=4), choose_targets(50, 5, seed=0))
+        >>> guesses = ScoreboardRH().attack(
+        ...     Candidates.from_ratings(ratings), known, np.arange(50)
+        ... )
+        >>> guesses.best == known.targets  # one of the five has too few ratings
+        array([ True,  True,  True,  True])
+        """
+        records_of_target(candidates, knowledge, record_of)  # refuses what is not there
+        support = candidates.support[knowledge.items]
+        points = self._points(candidates, knowledge, support)
+        return search(candidates, knowledge, record_of, points, self.threads)
+
+    def control(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Look for every target in a table from which their own record was taken out.
+
+        Whoever leads there is somebody else. The supports, and so the weights of the items, are
+        those of the table without the record.
+
+        Parameters
+        ----------
+        candidates, knowledge, record_of
+            As in `attack`. Nothing is taken out for a target without a record.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_targets,)
+            The eccentricity of the best guess.
+
+        Examples
+        --------
+        >>> from recveil.attacks import Adversary, draw_knowledge
+        >>> from recveil.ratings import Ratings
+        >>> ratings = Ratings.from_columns([1, 1, 2, 3], list("abab"), [5, 3, 5, 3])
+        >>> known = draw_knowledge(ratings, Adversary(known=2), np.array([0]))
+        >>> ScoreboardRH().control(Candidates.from_ratings(ratings), known, np.arange(3))
+        array([0.])
+        """
+        own = records_of_target(candidates, knowledge, record_of)
+        of_entry = np.repeat(own, np.diff(knowledge.indptr))
+        leaving = candidates.sizes[of_entry] * candidates.carries(knowledge.items, of_entry)
+        support = candidates.support[knowledge.items] - leaving
+        points = self._points(candidates, knowledge, support)
+        return search_without(candidates, knowledge, record_of, points, self.threads)
+
+    def _points(
+        self, candidates: Candidates, knowledge: Knowledge, support: NDArray[np.int64]
+    ) -> Points:
+        """Return what is given for each known item; `support` is that of each entry."""
+        return Points(
+            rule=DECAY,
+            weights=(1 / np.log(np.maximum(support, 2))).astype(np.float32),
+            width=float(self.rating_width),
+            agree=0.0,
+            floor=0.0,
+            days=self._day_points(longest_span(candidates, knowledge)),
+            bonus=np.empty(0, np.float32),
+            sigma=0.0,
+        )
+
+    def _day_points(self, span: int) -> NDArray[np.float32]:
+        """Tabulate exp(-days / d0) for all differences there can be."""
+        return np.exp(-np.arange(span + 1) / self.day_width).astype(np.float32)

@@ -1,0 +1,434 @@
+"""Sparsity: how alone people are in a table, which is why so little finds them."""
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.knowledge import choose_targets
+from recveil.attacks.reidentification.scoreboard import rating_slack
+from recveil.ratings import Ratings
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import pool
+
+
+def items_needed(n_records: int, epsilon: float, delta: float) -> int:
+    """Return how many known attributes m leave no false match, with probability 1 - epsilon.
+
+    A false match is a record that agrees with less than a share 1 - delta of the target's
+    attributes. It agrees with m random ones of them with probability below (1 - delta)^m, so
+
+        ``m >= (log N - log epsilon) / -log(1 - delta)``
+
+    makes the expected number of false matches in the lineup of `Scoreboard` at most epsilon.
+
+    Parameters
+    ----------
+    n_records : int
+        N, the number of records.
+    epsilon : float
+        The chance of failure, and how far (1 - similarity) a known attribute may be off.
+    delta : float
+        The share of a target's attributes in which a record has to disagree to count as false.
+
+    Returns
+    -------
+    int
+        m, rounded up: entries known correctly (within the errors), drawn at random from those of
+        the target. The target needs to have so many.
+
+    Raises
+    ------
+    RecveilError
+        If `n_records` is below 1, or `epsilon` or `delta` are not between 0 and 1.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, section 4. What it guarantees:
+
+    - Theorem 1, for any database: it can be (1 - epsilon - delta, 1 - epsilon)-deanonymized. With
+      probability 1 - epsilon, every record of the lineup is at least 1 - epsilon - delta similar
+      to the target's. There may be many; they tell the same.
+    - Theorem 2, only if the database is (1 - epsilon - delta, epsilon)-sparse (at most a share
+      epsilon of its records have another one more similar than 1 - epsilon - delta): it can be
+      (1, 1 - epsilon)-deanonymized; the lineup is the target's record alone. The proof uses
+      epsilon twice, for targets with a similar neighbour and for false matches, so that what it
+      shows is 1 - 2 epsilon.
+
+    Both rest on Lemma 1, whose proof counts agreement as a share of the *target's* attributes.
+    The similarity of Definition 1 divides by the union of both supports instead. A record that
+    holds all of the target's attributes and many more is dissimilar by that measure, and still
+    matches for every m: sparsity as `nearest_similarity` measures it does not rule it out.
+
+    Examples
+    --------
+    >>> items_needed(480_189, epsilon=0.05, delta=0.5)
+    24
+    >>> items_needed(480_189, epsilon=0.05, delta=0.85)
+    9
+    """
+    if not n_records >= 1:
+        raise RecveilError(
+            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
+        )
+    _check_share("epsilon", epsilon)
+    return _round_up((math.log(n_records) - math.log(epsilon)) / _information(delta))
+
+
+def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
+    """Return how many known attributes m leave a lineup of k records, in expectation.
+
+        ``m = log(N / (k - 1)) / log(1 / (1 - delta))``
+
+    makes the expected number of false matches at most k - 1. It does not depend on epsilon.
+
+    Parameters
+    ----------
+    n_records : int
+        N, the number of records.
+    delta : float
+        The share of a target's attributes in which a record has to disagree to count as false.
+    k : int
+        Size of the lineup, the target included; at least 2.
+
+    Returns
+    -------
+    int
+        m, rounded up; 0 if all records together are no more than k - 1.
+
+    Raises
+    ------
+    RecveilError
+        If `n_records` is below 1, `delta` is not between 0 and 1, or `k` is below 2.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, Theorem 3. Only if the database is
+    (1 - epsilon - delta, epsilon)-sparse, it can be (1, 1/k)-deanonymized (a random pick from the
+    lineup is the target with probability at least 1/k) and (1, log2 k)-deanonymized entropically
+    (the expected entropy of the lineup is at most log2 k bits). Both are means over targets
+    without a neighbour more similar than 1 - epsilon - delta; sparsity lets a share epsilon of
+    targets have one. The limits of `items_needed` hold here, too.
+
+    Examples
+    --------
+    >>> items_needed_for_lineup(480_189, delta=0.5, k=10)
+    16
+    """
+    if not n_records >= 1:
+        raise RecveilError(
+            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
+        )
+    if not k >= 2:
+        raise RecveilError(
+            f"k is {k}; expected at least 2; for a lineup of 1 use items_needed",
+            code="argument.value",
+        )
+    return max(0, _round_up(math.log(n_records / (k - 1)) / _information(delta)))
+
+
+def _information(delta: float) -> float:
+    """Return what one known attribute tells, in nats: log(1 / (1 - delta))."""
+    _check_share("delta", delta)
+    return -math.log1p(-delta)
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0 < share < 1:
+        raise RecveilError(
+            f"{name} is {share}; expected a number between 0 and 1, ends excluded",
+            code="argument.value",
+        )
+
+
+def _round_up(number: float) -> int:
+    """Round up to whole items; the rounding error of a whole number costs no further item."""
+    return math.ceil(number - 1e-9)
+
+
+# Targets that one thread takes at a time.
+_CHUNK = 64
+
+# Ratings whose information is computed at a time; an item's ratings stay together.
+_RATINGS_AT_A_TIME = 1 << 22
+
+
+@brief
+class ItemInformation(NamedTuple):
+    """What knowing a rating of each item tells about who gave it; shape (n_rated_items,) each.
+
+    Attributes
+    ----------
+    items : ndarray of int64
+        Positions of the items that anybody rated, from the most to the least rated one; equal
+        ones by position.
+    support : ndarray of int64
+        How many people rated each.
+    bits : ndarray of float64
+        Mean over these people of log2(all people / people whose rating of the item agrees).
+    """
+
+    items: NDArray[np.int64]
+    support: NDArray[np.int64]
+    bits: NDArray[np.float64]
+
+
+def nearest_similarity(
+    ratings: Ratings,
+    n_targets: int | None = None,
+    rating_error: float | None = None,
+    date_error: int | None = None,
+    seed: int = 0,
+    threads: int = 2,
+) -> NDArray[np.float64]:
+    """Return how similar the most similar other record is, for each of some people.
+
+    The similarity of two records is the number of items on which they agree over the number of
+    items that at least one of them rated.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    n_targets : int, optional
+        For how many people, drawn at random; all, if not given.
+    rating_error : float or None
+        Ratings up to so many points apart agree; None: whatever they are.
+    date_error : int or None
+        Dates up to so many days apart agree; None: whatever they are.
+    seed : int
+        Fixes the draw.
+    threads : int
+        The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_targets,)
+        From 0 (no item in common with anybody) to 1 (somebody is identical), in the order of the
+        people's positions. A person without ratings is similar to nobody.
+
+    Raises
+    ------
+    RecveilError
+        If an error is negative, or dates are to be compared and none are known of the ratings.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, section 3, Definition 1 and Figure 1. A table is
+    (ε, δ)-sparse if a share of at most δ of these numbers is above ε.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], list("ababa"), [5, 3, 5, 4, 5])
+    >>> nearest_similarity(ratings)
+    array([1. , 1. , 0.5])
+    >>> nearest_similarity(ratings, rating_error=0)
+    array([0.5, 0.5, 0.5])
+    """
+    _check(ratings, rating_error, date_error)
+    found = Candidates.from_ratings(ratings)
+    targets = choose_targets(ratings.n_users, n_targets, seed)
+    nearest = np.zeros(targets.size)
+    days, rater_days = ratings.days, found.days
+    if date_error is None or days is None or rater_days is None:
+        days = rater_days = np.empty(0, np.int32)
+    within = np.inf if rating_error is None else rating_error + rating_slack(found.levels)
+
+    def run(first: int) -> None:
+        _find_nearest(
+            targets=targets[first : first + _CHUNK],
+            indptr=ratings.indptr,
+            indices=ratings.indices,
+            values=ratings.values,
+            days=days,
+            item_indptr=found.indptr,
+            raters=found.records,
+            codes=found.codes,
+            levels=found.levels,
+            rater_days=rater_days,
+            rating_error=within,
+            date_error=date_error or 0,
+            nearest=nearest[first : first + _CHUNK],
+        )
+
+    starts = range(0, targets.size, _CHUNK)
+    with pool(threads) as workers:
+        for _ in track(workers.map(run, starts), "Comparing", len(starts)):
+            pass
+    return nearest
+
+
+def share_at_least(similarities: ArrayLike, grid: ArrayLike) -> NDArray[np.float64]:
+    """Return the share of the similarities that are at least each number of the grid.
+
+    Parameters
+    ----------
+    similarities : array-like of float, shape (n_targets,)
+        From `nearest_similarity`.
+    grid : array-like of float, shape (n_points,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_points,)
+        nan if there are no similarities.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, Figure 1 (the y-axis).
+
+    Examples
+    --------
+    >>> share_at_least([0.1, 0.2, 0.2, 0.4, 1.0], [0.0, 0.2, 0.5])
+    array([1. , 0.8, 0.2])
+    """
+    ascending, points = np.sort(np.asarray(similarities, float)), np.asarray(grid, float)
+    if not ascending.size:
+        return np.full(points.shape, np.nan)
+    return (ascending.size - np.searchsorted(ascending, points)) / ascending.size
+
+
+def information_by_rank(
+    ratings: Ratings, rating_error: float | None = None, date_error: int | None = None
+) -> ItemInformation:
+    """Return how many bits a rating of each item tells about who gave it, by the item's rank.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    rating_error : float or None
+        The adversary knows the rating up to so many points; None: not at all.
+    date_error : int or None
+        The adversary knows the date up to so many days; None: not at all.
+
+    Raises
+    ------
+    RecveilError
+        If an error is negative, or dates are to be compared and none are known of the ratings.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, Figure 7. Knowing neither rating nor date leaves
+    log2(people / support). Items go together, so the bits of several do not add up.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3, 4], list("ababbc"), [5, 3, 5, 4, 4, 1])
+    >>> information_by_rank(ratings).bits.round(2)
+    array([0.42, 1.  , 2.  ])
+    >>> information_by_rank(ratings, rating_error=0).bits.round(2)
+    array([1.33, 1.  , 2.  ])
+    """
+    _check(ratings, rating_error, date_error)
+    found = Candidates.from_ratings(ratings)
+    bits = np.zeros(ratings.n_items)
+    cuts = np.arange(0, ratings.n_ratings, _RATINGS_AT_A_TIME)
+    starts = np.unique(np.searchsorted(found.indptr, cuts, "right") - 1)
+    for first, last in itertools.pairwise([*starts.tolist(), ratings.n_items]):
+        some = slice(found.indptr[first], found.indptr[last])
+        items = np.repeat(np.arange(last - first), np.diff(found.indptr[first : last + 1]))
+        agreeing = _count_agreeing(
+            items=items,
+            codes=found.codes[some],
+            levels=found.levels,
+            rating_error=rating_error,
+            days=None if found.days is None else found.days[some],
+            date_error=date_error,
+        )
+        told = np.log2(ratings.n_users / agreeing)
+        bits[first:last] = np.bincount(items, weights=told, minlength=last - first)
+    by_rank = np.argsort(-ratings.support, kind="stable")[: np.count_nonzero(ratings.support)]
+    support = ratings.support[by_rank]
+    return ItemInformation(by_rank, support, bits[by_rank] / support)
+
+
+def _check(ratings: Ratings, rating_error: float | None, date_error: int | None) -> None:
+    for name, error in (("rating_error", rating_error), ("date_error", date_error)):
+        if error is not None and not error >= 0:
+            raise RecveilError(
+                f"{name} is {error}; expected at least 0, or None", code="argument.value"
+            )
+    if date_error is not None and ratings.days is None:
+        raise RecveilError(
+            f"date_error is {describe_count(date_error, 'day')}, but the ratings have no times; "
+            f"set date_error to None (--date-error none)",
+            code="time.missing",
+        )
+
+
+def _count_agreeing(
+    items: NDArray[np.int64],
+    codes: NDArray[np.int16],
+    levels: NDArray[np.float64],
+    rating_error: float | None,
+    days: NDArray[np.int32] | None,
+    date_error: int | None,
+) -> NDArray[np.int64]:
+    """Count for each rating those of the same item that agree with it, itself included."""
+    if rating_error is None:
+        codes, levels, rating_error = np.zeros_like(codes), np.zeros(1), 0.0
+    within = rating_error + rating_slack(levels)
+    lowest = np.searchsorted(levels, levels - within)[codes]
+    highest = np.searchsorted(levels, levels + within, "right")[codes] - 1
+    rows = items * levels.size
+    if days is None or date_error is None:
+        order = np.sort(rows + codes)
+        below = np.searchsorted(order, rows + lowest)
+        return np.searchsorted(order, rows + highest, "right") - below
+    since = days.astype(np.int64) - days.min()
+    width = int(since.max()) + 1
+    order = np.sort((rows + codes) * width + since)
+    earliest, latest = np.maximum(since - date_error, 0), np.minimum(since + date_error, width - 1)
+    agreeing = np.zeros(items.size, np.int64)
+    # One level at a time: in `order`, the days of a level stand together.
+    for step in range(int((highest - lowest).max()) + 1):
+        starts = (rows + np.minimum(lowest + step, highest)) * width
+        below = np.searchsorted(order, starts + earliest)
+        counts = np.searchsorted(order, starts + latest, "right") - below
+        agreeing += np.where(lowest + step <= highest, counts, 0)
+    return agreeing
+
+
+@compiled()
+def _find_nearest(
+    targets: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    days: NDArray[Any],
+    item_indptr: NDArray[Any],
+    raters: NDArray[Any],
+    codes: NDArray[Any],
+    levels: NDArray[Any],
+    rater_days: NDArray[Any],
+    rating_error: float,
+    date_error: float,
+    nearest: NDArray[Any],
+) -> None:
+    """Walk the raters of each of a target's items, counting on how many they agree."""
+    n_users = indptr.size - 1
+    shared, agreeing = np.zeros(n_users, np.int32), np.zeros(n_users, np.int32)
+    touched = np.empty(n_users, np.int32)
+    for t in range(targets.size):
+        start, end = indptr[targets[t]], indptr[targets[t] + 1]
+        n_touched = 0
+        for at in range(start, end):
+            for place in range(item_indptr[indices[at]], item_indptr[indices[at] + 1]):
+                other = raters[place]
+                if shared[other] == 0:
+                    touched[n_touched] = other
+                    n_touched += 1
+                shared[other] += 1
+                agree = abs(values[at] - levels[codes[place]]) <= rating_error
+                if days.size:
+                    agree &= abs(days[at] - rater_days[place]) <= date_error
+                agreeing[other] += agree
+        for other in touched[:n_touched]:
+            union = end - start + indptr[other + 1] - indptr[other] - shared[other]
+            if other != targets[t]:
+                nearest[t] = max(nearest[t], agreeing[other] / union)
+            shared[other] = agreeing[other] = 0

@@ -1,0 +1,287 @@
+"""ReleasedTable: a release as an adversary searches it, and who is where, to judge the guesses."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.attacks.candidates import Candidates
+from recveil.ratings import Ratings
+from recveil.release.claim import Claim
+from recveil.release.manifest import Manifest, private_twin
+from recveil.release.manifest_reader import known_manifest
+from recveil.release.reader import (
+    Twin,
+    names_in_release,
+    positions,
+    read_blocks,
+    read_twin,
+    reading_release,
+)
+from recveil.release.records import Records
+from recveil.release.sides import Sides
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class ReleasedTable:
+    """The classes of identical published records, and the class of each person.
+
+    Records that tell the same are one class, because nobody can tell the people behind them apart.
+    Positions of items and users are those of the raw ratings.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        One candidate for each class, with its size in people.
+    indptr : ndarray of int64, shape (n_classes + 1,)
+        The labels of class c stand at ``indptr[c]:indptr[c + 1]``.
+    indices : ndarray of int32, shape (n_labels,)
+        Positions of items, ascending in each class.
+    values : ndarray of float64, shape (n_labels,)
+        The labels.
+    record_of : ndarray of int64, shape (n_users,)
+        The class of each user of the raw ratings; -1 if they are not in the release. It judges
+        guesses, and no attack may look at it.
+    k : int
+        What the release claims: at least so many people in each class.
+    promised : ndarray of int64, shape (n_classes,)
+        The same for each class: more than `k` where people have privacy levels of their own.
+    co_rated : bool
+        Whether the release claims that records share their items only, so that labels are filled
+        in.
+    contains_users : bool
+        Whether each record is of somebody in the data; if not, nobody is in any, and all who were
+        in the data may still be told from others.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
+    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> table.k, table.candidates.n_people, table.record_of.size
+    (5, 50, 50)
+    """
+
+    candidates: Candidates
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+    record_of: NDArray[np.int64]
+    k: int
+    promised: NDArray[np.int64]
+    co_rated: bool = False
+    contains_users: bool = True
+
+    @staticmethod
+    def from_release(release: Sides, ratings: Ratings) -> "ReleasedTable":
+        """Take a release that is still in memory.
+
+        Parameters
+        ----------
+        release : Sides
+        ratings : Ratings
+            The ratings that it was made from; further users may stand in them.
+
+        Raises
+        ------
+        RecveilError
+            If an item or a user of the release is unknown to the ratings.
+        """
+        published, private = release.published, release.private
+        contains_users = published.claim.about.contains_users
+        # A public catalogue may name items that nobody rated.
+        item_of = positions(
+            *(pa.array(release.items), ratings.items, "item", "the release"),
+            missing=None if contains_users else -1,
+        )
+        classes = _Classes(ratings.n_items)
+        class_of_group: list[int] = []
+        for block in published.blocks():
+            known = block if contains_users else block.only(item_of[block.indices] >= 0)
+            class_of_group += classes.add(known, item_of[known.indices])
+        record_of = np.full(ratings.n_users, -1, np.int64)
+        if not contains_users:
+            return classes.released(ratings, record_of, published.claim)
+        users = positions(pa.array(private.users), ratings.users, "user", "the release")
+        if not published.claim.about.contains_users:
+            nobody = np.full(ratings.n_users, -1, np.int64)
+            return classes.released(ratings, nobody, published.claim)
+        class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
+        record_of[users[private.groups.members]] = class_of
+        return classes.released(ratings, record_of, published.claim)
+
+    @staticmethod
+    def from_folder(folder: str | PathLike[str], ratings: Ratings) -> "ReleasedTable":
+        """Read a release from its folder, and who is where from its private twin.
+
+        Parameters
+        ----------
+        folder : path
+            The published folder; its private twin must lie beside it, unless no record of it is
+            anybody's.
+        ratings : Ratings
+            The ratings that it was made from; further users may stand in them.
+
+        Raises
+        ------
+        RecveilError
+            If the folder is no release, its ratings are not the ones that were written, the twin
+            is missing or belongs to another release, or an item or a user of the release is
+            unknown to the ratings.
+        """
+        published = Path(folder).resolve()  # its name is needed, and . has none
+        manifest, private = known_manifest(published), private_twin(published)
+        if not manifest.contains_users:
+            return ReleasedTable.from_published(published, ratings)
+        twin = read_twin(published)
+        classes, class_of_id = _read_classes(published, manifest, ratings)
+        with reading_release(published):
+            record_of = _assigned(twin, class_of_id, ratings, private)
+        found = np.bincount(record_of[record_of >= 0], minlength=len(classes.sizes))
+        if not np.array_equal(found, classes.sizes):
+            raise RecveilError(
+                f"{private}: its people are not as many as stand behind the published records; "
+                f"write the release again",
+                code="private.mismatch",
+            )
+        return classes.released(ratings, record_of, manifest.claim)
+
+    @staticmethod
+    def from_published(folder: str | PathLike[str], ratings: Ratings) -> "ReleasedTable":
+        """Read a release as the world sees it: nobody is known to be in any record.
+
+        Parameters
+        ----------
+        folder : path
+            The published folder; a private twin is not looked for, unless items bear pseudonyms,
+            which it alone can tell.
+        ratings : Ratings
+            They tell the positions of the items.
+
+        Raises
+        ------
+        RecveilError
+            If the folder is no release, its ratings are not the ones that were written, or an item
+            is unknown to the ratings.
+        """
+        published = Path(folder).resolve()
+        manifest = known_manifest(published)
+        classes, _ = _read_classes(published, manifest, ratings)
+        nobody = np.full(ratings.n_users, -1, np.int64)
+        return classes.released(ratings, nobody, manifest.claim)
+
+    def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the item positions (ascending) and labels of one class."""
+        own = slice(self.indptr[record], self.indptr[record + 1])
+        return self.indices[own], self.values[own]
+
+    def item_means(self) -> NDArray[np.float64]:
+        """Return each item's mean label over the people who carry one, shape (n_items,).
+
+        nan for an item that no record carries.
+        """
+        sizes = self.candidates.sizes
+        people = np.repeat(sizes, np.diff(self.indptr)).astype(np.float64)
+        n_items = self.candidates.indptr.size - 1
+        total = np.bincount(self.indices, weights=people * self.values, minlength=n_items)
+        carrying = np.bincount(self.indices, weights=people, minlength=n_items)
+        return np.divide(total, carrying, out=np.full(n_items, np.nan), where=carrying > 0)
+
+
+class _Classes:
+    """Collects records block by block and keeps one row for each class of identical ones."""
+
+    def __init__(self, n_items: int) -> None:
+        self.sizes: list[int] = []
+        self._keys = np.arange(2 * n_items, dtype=np.uint64).reshape(-1, 2)
+        self._class_of: dict[bytes, int] = {}
+        self._lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+        self._indices: list[NDArray[np.int32]] = []
+        self._values: list[NDArray[np.float64]] = []
+        self._promised: dict[int, int] = {}
+
+    def promised(self, k: int) -> NDArray[np.int64]:
+        """Return how many people each class promises: k, or what its records say for themselves."""
+        return np.array([self._promised.get(place, k) for place in range(len(self.sizes))])
+
+    def add(self, block: Records, items: NDArray[np.int32]) -> list[int]:
+        """Add records with their items' positions; return the class of each."""
+        lengths = np.diff(block.indptr)
+        record_of = np.repeat(np.arange(len(block)), lengths)
+        # Labels in another order of items are sorted anew; a stable sort is quick if they are not.
+        order = np.argsort(record_of * self._keys.shape[0] + items, kind="stable")
+        indices, values = items[order].astype(np.int32), block.values[order]
+        found, new = [], np.zeros(len(block), bool)
+        digests = Records(block.sizes, block.indptr, indices, values).digests(self._keys)
+        for record, (digest, size) in enumerate(zip(digests, block.sizes.tolist(), strict=True)):
+            place = self._class_of.setdefault(digest, len(self.sizes))
+            if place == len(self.sizes):
+                self.sizes.append(0)
+                new[record] = True
+            self.sizes[place] += size
+            if block.promised is not None:
+                self._promised[place] = int(block.promised[record])
+            found.append(place)
+        kept = new[record_of]
+        self._lengths.append(lengths[new])
+        self._indices.append(indices[kept])
+        self._values.append(values[kept])
+        return found
+
+    def released(
+        self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim
+    ) -> ReleasedTable:
+        """Return the table, as an adversary searches it."""
+        indptr = np.cumsum(np.concatenate(self._lengths))
+        indices, values = np.concatenate(self._indices), np.concatenate(self._values)
+        records = Records(np.array(self.sizes, np.int64), indptr, indices, values)
+        # Where real ratings stay as they are, no person is promised to be found with 1/k at most.
+        k = claim.k if claim.about.is_bound else 1
+        return ReleasedTable(
+            candidates=Candidates.from_records([records], ratings.n_items, ratings.scale),
+            indptr=indptr,
+            indices=indices,
+            values=values,
+            record_of=record_of,
+            k=k,
+            promised=self.promised(k),
+            co_rated=claim.about.holds_fills,
+            contains_users=claim.about.contains_users,
+        )
+
+
+def _read_classes(
+    published: Path, manifest: Manifest, ratings: Ratings
+) -> tuple[_Classes, dict[str, int]]:
+    """Return the classes, and the class of each published id."""
+    classes = _Classes(ratings.n_items)
+    class_of_id: dict[str, int] = {}
+    items = names_in_release(published, manifest, ratings.items)
+    for ids, block in read_blocks(published, manifest, items):
+        class_of_id.update(zip(ids, classes.add(block, block.indices), strict=True))
+    return classes, class_of_id
+
+
+def _assigned(
+    twin: Twin, class_of_id: dict[str, int], ratings: Ratings, private: Path
+) -> NDArray[np.int64]:
+    """Return the class of each user of the ratings; -1 for those who are not assigned."""
+    users = positions(twin.users, ratings.users, "user", private)
+    strangers = [published_id for published_id in twin.ids if published_id not in class_of_id]
+    if strangers:
+        raise RecveilError(
+            f"{private}: published id {strangers[0]!r} is not in the release; "
+            f"put the private twin that belongs to it beside it",
+            code="private.mismatch",
+        )
+    record_of = np.full(ratings.n_users, -1, np.int64)
+    record_of[users] = [class_of_id[published_id] for published_id in twin.ids]
+    return record_of

@@ -1,0 +1,398 @@
+"""Statistics of an attack: rates with their trials and intervals, as pure functions."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+
+# Members and strangers that it takes to tell them apart: of fewer, 5 % are nobody.
+FEWEST = 20
+
+
+class Interval(NamedTuple):
+    """A share with its 95 % (or other) confidence interval.
+
+    Attributes
+    ----------
+    rate, low, high : float
+        Between 0 and 1.
+    trials : int
+        How many targets were asked for; nan rates come with 0 trials.
+    """
+
+    rate: float
+    low: float
+    high: float
+    trials: int
+
+
+def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> Interval:
+    """Return a share with its Wilson score interval.
+
+    Parameters
+    ----------
+    successes : float
+        Expected number of successes; ending on a group of s people counts 1/s.
+    trials : int
+        Number of targets that were asked for, skipped ones included.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    RecveilError
+        If successes are negative or more than trials.
+
+    Notes
+    -----
+    Source: Wilson 1927. Unlike the textbook's interval it is right at 0 and at 1, where attacks
+    tend to end. Fractional successes have less variance than whole ones, so for them it is wider
+    than need be.
+
+    Examples
+    --------
+    >>> interval = wilson_interval(8, 10)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.4902, 0.9433)
+    """
+    if not 0 <= successes <= trials * (1 + 1e-12):
+        raise RecveilError(
+            f"{successes:g} successes of {trials} trials: expected from 0 to {trials}",
+            code="argument.value",
+        )
+    if trials == 0:
+        return Interval(math.nan, 0.0, 1.0, 0)
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    rate = min(1.0, successes / trials)
+    centre = (rate + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    half = z * math.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
+    # At the ends the bounds are exact, but rounding can move them beyond the rate.
+    low, high = max(0.0, min(rate, centre - half)), min(1.0, max(rate, centre + half))
+    return Interval(rate, low, high, trials)
+
+
+def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Return a share over trials that come in clusters, such as one person's.
+
+    Parameters
+    ----------
+    rights, trials : array-like of float, shape (n_clusters,)
+        How many trials of each cluster succeeded, and how many there were, at least one each.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Its `trials` counts clusters.
+
+    Notes
+    -----
+    A ratio of totals with the linearized variance (Cochran 1977, section 6.4), but never narrower
+    than Wilson's interval for as many trials: clusters may agree by chance.
+
+    Examples
+    --------
+    >>> interval = ratio_interval([8, 2], [10, 10])
+    >>> interval.rate, interval.low, interval.trials
+    (0.5, 0.0, 2)
+    """
+    right, total = (np.asarray(numbers, np.float64) for numbers in (rights, trials))
+    if not total.sum() > 0:
+        return Interval(math.nan, 0.0, 1.0, 0)
+    rate = float(right.sum() / total.sum())
+    plain = wilson_interval(float(right.sum()), round(total.sum()), confidence)
+    n = total.size
+    squares = float(((right - rate * total) ** 2).sum()) * n / max(n - 1, 1)
+    half = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(squares) / float(total.sum())
+    low, high = max(0.0, min(plain.low, rate - half)), min(1.0, max(plain.high, rate + half))
+    return Interval(rate, low, high, n)
+
+
+class Mean(NamedTuple):
+    """A mean with its confidence interval.
+
+    Attributes
+    ----------
+    mean, low, high : float
+    trials : int
+    """
+
+    mean: float
+    low: float
+    high: float
+    trials: int
+
+
+def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
+    """Return a mean with its normal interval; nan for no values.
+
+    Examples
+    --------
+    >>> mean = mean_interval([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> mean.mean, round(mean.high - mean.mean, 3)
+    (3.0, 1.386)
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.size == 0:
+        return Mean(math.nan, math.nan, math.nan, 0)
+    mean = float(numbers.mean())
+    if numbers.size == 1:
+        return Mean(mean, -math.inf, math.inf, 1)
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    half = z * float(numbers.std(ddof=1)) / math.sqrt(numbers.size)
+    return Mean(mean, mean - half, mean + half, numbers.size)
+
+
+def no_better(
+    told: Interval | Mean, baseline: float, source: str, about: str = "the release"
+) -> str:
+    """Say that an attack tells nothing new, if its rate is not above its baseline.
+
+    A rate of 10 % is much where nothing else tells anything, and nothing where popularity alone
+    tells 66 %. Whoever reads it must not take it for what the release gives away.
+
+    Parameters
+    ----------
+    told : Interval or Mean
+        The attack's rate with its interval.
+    baseline : float
+        What is reached without the attack: by a blind guess, by popularity, or of strangers.
+    source : str
+        Who reaches it, with a verb: "popularity alone gives".
+    about : str
+        What was attacked. Empty if another figure of the same attack is above its baseline: then
+        it does tell something, and only the rate is said to be no more.
+
+    Returns
+    -------
+    str
+        Part of a sentence that follows the rate, its comma before it. Empty if the whole interval
+        lies above the baseline, and where there is none, because nobody was looked for.
+
+    Examples
+    --------
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.66, "popularity alone gives")
+    ', which is less than popularity alone gives (66.0%), so that it tells nothing new about the \
+release'
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "the table")
+    ', which is not clearly more than a blind guess gives (9.0%), so that it tells nothing new \
+about the table'
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "")
+    ', which is not clearly more than a blind guess gives (9.0%)'
+    >>> no_better(Interval(0.0, 0.0, 0.004, 900), 1 / 2_500, "a blind guess gives", "")
+    ', which is not clearly more than a blind guess gives (0.04%)'
+    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.01, "a blind guess gives")
+    ''
+    """
+    if not told.trials or not told.low <= baseline:  # a baseline that is nan is none
+        return ""
+    how = "less" if told.high < baseline else "not clearly more"
+    nothing_new = f", so that it tells nothing new about {about}" if about else ""
+    return f", which is {how} than {source} ({format_share(baseline)}){nothing_new}"
+
+
+def format_share(share: float) -> str:
+    """Write a share; what is small keeps a digit, so that it is never told as nothing.
+
+    Examples
+    --------
+    >>> format_share(0.66), format_share(0.0004), format_share(0.0)
+    ('66.0%', '0.04%', '0.0%')
+    """
+    if not 0 < share < 0.001:
+        return f"{share:.1%}"
+    return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
+
+
+def percent(told: Interval) -> str:
+    """Write a share with its interval.
+
+    Examples
+    --------
+    >>> percent(Interval(0.1, 0.08, 0.12, 900))
+    '10.0% (8.0% to 12.0%)'
+    """
+    return f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%})"
+
+
+def difference_of_means(first: Mean, second: Mean) -> Mean:
+    """Return how far one mean lies above another, of other people; `trials` counts both.
+
+    Examples
+    --------
+    >>> found = difference_of_means(Mean(0.6, 0.57, 0.63, 90), Mean(0.5, 0.46, 0.54, 90))
+    >>> round(found.low, 6), round(found.high, 6)
+    (0.05, 0.15)
+    """
+    half = math.hypot(first.high - first.mean, second.high - second.mean)
+    apart = first.mean - second.mean
+    return Mean(apart, apart - half, apart + half, first.trials + second.trials)
+
+
+NO_ATTACK = "no attack applied"
+
+
+def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) -> dict[str, Any]:
+    """Return shares of members and strangers as plain data; no rates if no attack guessed.
+
+    Examples
+    --------
+    >>> some = Mean(0.5, 0.5, 0.5, 90)
+    >>> plain_means(some, some, Mean(0.0, 0.0, 0.0, 180), guessed=False)["excess"]
+    {'rate': None, 'low': None, 'high': None, 'trials': 180}
+    """
+    told = {"members": members, "strangers": strangers, "excess": excess}
+    return {
+        name: {
+            "rate": mean.mean if guessed else None,
+            "low": mean.low if guessed else None,
+            "high": mean.high if guessed else None,
+            "trials": mean.trials,
+        }
+        for name, mean in told.items()
+    }
+
+
+def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Return how often a member's score beats an outsider's (AUC), with DeLong's interval.
+
+    Parameters
+    ----------
+    members, others : array-like of float
+        Scores of people in the data and of people who are not. Equal scores count one half.
+
+    Returns
+    -------
+    Interval
+        0.5 means that the score tells nothing; `trials` counts both sorts of people.
+
+    Notes
+    -----
+    Source: DeLong, DeLong, Clarke-Pearson 1988.
+
+    Examples
+    --------
+    >>> area_under_curve([3, 4, 5], [1, 2, 3.5]).rate
+    0.8888888888888888
+    """
+    inside = np.asarray(members, dtype=np.float64)
+    outside = np.asarray(others, dtype=np.float64)
+    if not (inside.size and outside.size):
+        return Interval(math.nan, 0.0, 1.0, inside.size + outside.size)
+    beats_outside, beaten_by_inside = _placements(inside, outside), 1 - _placements(outside, inside)
+    area = float(beats_outside.mean())
+    variance = _variance(beats_outside) / inside.size + _variance(beaten_by_inside) / outside.size
+    half = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(variance)
+    return Interval(area, max(0.0, area - half), min(1.0, area + half), inside.size + outside.size)
+
+
+def _placements(scores: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of the others that each score beats, equal ones counting one half."""
+    order = np.sort(others)
+    below = np.searchsorted(order, scores, "left")
+    not_above = np.searchsorted(order, scores, "right")
+    return (below + not_above) / (2 * others.size)
+
+
+def _variance(values: NDArray[np.float64]) -> float:
+    return float(values.var(ddof=1)) if values.size > 1 else 0.25
+
+
+# What follows looks at the scores of some records. `sizes` tells how many people stand behind each
+# record of the whole table, and is empty if it is always one; a record of s people counts s times.
+
+
+@compiled()
+def count_users(sizes: NDArray[Any], record: int) -> int:
+    """Return the number of people behind a record."""
+    return sizes[record] if sizes.size else 1
+
+
+@compiled()
+def find_top(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
+) -> tuple[float, float, int, int]:
+    """Return the two highest scores (-1 if missing), a record with the first, and its people.
+
+    If several records share the highest score, it is the second one, too, and the people behind
+    all of them count.
+
+    Examples
+    --------
+    >>> find_top(np.array([2.0, 3.0, 1.0]), np.array([0, 4, 7]), np.empty(0, np.int64))
+    (3.0, 2.0, 4, 1)
+    """
+    top, second, best, n_top = -1.0, -1.0, -1, 0
+    for at in range(scores.size):
+        if scores[at] < second:
+            continue
+        if scores[at] > top:
+            top, second, best, n_top = (
+                scores[at],
+                top,
+                records[at],
+                count_users(sizes, records[at]),
+            )
+        else:
+            second = scores[at]
+            n_top += count_users(sizes, records[at]) if second == top else 0
+    return top, second, best, n_top
+
+
+@compiled()
+def deviation(total: float, squares: float, n: int) -> float:
+    """Return the population standard deviation; the rounding left of equal scores counts as 0.
+
+    Examples
+    --------
+    >>> deviation(4.0, 10.0, 2)  # of 1 and 3
+    1.0
+    """
+    if n == 0:
+        return 0.0
+    variance = squares / n - (total / n) ** 2
+    return math.sqrt(variance) if variance > 1e-12 * squares / n else 0.0
+
+
+# These two may add in any order, so that the compiler adds several numbers at once.
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def sum_up(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
+) -> tuple[float, float, int]:
+    """Return the sum over people of their scores, of the squares, and the number of people."""
+    total, squares, n_people = 0.0, 0.0, 0
+    for at in range(scores.size):
+        score, people = np.float64(scores[at]), count_users(sizes, records[at])
+        total += people * score
+        squares += people * score * score
+        n_people += people
+    return total, squares, n_people
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def sum_likelihoods(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any], top: float, sigma: float
+) -> float:
+    """Return the sum over people of exp((score - top) / σ), for scores up to the top one.
+
+    Examples
+    --------
+    >>> scores, records = np.array([1.0, 3.0]), np.array([0, 1])
+    >>> round(sum_likelihoods(scores, records, np.array([5, 1]), 3.0, 2.0), 6)  # 5 / e + 1
+    2.839397
+    """
+    mass = 0.0
+    for at in range(scores.size):
+        # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler turns
+        # into vector code. Below x = -1000 nothing is left, and the formula would rise again.
+        x = max((scores[at] - top) / sigma, -1000.0) / 65536
+        mass += count_users(sizes, records[at]) * (1 + x * (1 + 0.5 * x)) ** 65536
+    return mass

@@ -1,0 +1,329 @@
+"""Outside knowledge: an adversary's own file of what they know about their targets."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.attacks import Candidates
+from recveil.io import Reading
+from recveil.io.detect.dialect import recognize
+from recveil.io.detect.known_formats import target_among
+from recveil.io.files import naming
+from recveil.io.formats.containers import OF_SEVERAL_TABLES
+from recveil.io.formats.delimited import DIALECTS, read_records
+from recveil.io.ingestion import understand_knowledge
+from recveil.io.inputs import file_next_to_table
+from recveil.io.layout import Layout
+from recveil.io.reading import NOBODY_NAMED
+from recveil.io.source import COLUMNS
+from recveil.io.tables import first_rows
+from recveil.ratings import Ratings
+from recveil.ratings.columns import LIKED, find_columns, is_counted
+from recveil.ratings.frames import frame_of
+from recveil.runtime.errors import RecveilError, describe_count, listed
+from recveil.runtime.safe_repr import brief
+
+_SHOWN = 5
+
+
+@brief
+@dataclass(frozen=True)
+class Suspects:
+    """The best candidates for one target.
+
+    Parameters
+    ----------
+    target : str
+        As the file calls them.
+    known, matched : int
+        Entries about them, and those among them whose item stands in the table.
+    users : list of str
+        The candidates with the highest scores, best first; ties by position.
+    scores : list of float
+    eccentricity : float
+        (highest - second highest score) / σ; at least 1.5 stands out.
+    bits : float
+        Entropy of the adversary's distribution over all people: what they still do not know.
+    """
+
+    target: str
+    known: int
+    matched: int
+    users: list[str]
+    scores: list[float]
+    eccentricity: float
+    bits: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the suspects as plain data, for JSON."""
+        return dict(vars(self))
+
+    def _facts(self) -> dict[str, object]:
+        return {"known": self.known, "matched": self.matched, "suspects": len(self.users)}
+
+
+def look_for(
+    ratings: Ratings,
+    candidates: Candidates,
+    path: str | PathLike[str] | Reading | Any,
+    *,
+    rating_width: float = 1.5,
+    day_width: float = 30.0,
+    **reading: Any,
+) -> list[Suspects]:
+    """Attack with real outside knowledge, by Scoreboard-RH.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The table in which the targets are looked for.
+    candidates : Candidates
+        The same ratings, listed by item.
+    path : path, data frame or Reading
+        A file of (target, item[, rating][, date]), packed or not, in any format that
+        `read_ratings` reads, or a data frame; the items carry the table's own ids. Or what
+        `read_knowledge` made of it. Without ratings people are looked for by their items.
+    rating_width, day_width : float
+        See `ScoreboardRH`.
+    **reading
+        Passed to `read_ratings`, such as `user` for the name of the target column, which otherwise
+        is "target" or one of the usual names for users.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be read, or none of its items stands in the table.
+    """
+    told = path if isinstance(path, Reading) else read_knowledge(path, **reading)
+    known = told.ratings
+    item_of = places_in(ratings, told)
+    weights = 1 / np.log(np.maximum(candidates.support, 2))
+    if known.is_unary or ratings.is_unary:  # ratings are not known, or there are none to be known
+        rating_width = math.inf
+    found = []
+    for target in range(known.n_users):
+        own = slice(known.indptr[target], known.indptr[target + 1])
+        items = item_of[known.indices[own]]
+        days = None if known.days is None else known.days[own]
+        entries = [
+            (item, known.values[own][entry], None if days is None else days[entry])
+            for entry, item in enumerate(items.tolist())
+            if item >= 0
+        ]
+        scores = _scores(candidates, entries, weights, rating_width, day_width)
+        found.append(_suspects(str(known.users[target]), items.size, len(entries), scores, ratings))
+    return found
+
+
+def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
+    """Return where each item of outside knowledge stands in the table; -1 where it does not.
+
+    Raises
+    ------
+    RecveilError
+        If none does.
+    """
+    items = told.ratings.items
+    place = {str(label): position for position, label in enumerate(ratings.items)}
+    item_of = np.array([place.get(str(label), -1) for label in items], np.int64)
+    if (item_of < 0).all():
+        raise RecveilError(
+            f"{told.name}: none of its {describe_count(items.size, 'item')} stands in the table; "
+            f"it must use the table's own item ids, such as {ratings.items[0]}",
+            code="id.unknown",
+        )
+    return item_of
+
+
+def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
+    r"""Read somebody's own table of outside knowledge, and tell what was understood of it.
+
+    Parameters
+    ----------
+    path : path or data frame
+    **reading
+        As for `look_for`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "aux.csv")
+    ...     _ = path.write_text("target,item,rating\nalice,7,5\nalice,7,4\n")
+    ...     told = read_knowledge(path, duplicates="last")
+    >>> told.ratings.n_ratings, told.duplicates_dropped
+    (1, 1)
+    """
+    if not isinstance(path, str | PathLike):
+        table = frame_of(path).table
+        target = reading.pop("user", None) or target_among(table.column_names)
+        told = understand_knowledge(table, user=target, **reading)
+        return _without_scale(told)
+    with file_next_to_table("aux", path) as file:
+        if reading.get("user") is None:
+            reading["user"] = target_among(_columns_of(file, reading.get("format"))[0])
+        return _without_scale(understand_knowledge(file, **reading))
+
+
+def _without_scale(told: Reading) -> Reading:
+    """Leave out what was said of the scale: what an adversary knows has none of its own."""
+    told.require_times()
+    notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
+    return replace(told, notes=notes)
+
+
+def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Return those of a table's reading options that fit a table of outside knowledge.
+
+    Parameters
+    ----------
+    path : path or pyarrow.Table
+        The file of outside knowledge, or what was in a frame.
+    reading : mapping
+        What `read_ratings` was told about the table.
+
+    Returns
+    -------
+    dict
+        How duplicates count and times are written, which words ratings are or that they count, and
+        the names of those columns that the file has, too. A column called "target" goes before the
+        table's user column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "aux.csv")
+    ...     _ = path.write_text("target,film,rating\nalice,Heat,5\n")
+    ...     reading_of(path, {"user": "person", "item": "film", "duplicates": "last"})
+    {'duplicates': 'last', 'item': 'film'}
+    """
+    if isinstance(path, str | PathLike):
+        where, (names, width) = Path(path).name, _columns_of(Path(path), None)
+    else:
+        where, names = "the data frame of aux", list(path.column_names)
+        width = len(names)
+    given = {
+        role: reading[role]
+        for role in COLUMNS
+        if reading.get(role) in names and not (role == "user" and target_among(names))
+    }
+    shared = ("duplicates", "time_format")
+    fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
+    return fitting | given | _feedback(where, names, width, given, reading)
+
+
+def _feedback(
+    where: str,
+    names: list[str],
+    width: int,
+    given: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what was said of the table's ratings, as far as the file has any.
+
+    Who knows items alone knows neither words nor counts. What may be ratings is never passed over:
+    that would make the adversary weaker than they are.
+    """
+    scale, counts, likes = (reading.get(name) for name in ("scale", "counts", "likes"))
+    if not _leaves_ratings_out(names, width, given):
+        if scale is not None and scale.words:
+            return {"scale": scale}
+        return {} if counts is None else {"counts": counts}
+    if likes:
+        return {"likes": True}
+    found = find_columns(names, feedback=LIKED, **_roles(names, given)).by_role() if names else {}
+    left = [name for name in names if name not in found.values()]
+    if counts is not None and any(is_counted(name) for name in left):
+        return {"counts": counts}
+    if left:
+        raise RecveilError(
+            f"{where}: {listed(left, 60)} may hold ratings, or not; call that column rating, or "
+            f"leave it out of the file if it tells items alone",
+            code="column.ambiguous",
+        )
+    return {}
+
+
+def _leaves_ratings_out(names: list[str], width: int, given: Mapping[str, Any]) -> bool:
+    """Say whether a file names users and items, and no ratings; or has two columns in all."""
+    if not names:
+        return width == 2
+    try:
+        return find_columns(names, feedback=LIKED, **_roles(names, given)).rating is None
+    except RecveilError:
+        return False  # the reader will say what is wrong
+
+
+def _roles(names: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of columns that are known beforehand."""
+    target = target_among(names)
+    return dict(given) if target is None else {**given, "user": target}
+
+
+def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
+    """Return the names of a file's columns, none if it has no header, and how many there are."""
+    with naming(path):
+        found = recognize(path, format, Layout())
+        if found.format in OF_SEVERAL_TABLES:
+            raise RecveilError(
+                f"{path.name}: {found.said[0]}, of which only the table itself is read; write what "
+                f"is meant to a file, such as CSV, and name that",
+                code="input.unknown-format",
+            )
+        dialect = found.dialect or DIALECTS.get(found.format)
+        if dialect is None:
+            rows = first_rows(path, found.format)
+            names = [] if rows is None else list(rows.column_names)
+            return names, len(names)
+        try:
+            first = next((fields for _, fields in read_records(path, dialect)), [])
+        except RecveilError:
+            return [], 0  # the reader will say what is wrong
+        return (first if dialect.header else []), len(first)
+
+
+def _scores(
+    candidates: Candidates,
+    entries: list[tuple[int, float, int | None]],
+    weights: NDArray[np.float64],
+    rating_width: float,
+    day_width: float,
+) -> NDArray[np.float64]:
+    """Score every record, plainly: there are few targets, and all scores are wanted."""
+    scores = np.zeros(candidates.n_records)
+    for item, rating, day in entries:
+        carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
+        labels = candidates.levels[candidates.codes[carrying]]
+        points = np.exp(-np.abs(labels - rating) / rating_width)
+        if day is not None and candidates.days is not None:
+            points = points + np.exp(-np.abs(candidates.days[carrying] - day) / day_width)
+        scores[candidates.records[carrying]] += weights[item] * points
+    return scores
+
+
+def _suspects(
+    name: str, known: int, matched: int, scores: NDArray[np.float64], ratings: Ratings
+) -> Suspects:
+    order = np.argsort(-scores, kind="stable")[: max(2, _SHOWN)]
+    sigma = float(scores.std())
+    shares = np.exp((scores - scores.max()) / sigma) if sigma > 0 else np.ones_like(scores)
+    shares /= shares.sum()
+    top = scores[order]
+    stands_out = sigma > 0 and order.size > 1
+    return Suspects(
+        target=name,
+        known=known,
+        matched=matched,
+        users=[str(ratings.users[user]) for user in order[:_SHOWN]],
+        scores=top[:_SHOWN].tolist(),
+        eccentricity=float((top[0] - top[1]) / sigma) if stands_out else 0.0,
+        bits=float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum()),
+    )

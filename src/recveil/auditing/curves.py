@@ -1,0 +1,462 @@
+"""The curves of Narayanan & Shmatikov's figures, for the data at hand."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Interval,
+    Mean,
+    information_by_rank,
+    items_needed,
+    nearest_similarity,
+    share_at_least,
+    wilson_interval,
+)
+from recveil.attacks.knowledge import with_wrong_items
+from recveil.auditing.outcome import Outcome, run_attack
+from recveil.ratings import Ratings
+from recveil.ratings.ratings import in_likes
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+
+_SHARES = (0.5, 0.9)
+_MOST_KNOWN = 16
+
+
+@dataclass(frozen=True)
+class Sufficient:
+    """The smallest number of known ratings, all right, that finds a share of the people.
+
+    Parameters
+    ----------
+    adversary : str
+        Their name.
+    share : float
+    known : int or None
+        None if sixteen are not enough.
+    """
+
+    adversary: str
+    share: float
+    known: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number as plain data, for JSON and for the page."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What Narayanan & Shmatikov's Theorem 1 says of a number of known ratings.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        See `items_needed`.
+    items : int
+    """
+
+    epsilon: float
+    delta: float
+    items: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number with its meaning, for JSON and for the page."""
+        return asdict(self) | {
+            "text": f"so many random entries of a record, each known closely, find a record that "
+            f"agrees with the target on {1 - self.delta:.0%} of its entries, with probability "
+            f"{1 - self.epsilon:.0%} (Narayanan & Shmatikov, Theorem 1)"
+        }
+
+
+def find_sufficient(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int,
+) -> list[Sufficient]:
+    """Find the smallest number of ratings, all right, with which enough people are found.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, listed by item.
+    adversaries : list of Adversary
+    targets : ndarray of int64
+        User positions.
+    seed : int
+
+    Returns
+    -------
+    list of Sufficient
+        For half of the people, and for nine tenths, by each adversary.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2], ["a", "b"], [5, 5])
+    >>> candidates, both = Candidates.from_ratings(ratings), np.arange(2)
+    >>> find_sufficient(ratings, candidates, [Adversary(name="x")], both, seed=0)[0]
+    Sufficient(adversary='x', share=0.5, known=1)
+    """
+    found = []
+    for adversary in adversaries:
+        rates = {}
+        for known in range(1, _MOST_KNOWN + 1):
+            more = replace(adversary, known=known, right=known)
+            rates[known] = run_attack(ratings, candidates, more, targets, seed=seed).found.rate
+            if rates[known] >= max(_SHARES):
+                break
+        for share in _SHARES:
+            enough = [known for known, rate in rates.items() if rate >= share]
+            found.append(Sufficient(adversary.name, share, min(enough, default=None)))
+    return found
+
+
+def guarantees(n_users: int) -> list[Guarantee]:
+    """Return Theorem 1's number of items for some errors.
+
+    Examples
+    --------
+    >>> guarantees(480_189)[0]
+    Guarantee(epsilon=0.05, delta=0.5, items=24)
+    """
+    return [
+        Guarantee(epsilon, delta, items_needed(n_users, epsilon, delta))
+        for epsilon, delta in ((0.05, 0.5), (0.01, 0.5), (0.01, 0.1))
+    ]
+
+
+# "n of m": m known entries, n of them right, as on the paper's axes.
+RIGHT_OF_KNOWN = ((2, 2), (3, 3), (4, 4), (3, 4), (6, 6), (4, 6), (8, 8), (6, 8))
+EXACT_OF_KNOWN = ((2, 2), (4, 4), (6, 6), (8, 8))
+_RIGHT = "right entries of known ones"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a curve.
+
+    Parameters
+    ----------
+    series : str
+    x : str or float
+        Text, such as "3 of 4", keeps its order on the axis.
+    y : float
+    low, high : float or None
+        The ends of the interval, if it is a rate or a mean.
+    attacked : int or None
+        How many targets had enough ratings, where that may differ.
+    """
+
+    series: str
+    x: str | float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    attacked: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what there is as plain data, for JSON."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+class _Place(NamedTuple):
+    """What was found at one place of the x axis."""
+
+    series: str
+    x: str
+    outcome: Outcome
+
+
+@brief
+@dataclass(frozen=True)
+class Figure:
+    """One curve sheet: points of several series.
+
+    Parameters
+    ----------
+    number : str
+        The paper's figure.
+    title : str
+        What it shows, as a plain sentence.
+    x, y : str
+        What the axes count.
+    points : list of Point
+        Where no target had enough ratings, there is no point.
+    note : str
+        Whom the figure is about, and what this table changed about the adversaries.
+    """
+
+    number: str
+    title: str
+    x: str
+    y: str
+    points: list[Point]
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figure as plain data, for JSON."""
+        return vars(self) | {"points": [point.to_dict() for point in self.points]}
+
+    def _facts(self) -> dict[str, object]:
+        return {"": f"Fig. {self.number}", "points": len(self.points)}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Attacks that differ in one thing, over growing knowledge."""
+
+    series: dict[str, Adversary]
+    mixtures: tuple[tuple[int, int], ...]
+
+    def members(self) -> Iterator[tuple[str, str, Adversary]]:
+        for name, adversary in self.series.items():
+            for right, known in self.mixtures:
+                yield name, f"{right} of {known}", replace(adversary, known=known, right=right)
+
+
+def draw_figures(
+    ratings: Ratings, candidates: Candidates, targets: NDArray[np.int64], seed: int = 0
+) -> list[Figure]:
+    """Compute the curves of Figs. 1 and 4 to 12; those with dates only if there are dates.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, listed by item.
+    targets : ndarray of int64
+        User positions for each point.
+    seed : int
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> figures = draw_figures(ratings, Candidates.from_ratings(ratings), np.arange(5))
+    >>> [figure.number for figure in figures]
+    ['1', '4', '5', '6', '7', '8', '9', '10', '11', '12']
+    """
+    outcomes = {
+        name: _run(ratings, candidates, targets, family, seed)
+        for name, family in track(_families(ratings).items(), "Drawing curves", share=0.7)
+    }
+    by_dates = outcomes["dates"]
+    exact, about = _words(ratings)
+    chose = "liked" if ratings.is_unary else "rated"
+    return [
+        _sparsity(ratings, targets.size, seed),
+        _rates("4", f"How many people are found by {exact}", by_dates),
+        _in_or_out(by_dates),
+        _bits("6", f"Bits that the adversary still needs, {exact}", by_dates),
+        _information(ratings),
+        _rates("8", f"{exact.capitalize()}, no dates: rarer items tell more", outcomes["pools"]),
+        _rates("9", f"{about.capitalize()}: rarer items tell more", outcomes["blurred pools"]),
+        _rates("10", f"Errors: {about}, and items never {chose}", outcomes["wrong items"]),
+        _bits("11", f"Bits still needed, {about}", outcomes["blurred pools"]),
+        _rates("12", f"Knowing how many items somebody {chose}, within 50 %", outcomes["activity"]),
+    ]
+
+
+def _words(ratings: Ratings) -> tuple[str, str]:
+    """Return what is known exactly, and what about; of likes, nobody knows ratings.
+
+    Examples
+    --------
+    >>> _words(Ratings.from_columns([1, 2], ["a", "b"], [1, 5]))
+    ('exact ratings', 'ratings ±4')
+    >>> _words(Ratings.from_columns([1, 2], ["a", "b"]))
+    ('likes', 'likes')
+    """
+    dates = "" if ratings.days is None else "dates ±14 days"
+    if ratings.is_unary:
+        return "likes", f"likes, {dates}" if dates else "likes"
+    about = f"ratings ±{_one_step(ratings):g}"
+    return "exact ratings", f"{about}, {dates}" if dates else about
+
+
+def _families(ratings: Ratings) -> dict[str, _Family]:
+    dates = (3, 14) if ratings.days is not None else (None,)
+    top = sorted({0, min(100, ratings.n_items // 10), min(500, ratings.n_items // 3)})
+    week = 14 if ratings.days is not None else None
+
+    def pools(adversary: Adversary) -> dict[str, Adversary]:
+        return {
+            f"outside the top {x}" if x else "any item": replace(adversary, outside_top=x)
+            for x in top
+        }
+
+    blurred = Adversary(rating_error=_one_step(ratings), date_error=week)
+    exact = {
+        f"dates ±{d} days" if d else "no dates": Adversary(date_error=d, rating_error=0)
+        for d in dates
+    }
+    able = with_wrong_items(ratings, replace(blurred, right=0))
+    wrong = {"item never rated": replace(able, wrong_kind="item")}
+    if able.wrong_kind == "value":
+        wrong = {"wrong value": blurred, **wrong}
+    activity = {
+        "unknown": blurred,
+        "known within 50 %": replace(blurred, activity_error=0.5),
+    }
+    return {
+        "dates": _Family(exact, RIGHT_OF_KNOWN),
+        "pools": _Family(pools(Adversary(rating_error=0)), RIGHT_OF_KNOWN),
+        "blurred pools": _Family(pools(blurred), EXACT_OF_KNOWN),
+        "wrong items": _Family(wrong, RIGHT_OF_KNOWN),
+        "activity": _Family(activity, EXACT_OF_KNOWN),
+    }
+
+
+def _one_step(ratings: Ratings) -> float:
+    """Return the paper's "±1" on a 1-to-5 scale: a quarter of the scale's range."""
+    step = ratings.scale.step or 0.0
+    return max(step, ratings.scale.range / 4)
+
+
+def _run(
+    ratings: Ratings,
+    candidates: Candidates,
+    targets: NDArray[np.int64],
+    family: _Family,
+    seed: int,
+) -> list[_Place]:
+    places = []
+    for series, x, adversary in family.members():
+        able = with_wrong_items(ratings, adversary)
+        outcome = run_attack(ratings, candidates, able, targets, seed=seed)
+        places.append(_Place(series, x, outcome))
+    return places
+
+
+def _rates(number: str, title: str, places: list[_Place]) -> Figure:
+    points = _points(places, lambda outcome: outcome.success, ", stands out")
+    points += _points(places, lambda outcome: outcome.found, ", best attack")
+    note = _note(places, "the others count as not found, so among these the rates are higher")
+    return Figure(number, title, _RIGHT, "share of targets found", points, note)
+
+
+def _in_or_out(places: list[_Place]) -> Figure:
+    """Draw both curves for the same people: those who were attacked.
+
+    Whoever has too few ratings is neither found nor missed, and noticing that they are not in the
+    data would be no achievement.
+    """
+    points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")
+    points += _points(places, _noticed, " (not in the data)")
+    title = "The same attack must also notice that somebody is not in the data"
+    note = _note(places, "the shares are of these")
+    return Figure("5", title, _RIGHT, "share of attacked targets handled rightly", points, note)
+
+
+def _bits(number: str, title: str, places: list[_Place]) -> Figure:
+    points = _points(places, lambda outcome: outcome.entropy_bits, "")
+    note = _note(places, "the means are over these")
+    return Figure(number, title, _RIGHT, "bits still needed", points, note)
+
+
+def _points(
+    places: list[_Place], measure: Callable[[Outcome], Interval | Mean], suffix: str
+) -> list[Point]:
+    points = []
+    for series, x, outcome in places:
+        value, low, high, _ = measure(outcome)
+        # Nobody attacked is not the same as nobody found.
+        if outcome.attacked and np.isfinite(value):
+            points.append(Point(series + suffix, x, value, low, high, outcome.attacked))
+    return points
+
+
+def _note(places: list[_Place], of_these: str) -> str:
+    """Say how many targets were attacked, what that means, and what this table changed."""
+    outcomes = [place.outcome for place in places]
+    attacked = [outcome.attacked for outcome in outcomes]
+    requested, least, most = outcomes[0].requested, min(attacked), max(attacked)
+    number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    enough = "had enough ratings to be attacked"
+    people = f"Of {requested:,} targets asked for, {number} {enough}; {of_these}."
+    if least == requested:
+        people = f"All {requested:,} targets {enough}."
+    changed = [outcome.adversary.description for outcome in outcomes]
+    return " ".join(filter(None, dict.fromkeys([people, *changed])))
+
+
+def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
+    """Turn a share of any number of targets into one of those who were attacked."""
+    successes = interval.rate * interval.trials if interval.trials else 0.0
+    return wilson_interval(min(successes, outcome.attacked), outcome.attacked)
+
+
+def _noticed(outcome: Outcome) -> Interval:
+    rate, low, high, trials = _of_attacked(outcome.control, outcome)
+    return Interval(rate=1 - rate, low=1 - high, high=1 - low, trials=trials)
+
+
+class _Compared(NamedTuple):
+    """What two records are compared by, beside their items; None: not by that."""
+
+    series: str
+    rating_error: float | None = None
+    date_error: int | None = None
+
+
+def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
+    grid = np.linspace(0, 1, 41)
+    kinds = [_Compared("items"), _Compared("items and ratings", rating_error=0)]
+    if ratings.is_unary:
+        dated = [_Compared("items and dates ±14 days", date_error=14)]
+        kinds = [_Compared("items"), *(dated if ratings.days is not None else [])]
+    elif ratings.days is not None:
+        kinds.append(_Compared("items, ratings and dates ±14 days", rating_error=0, date_error=14))
+    points = []
+    for series, rating_error, date_error in kinds:
+        nearest = nearest_similarity(ratings, n_targets, rating_error, date_error, seed)
+        shares = share_at_least(nearest, grid)
+        points += [Point(series, float(x), float(y)) for x, y in zip(grid, shares, strict=True)]
+    title = "How similar is everybody to their most similar neighbour"
+    return Figure("1", title, "similarity", "share of people with at least that", points)
+
+
+def _information(ratings: Ratings) -> Figure:
+    step = _one_step(ratings)
+    rated = [_Compared(f"and the rating ±{step:g}", rating_error=step)]
+    kinds = [_Compared("item alone"), *([] if ratings.is_unary else rated)]
+    if ratings.days is not None:
+        kinds.append(_Compared("and the date ±14 days", date_error=14))
+    points = []
+    for series, rating_error, date_error in kinds:
+        information = information_by_rank(ratings, rating_error, date_error)
+        n = information.bits.size
+        # Evenly on the logarithmic axis; each rank at most once.
+        ranks = np.unique(np.geomspace(1, n, min(n, 80)).astype(int))
+        points += [Point(series, int(rank), float(information.bits[rank - 1])) for rank in ranks]
+    title = "What one known item tells, by its rank in popularity"
+    return Figure("7", title, "rank (1 is the most rated item)", "bits learned", points)
+
+
+def plain_figure(figure: Figure, is_unary: bool) -> dict[str, Any]:
+    """Return a figure as plain data, whose words speak of likes where those were attacked.
+
+    Examples
+    --------
+    >>> plain_figure(Figure("7", "bits", "rank (1 is the most rated item)", "bits", []), True)["x"]
+    'rank (1 is the most liked item)'
+    """
+    plain: dict[str, Any] = _of_likes(figure.to_dict(), is_unary)
+    return plain
+
+
+def _of_likes(part: Any, is_unary: bool) -> Any:
+    if isinstance(part, dict):
+        return {name: _of_likes(value, is_unary) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_of_likes(value, is_unary) for value in part]
+    return in_likes(part, is_unary) if isinstance(part, str) else part

@@ -1,0 +1,383 @@
+"""FoundInRelease: all that an audit measured of a release."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import Adversary, Anonymizer, Membership, ReleaseAttack, ReleasedTable
+from recveil.attacks.inference.attributes import Attributes
+from recveil.attacks.inference.companions import (
+    Companions,
+    PossibleRatings,
+    measure_companions,
+    measure_possible_ratings,
+)
+from recveil.attacks.inference.fills import (
+    KNOWN_SHARES,
+    Cells,
+    InferredFills,
+    Numbers,
+    infer_fills_by_shadow,
+    judge_fills,
+    measure_fills,
+    too_large,
+)
+from recveil.attacks.inference.rated_cells import InferredCells
+from recveil.attacks.reidentification.clusters import ClusterAttack
+from recveil.attacks.reidentification.hidden_items import HiddenItems
+from recveil.attacks.statistics import format_share, no_better, percent
+from recveil.auditing.linkage import Against
+from recveil.auditing.paper_measures import GraphAttack, attack_graphs
+from recveil.auditing.shadow_releases import ShadowMembership
+from recveil.auditing.statements import FigureRow, Statement, in_short, sentences_of
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.as_given import ExactRatings
+from recveil.release.manifest import Manifest
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+@dataclass(frozen=True)
+class Content:
+    """What the cells of a release tell, beyond who is found by the adversaries.
+
+    Parameters
+    ----------
+    fills : list of InferredFills
+        For a co-rated release: who knows nobody, and learns from a shadow release if such a one
+        can be made, then who knows 1 % and 5 % of the people. Empty for others.
+    companions : Companions or None
+        Where labels are the means of those who rated: who knows all of the group but one.
+    behind : PossibleRatings or None
+        Where groups share their labels: how many different ratings stand behind one.
+    graphs : tuple of GraphAttack
+        What Chang et al.'s attacks achieve against the release.
+    untold : str
+        Why fills were not looked for, if they could not be; the end of a sentence.
+    has_too_fine_labels : bool
+        Whether nothing is said of what stands behind labels as the scale is continuous.
+    """
+
+    fills: list[InferredFills]
+    companions: Companions | None
+    behind: PossibleRatings | None
+    graphs: tuple[GraphAttack, ...] = ()
+    untold: str = ""
+    has_too_fine_labels: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        return {
+            "fills": [told.to_dict() for told in self.fills] or None,
+            "companions": self.companions and self.companions.to_dict(),
+            "labels": self.behind and self.behind.to_dict(),
+            "graph_attacks": [attack.to_dict() for attack in self.graphs],
+        }
+
+    def warnings(self) -> list[str]:
+        """Say what was not measured."""
+        if self.has_too_fine_labels:
+            return [
+                "How many different ratings stand behind a label was not measured, because on a "
+                "continuous scale, or one of very many steps, hardly two ratings are the same."
+            ]
+        if not self.untold:
+            return []
+        by_whom = " by somebody who knows nobody" if self.fills else ""
+        return [f"Whether fills can be told from ratings{by_whom} was not measured: {self.untold}."]
+
+    def sentences(self) -> list[str]:
+        """Say in plain words what was found."""
+        return sentences_of(self.told())
+
+    def told(self) -> list[Statement]:
+        """Return what was found, in plain words and as rows of a table."""
+        # Who knows nobody, and who knows most.
+        ends = dict.fromkeys((0, len(self.fills) - 1)) if self.fills else {}
+        told = [Statement(_of_fills(self.fills[end])) for end in ends]
+        if self.companions is not None and self.companions.told.trials:
+            told.append(_of_companions(self.companions))
+        if self.behind is not None and self.behind.one_rating.trials:
+            told.append(_of_labels(self.behind))
+        return told
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "fills": len(self.fills),
+            "companions": self.companions is not None,
+            "labels": self.behind is not None,
+        }
+
+
+@brief
+class LookedFor(NamedTuple):
+    """What somebody who knows nobody makes of the labels of a co-rated release.
+
+    Attributes
+    ----------
+    cells : Cells
+        Its labels.
+    likely : ndarray of float64, shape (n_labels,), or None
+        How probably each is a real rating; None if that could not be learned.
+    why_not : str
+        Why not, if it was tried.
+    """
+
+    cells: Cells
+    likely: Numbers | None
+    why_not: str
+
+    def _facts(self) -> dict[str, object]:
+        return {"learned": self.likely is not None}
+
+
+def measure_content(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: Manifest,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    looked: LookedFor | None = None,
+) -> Content:
+    """Measure what applies to a release, by what its method and claim say of its labels.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth.
+    table : ReleasedTable
+    manifest : Manifest
+    targets : ndarray of int64
+        Who is looked for; those without a record are left out.
+    seed : int
+    looked : LookedFor, optional
+        What `look_for_fills` says of the release, where labels may have been filled in.
+    """
+    targets = targets[table.record_of[targets] >= 0]
+    graphs = tuple(attack_graphs(ratings, table, targets, seed))
+    if looked is not None:
+        fills, untold = _describe_fills(ratings, table, targets, seed, looked)
+        return Content(fills, None, None, graphs, untold)
+    if ratings.is_unary:  # labels that are all 1 tell nothing beyond the items
+        return Content([], None, None, graphs)
+    method, grid = manifest.known_method, manifest.label_grid
+    # For diversity, items are added to rows that nobody behind them rated.
+    are_means = (
+        method is not None
+        and method.averages_raters(manifest.settings)
+        and manifest.claim.l == 1
+        and targets.size > 0
+    )
+    companions = measure_companions(ratings, table, targets, grid, seed) if are_means else None
+    behind = measure_possible_ratings(ratings, table, are_means=are_means, grid=grid)
+    return Content([], companions, behind, graphs, has_too_fine_labels=behind is None)
+
+
+def look_for_fills(
+    table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
+) -> LookedFor:
+    """Let somebody who knows nobody learn from a shadow release which labels are fills.
+
+    Parameters
+    ----------
+    table : ReleasedTable
+        A co-rated release.
+    scale : RatingScale
+    seed : int
+        Fixes what the shadow release is made of.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it nothing is learned.
+    """
+    cells = Cells.of(table.candidates, scale)
+    if anonymizer is None or too_large(cells):
+        return LookedFor(cells, None, "")
+    try:
+        return LookedFor(cells, infer_fills_by_shadow(cells, anonymizer, seed), "")
+    except RecveilError as error:  # a part of the labels may be too few for k
+        why = f"no such release can be made of the published labels: {error}"
+        return LookedFor(cells, None, why)
+
+
+def _describe_fills(
+    ratings: Ratings,
+    table: ReleasedTable,
+    targets: NDArray[np.int64],
+    seed: int,
+    looked: LookedFor,
+) -> tuple[list[InferredFills], str]:
+    """Return what is told of fills, or why nothing is."""
+    cells, nobody = looked.cells, np.empty(0, np.int64)
+    try:
+        told = [
+            measure_fills(ratings, table, targets, share, seed, cells=cells)
+            for share in KNOWN_SHARES
+        ]
+    except RecveilError as error:  # too large, or the few known people have no fills
+        return [], str(error)
+    if looked.likely is None:
+        return told, looked.why_not
+    return [judge_fills(ratings, table, targets, cells, looked.likely, nobody, seed), *told], ""
+
+
+def _of_fills(told: InferredFills) -> str:
+    found, alone, marked = told.found, told.by_items, told.precision.get(0.5)
+    who = f"Somebody who knows {told.people_known:,} of the people ({told.known_share:.0%})"
+    if not told.people_known:
+        who = "Somebody who knows nobody, and makes such a release of the published labels,"
+    if marked is None or not found.trials:
+        return f"{who} could not be tried: nothing is left to be judged."
+    beside = f"; by the items alone, {alone.rate:.1%}"
+    precision = (
+        f"half of the others' real ratings are marked with {marked.rate:.1%} of the marks right "
+        f"({marked.low:.1%} to {marked.high:.1%}; a blind guess: {format_share(told.base_rate)})"
+    )
+    if marked.low <= told.base_rate:
+        precision = (
+            f"real ratings were not told from fills by this attack ({marked.rate:.1%} of the marks "
+            f"right, a blind guess {format_share(told.base_rate)}); better ones may"
+        )
+    return (
+        f"{who} learns what fills look like: {precision}. By eight items without "
+        f"ratings they find {found.rate:.1%} ({found.low:.1%} to {found.high:.1%}) of the others"
+        f"{no_better(found, alone.rate, 'the items alone give') or beside}."
+    )
+
+
+def _of_companions(companions: Companions) -> Statement:
+    told, right, stranger = companions.told, companions.right, companions.stranger
+    surely = f", and {percent(right)} of what is told so is right" if right.trials else ""
+    by_chance = f", and of a stranger {percent(stranger)} are told so by chance"
+    near = f" to within {companions.within:g}" if companions.within else ""
+    sentence = (
+        f"Whoever knows the ratings of all others in a person's group is told "
+        f"{percent(told)} of the person's ratings for sure{near}"
+        f"{surely}{no_better(told, stranger.rate, 'is told of a stranger')}; who takes the row's "
+        f"labels for the ratings is right for {percent(companions.by_row)}"
+        f"{by_chance if stranger.trials else ''}."
+    )
+    by_chance = f"strangers {in_short(stranger)}" if stranger.trials else ""
+    rows = [FigureRow(f"told for sure by the others{near}", in_short(told), by_chance)]
+    rows += [FigureRow("- right of what is told so", in_short(right))] if right.trials else []
+    rows.append(FigureRow("- right if labels are believed", in_short(companions.by_row)))
+    return Statement(sentence, tuple(rows), "")
+
+
+def _of_labels(behind: PossibleRatings) -> Statement:
+    one, distinct = behind.one_rating, behind.distinct
+    can = ""
+    if behind.can_stand is not None:
+        can = f"; as far as the label shows, {behind.can_stand.mean:.1f} can"
+    sampled = ""
+    if behind.records < behind.of_records:
+        sampled = (
+            f"a random sample of {behind.records:,} of "
+            f"{describe_count(behind.of_records, 'record')}."
+        )
+    sentence = (
+        f"Behind a label stand the ratings of those in the group who rated the item: on average "
+        f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and in "
+        f"{percent(one)} of the labels one only{can}."
+        f"{sampled and f' This was measured on {sampled}'}"
+    )
+    could = "" if behind.can_stand is None else f"as it shows, {behind.can_stand.mean:.1f}"
+    rows = (
+        FigureRow("different ones behind a label", in_short(distinct, 1, 1), could),
+        FigureRow("- labels with one behind them", in_short(one)),
+    )
+    remark = f"Ratings behind labels were measured on {sampled}"
+    return Statement(sentence, rows, remark if sampled else "")
+
+
+@brief
+@dataclass(frozen=True)
+class FoundInRelease:
+    """What the adversaries achieve against a release, in figures.
+
+    Parameters
+    ----------
+    name : str
+        The release's folder.
+    manifest : Manifest
+        What it says of itself.
+    attacks : list of (Adversary, ReleaseAttack)
+    membership : Membership or None
+        Whether the adversary can tell who was in the data, measured on a release that was made in
+        the same way without a fifth of the people.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are because
+        nobody else in the group rated the item.
+    unmeasured : str
+        Why membership could not be measured, if it was tried.
+    unprotected : int or None
+        With privacy levels, the people whose records promise nothing, because their level is 1
+        and they share them with nobody of a higher one.
+    lowest_level : int or None
+        With privacy levels, the smallest k above 1 that a record promises; None if none does.
+    untried : str
+        Which labels of a co-rated release were not struck out, because to find them takes too long.
+    as_given : ExactRatings or None
+        How many of all ratings stand in the release exactly, and how many labels are ratings.
+    by_known : dict of str to Membership
+        As `membership`, by who knows "8", "16" and "all" ratings, exactly.
+    residual : InferredCells or None
+        What a smooth fit of all rows tells of who rated what; None if rows do not hold all items.
+    unfitted : str
+        Why there is no such fit, if rows do hold all items.
+    attributes : Attributes or None
+        What the strongest adversary learns of members that is not told of strangers, by the release
+        that membership was measured on.
+    content : Content or None
+        What its cells tell: fills, companions, and ratings behind labels.
+    against : Against or None
+        What it tells together with another release of the same people.
+    hidden_items : HiddenItems or None
+        Where the release hides its items, how many can be named again, and what follows.
+    shadows : ShadowMembership or None
+        Who is in such a release, told by many others like it; None if nobody asked.
+    same_ratings : bool or None
+        Whether the release was made from the ratings by which it is judged; None if nothing tells.
+    all_known : ReleaseAttack or None
+        What an adversary achieves who knows all ratings of a target exactly; None where rows hold
+        most items, and nobody is looked for so.
+    clusters : ClusterAttack or None
+        How often that adversary infers the cluster of a target, and the equivalence class, by
+        a fit on other targets; where no records share their values, each is its own cluster.
+    uncompared : bool
+        Whether records are too many to look for clusters.
+    """
+
+    name: str
+    manifest: Manifest
+    attacks: list[tuple[Adversary, ReleaseAttack]]
+    membership: Membership | None
+    lone_share: float | None
+    unmeasured: str = ""
+    unprotected: int | None = None
+    lowest_level: int | None = None
+    untried: str = ""
+    as_given: ExactRatings | None = None
+    by_known: dict[str, Membership] = field(default_factory=dict)
+    residual: InferredCells | None = None
+    attributes: Attributes | None = None
+    content: Content | None = None
+    against: Against | None = None
+    hidden_items: HiddenItems | None = None
+    shadows: ShadowMembership | None = None
+    unfitted: str = ""
+    same_ratings: bool | None = None
+    all_known: ReleaseAttack | None = None
+    clusters: ClusterAttack | None = None
+    uncompared: bool = False
+
+    def _facts(self) -> dict[str, object]:
+        attacks = [*(attack for _, attack in self.attacks), self.all_known, self.clusters]
+        found = max((each.person_found.rate for each in attacks if each), default=None)
+        return {
+            "claim": self.manifest.claim.kind,
+            "k": self.manifest.claim.k,
+            "adversaries": len(self.attacks),
+            "found by the strongest": None if found is None else f"{found:.1%}",
+        }

@@ -1,0 +1,343 @@
+"""Against: a release beside another one of the same people, and what the two tell together."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import Adversary, Interval, Mean, ReleasedTable
+from recveil.attacks.linkage import (
+    Intersection,
+    JointFinding,
+    LinksOfTwo,
+    find_in_both,
+    groups_of,
+    infer_links,
+    intersect,
+)
+from recveil.attacks.reidentification.nominal_pairs import pairs_of, released_pairs
+from recveil.attacks.statistics import no_better
+from recveil.ratings import Ratings
+from recveil.ratings.ratings import in_likes
+from recveil.release.manifest import Manifest
+from recveil.release.manifest_reader import known_manifest
+from recveil.release.pseudonyms import hides_items
+from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+@dataclass(frozen=True)
+class Against:
+    """What two releases of the same people tell together.
+
+    Parameters
+    ----------
+    name : str
+        The folder of the other release.
+    k : int
+        What both releases promise: the smaller of their k; the lowest level, if people have levels.
+    found : Intersection
+    finding : list of (str, JointFinding)
+        For each adversary, by name, how often they find both rows.
+    links : LinksOfTwo or None
+        Which items two rows tell; None if the rows are too large.
+    hiding : tuple of str
+        Which of the two hide their items: names of folders.
+    likes : bool
+        Whether the two are of likes.
+    """
+
+    name: str
+    k: int
+    found: Intersection
+    finding: list[tuple[str, JointFinding]]
+    links: LinksOfTwo | None
+    hiding: tuple[str, ...] = ()
+    likes: bool = False
+
+    @property
+    def strongest(self) -> tuple[str, JointFinding]:
+        """The adversary who finds most people by both releases."""
+        return max(self.finding, key=lambda pair: pair[1].person_in_both.rate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, for JSON and for the page."""
+        found = self.found
+        return {
+            "name": self.name,
+            "k": self.k,
+            "people": found.people,
+            "alone": found.alone.rate,
+            "alone_interval": found.alone._asdict(),
+            "alone_in_one": found.alone_in_one,
+            "below_k": found.below_k.rate,
+            "below_k_interval": found.below_k._asdict(),
+            "mean_people": found.mean_people.mean,
+            "mean_people_interval": _of_mean(found.mean_people),
+            "finding": [_of_finding(name, finding) for name, finding in self.finding],
+            "hiding": list(self.hiding),
+            "links": self.links
+            and {
+                "one": _of_mean(self.links.one),
+                "both": _of_mean(self.links.both),
+                "stranger": _of_mean(self.links.stranger),
+                "popularity": _of_mean(self.links.popularity),
+            },
+            "verdict": self.verdict(),
+            "warnings": self.warnings(),
+        }
+
+    def warnings(self) -> list[str]:
+        """Say that the promise of each release does not hold for both, if it does not."""
+        found = self.found
+        if not found.below_k.rate:
+            return []
+        return [
+            f"With “{self.name}”, too, an adversary has more than either release promises: of "
+            f"{describe_count(found.people, 'user')} in both releases, {_percent(found.alone)} are "
+            f"the only one in both their groups, and {_percent(found.below_k)} share both with "
+            f"fewer than k = {self.k} ({found.mean_people.mean:.1f} users on average). Publish one "
+            f"of the two."
+        ]
+
+    def verdict(self) -> list[str]:
+        """Say what two releases come to in practice; the warnings are apart."""
+        sentences = [] if self.found.below_k.rate else [self._no_user_below()]
+        return [
+            *sentences,
+            *self._describe_hidden(),
+            self._describe_found(),
+            self._describe_links(),
+        ]
+
+    def headline(self) -> str:
+        """Return a sentence for the release's headline; nothing if nobody more is found by both."""
+        name, finding = self.strongest
+        if finding.person_in_both.rate <= finding.person_in_one.rate:
+            return ""
+        return (
+            f"By both this release and “{self.name}”, {finding.person_in_both.rate:.1%} are found "
+            f"(by “{name}”): what is promised holds for one release alone."
+        )
+
+    def _no_user_below(self) -> str:
+        return (
+            f"Of {describe_count(self.found.people, 'user')} who are also in “{self.name}”, none "
+            f"shares both groups with fewer than k = {self.k} ({self.found.mean_people.mean:.1f} "
+            f"on average). This is about groups alone; other labels of the same group may "
+            f"reveal more."
+        )
+
+    def _describe_hidden(self) -> list[str]:
+        """Say that nothing here rests on the belief that items are hidden."""
+        if not self.hiding:
+            return []
+        which = " and ".join(f"“{name}”" for name in self.hiding)
+        return [
+            f"Items stand under pseudonyms in {which}. What follows is what somebody finds who "
+            f"knows which item is which: two releases of the same people help to name them."
+        ]
+
+    def _describe_found(self) -> str:
+        name, finding = self.strongest
+        if finding.skipped == finding.requested:
+            return "No user could be attacked in both releases, which shows nothing."
+        alone = finding.person_in_one.rate
+        nothing_new = no_better(
+            finding.person_in_both, alone, "one release alone gives", "the other one"
+        )
+        return (
+            f"To use both, an adversary must find a person’s row in each: of "
+            f"{describe_count(finding.requested, 'user')}, "
+            f"“{name}” finds {_percent(finding.both)} in both "
+            f"({finding.first.rate:.1%} in this one, {finding.second.rate:.1%} in "
+            f"“{self.name}”). If the adversary learns who shares each row, a blind pick among the "
+            f"users of both rows is right for {_percent(finding.person_in_both)}{nothing_new}; "
+            f"by one release alone for {alone:.1%}, and with another user's row in the other "
+            f"one for {finding.stranger.rate:.1%}. An attack on both at once may find more."
+        )
+
+    def _describe_links(self) -> str:
+        links = self.links
+        if links is None:
+            return "The rows are too large to measure which items two of them reveal."
+        if not links.both.trials:
+            return "No items stand out in both rows of any user; better attacks may reveal some."
+        one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
+        strange = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
+        popular = "as many of the most rated items give"
+        nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
+            links.both, links.stranger.mean, "another user’s second row gives"
+        )
+        told = (
+            f"Of the items that stand out in both rows of a user, the user rated (the mean of "
+            f"{describe_count(links.both.trials, 'user')}) "
+            f"{links.both.mean:.1%} ({links.both.low:.1%} to {links.both.high:.1%})"
+            f"{nothing_new}; {one} that "
+            f"stand out in one row, {strange} with another user’s second row, and "
+            f"{links.popularity.mean:.1%} of as many of the most rated items. Better attacks "
+            f"reveal more."
+        )
+        return in_likes(told, self.likes)
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.name,
+            "people": self.found.people,
+            "alone": f"{self.found.alone.rate:.1%}",
+            "below k": f"{self.found.below_k.rate:.1%}",
+        }
+
+
+@brief
+class OtherRelease(NamedTuple):
+    """Another release of the same people.
+
+    Attributes
+    ----------
+    name : str
+    table : ReleasedTable
+    manifest : Manifest
+    common : ndarray of int64
+        Positions of the people who are in both releases.
+    """
+
+    name: str
+    table: ReleasedTable
+    manifest: Manifest
+    common: NDArray[np.int64]
+
+
+def read_other(ratings: Ratings, table: ReleasedTable, other: str | PathLike[str]) -> OtherRelease:
+    """Read another release of the same people.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that both were made from.
+    table : ReleasedTable
+        The first one.
+    other : path
+        The published folder of the other one; its private twin must lie beside it.
+
+    Raises
+    ------
+    RecveilError
+        If the other one cannot be read, is of other ratings, or shares fewer than two people with
+        the release.
+    """
+    folder = Path(other).resolve()
+    manifest = known_manifest(folder)
+    if not manifest.contains_users:
+        raise RecveilError(
+            f"against (--against) is {quoted(folder.name)}: no record of it is anybody's, so that "
+            f"there is nobody to be found in both; what the two tell adds up. Leave it out",
+            code="option.unsupported",
+        )
+    second = ReleasedTable.from_folder(folder, ratings)
+    common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
+    if common.size < 2:
+        raise RecveilError(
+            f"against (--against) is {quoted(folder.name)}: {common.size} of its people stand in "
+            f"the audited release, too; expected another release of the same people",
+            code="release.mismatch",
+        )
+    return OtherRelease(folder.name, second, manifest, common)
+
+
+def hold_against(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: Manifest,
+    other: OtherRelease,
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    *,
+    own_name: str = "this release",
+) -> Against:
+    """Hold a release against another one of the same people; both twins judge.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that both were made from; where they are words without an order, they
+        are looked for by pairs of item and word.
+    table : ReleasedTable
+    manifest : Manifest
+        What the release says of itself.
+    other : OtherRelease
+    adversaries : list of Adversary
+    targets : ndarray of int64
+        User positions; those who are not in both releases are left out.
+    seed : int
+    own_name : str
+        What the release is called.
+    """
+    name, second, again, common = other
+    hiding = [
+        called
+        for called, told in ((own_name, manifest), (name, again))
+        if hides_items(told.settings)
+    ]
+    attacked = _attacked(ratings, table, second)
+    promised = np.minimum(_promised(table, manifest), _promised(second, again))
+    inside = targets[np.isin(targets, common)]
+    if inside.size < 2:
+        inside = common
+    return Against(
+        name=name,
+        k=int(promised[common].min()),
+        found=intersect(table, second, promised),
+        finding=[
+            (
+                adversary.name,
+                find_in_both(*attacked, adversary, inside, seed),
+            )
+            for adversary in adversaries
+        ],
+        links=infer_links(ratings, table, second, inside, seed),
+        hiding=tuple(hiding),
+        likes=ratings.is_unary,
+    )
+
+
+def _attacked(
+    ratings: Ratings, first: ReleasedTable, second: ReleasedTable
+) -> tuple[Ratings, ReleasedTable, ReleasedTable]:
+    """Return what people are looked for in: of words without an order, pairs of item and word."""
+    if ratings.scale.ordered:
+        return ratings, first, second
+    return pairs_of(ratings), released_pairs(first, ratings), released_pairs(second, ratings)
+
+
+def _promised(table: ReleasedTable, manifest: Manifest) -> NDArray[np.int64]:
+    """Return with how many people each user shares a group at least, as the release promises."""
+    promised = np.full(table.record_of.size, manifest.claim.k, np.int64)
+    if manifest.claim.levels:
+        inside = table.record_of >= 0
+        promised[inside] = table.promised[table.record_of[inside]]
+    return promised
+
+
+def _of_finding(name: str, finding: JointFinding) -> dict[str, Any]:
+    rates = ("first", "second", "both", "person_in_one", "person_in_both", "stranger")
+    return {
+        "name": name,
+        "targets_requested": finding.requested,
+        "targets_skipped": finding.skipped,
+        **{rate: getattr(finding, rate)._asdict() for rate in rates},
+    }
+
+
+def _of_mean(mean: Mean) -> dict[str, Any]:
+    """Return a mean as plain data; None for what JSON does not know."""
+    return {key: value if np.isfinite(value) else None for key, value in mean._asdict().items()}
+
+
+def _percent(interval: Interval) -> str:
+    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"

@@ -1,0 +1,282 @@
+"""Paired: audits of words without an order, which are of who gave which word to which item.
+
+A known word equals the one in a row, or it does not: there is no distance between two, and nobody
+is taken to know a word roughly.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from recveil.attacks import Adversary, Candidates, ReleasedTable
+from recveil.attacks.reidentification.nominal_pairs import pairs_of, released_pairs
+from recveil.auditing.auxiliary_file import Suspects, look_for, places_in
+from recveil.auditing.linkage import OtherRelease, read_other
+from recveil.io import Reading
+from recveil.ratings import Ratings
+from recveil.ratings.feedback import option_of
+from recveil.ratings.rating_scale import LIKES
+from recveil.release.manifest import Manifest
+from recveil.release.manifest_reader import known_manifest
+from recveil.release.private_folder import is_made_of
+from recveil.release.pseudonyms import hides_items
+from recveil.release.reader import read_model, read_twin
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+class NominalSource(NamedTuple):
+    """Words without an order, and a release of them, where pairs of item and word are attacked.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    table : ReleasedTable
+    """
+
+    ratings: Ratings
+    table: ReleasedTable
+
+
+@brief
+class OpenedRelease(NamedTuple):
+    """A release that was read from its folder.
+
+    Attributes
+    ----------
+    name : str
+    manifest : Manifest
+        What it says of itself.
+    table : ReleasedTable or None
+        None for a model, from which people are still to be drawn.
+    lone_share : float or None
+        As in `recveil.release.reader.Twin`.
+    other : OtherRelease or None
+        Another release of the same people, to be held against it.
+    words : NominalSource or None
+        Where `table` is of pairs of items and words: the words themselves.
+    same_ratings : bool or None
+        Whether it was made from these ratings; None if nobody can tell.
+    """
+
+    name: str
+    manifest: Manifest
+    table: ReleasedTable | None
+    lone_share: float | None = None
+    other: OtherRelease | None = None
+    words: NominalSource | None = None
+    same_ratings: bool | None = None
+
+
+def open_release(
+    ratings: Ratings,
+    folder: str | PathLike[str],
+    *,
+    against: str | PathLike[str] | None = None,
+    has_catalogue: bool = False,
+) -> OpenedRelease:
+    """Read a release, its private twin where one is needed, and another one beside it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The private ratings that were released.
+    folder : path
+        The published folder.
+    against : path, optional
+        Another release of the same people.
+    has_catalogue : bool
+        Whether there is a public table that may name hidden items.
+
+    Raises
+    ------
+    RecveilError
+        If a catalogue is given and the items are not hidden, nobody can be found in both, or a
+        release or its twin cannot be read, or is not one of these ratings.
+    """
+    folder = Path(folder).resolve()  # its name is needed, and . has none
+    manifest = known_manifest(folder)
+    if has_catalogue and not hides_items(manifest.settings):
+        raise RecveilError(
+            f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
+            f"leave the catalogue out (--catalogue)",
+            code="option.unsupported",
+        )
+    reject_other_feedback(ratings, manifest, folder.name)
+    if not manifest.contains_users:
+        return _of_no_user(ratings, folder, manifest, against)
+    table = ReleasedTable.from_folder(folder, ratings)
+    other = None if against is None else read_other(ratings, table, against)
+    if other is not None:
+        reject_other_feedback(ratings, other.manifest, other.name)
+    return OpenedRelease(
+        *(folder.name, manifest, table, read_twin(folder).lone_share, other),
+        same_ratings=is_made_of(folder, ratings),
+    )
+
+
+def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> None:
+    """Refuse likes as the truth behind a release with ratings, other words, and the reverse.
+
+    Whoever knows ratings finds more by them: rates of likes would reassure for nothing.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What was read.
+    manifest : Manifest
+    name : str
+        What the release is called.
+    """
+    if manifest.scale.unary and not ratings.is_unary:
+        raise RecveilError(
+            f"{name} is of likes, but these are ratings; read them as likes, as it did (--likes)",
+            code="release.mismatch",
+        )
+    if ratings.is_unary and manifest.scale.range:  # older releases of likes called them ratings
+        raise RecveilError(
+            f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and whoever "
+            f"knows ratings finds more; give the ratings, with their scale (--scale)",
+            code="release.mismatch",
+        )
+    own, told = ratings.scale, manifest.scale
+    if (own.words or told.words) and own != told:
+        raise RecveilError(
+            f"{name} holds ratings on the scale {told}, but these were read on {own}, so that none "
+            f"would be told from another as it is; name the same words in the same order "
+            f"({option_of(told)})",
+            code="release.mismatch",
+        )
+
+
+def _of_no_user(
+    ratings: Ratings, folder: Path, manifest: Manifest, against: str | PathLike[str] | None
+) -> OpenedRelease:
+    """Read drawn people, or see to it that the model is the one that was written."""
+    if against is not None:
+        raise RecveilError(
+            f"against (--against): no record of {folder.name} is anybody's, so that there is "
+            f"nobody to be found in both; what the two tell adds up. Leave it out",
+            code="option.unsupported",
+        )
+    if manifest.layout == "model":
+        read_model(folder, manifest)
+        table = None
+    else:
+        table = ReleasedTable.from_published(folder, ratings)
+    same = is_made_of(folder, ratings)
+    return OpenedRelease(folder.name, manifest, table, same_ratings=same)
+
+
+OF_PAIRS = (
+    "These are words without an order: people were looked for by items with the very words that "
+    "they gave, which are equal or are not. Where likes are spoken of, an item with its word is "
+    "meant; a wrong entry is an item with a word that the target never gave to it. No adversary "
+    "looked for anybody by items alone: leave the column of words out for that."
+)
+_NOTE = "Here words are known as they are: two of them are equal, or they are not."
+
+
+def who_know_words(
+    adversaries: Iterable[Adversary] | None, presets: Iterable[Adversary]
+) -> list[Adversary]:
+    """Return adversaries for a table of words: those of the presets who know words.
+
+    Parameters
+    ----------
+    adversaries : iterable of Adversary, or None
+        Those that somebody asked for.
+    presets : iterable of Adversary
+        Taken where nobody did.
+
+    Raises
+    ------
+    RecveilError
+        If somebody asked for one who knows items alone, or whether they were liked.
+
+    Examples
+    --------
+    >>> (found,) = who_know_words(None, [Adversary(rating_error=1), Adversary(rating_error=None)])
+    >>> found.rating_error, found.description
+    (None, 'Here words are known as they are: two of them are equal, or they are not.')
+    """
+    asked = None if adversaries is None else list(adversaries)
+    for each in asked or ():
+        if not _knows_words(each):
+            raise RecveilError(
+                f"adversary {each.name or 'of your own'!r}: they know items alone, or what was "
+                f"liked, and words without an order tell neither; leave the column of words "
+                f"out to ask what they find",
+                code="option.unsupported",
+            )
+    chosen = asked or [each for each in presets if _knows_words(each)]
+    return [replace(each, rating_error=None).noted(_NOTE) for each in chosen]
+
+
+def reject_catalogue_of_words(catalogue: object) -> None:
+    """Refuse a public table beside words without an order: it names items that a release hides.
+
+    Examples
+    --------
+    >>> reject_catalogue_of_words(None)
+    """
+    if catalogue is not None:
+        raise RecveilError(
+            "catalogue (--catalogue): it names items that a release hides, and no release of words "
+            "without an order hides any; leave it out",
+            code="option.unsupported",
+        )
+
+
+def find_suspects(
+    table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
+) -> list[Suspects]:
+    """Look for the targets of somebody's own file; of words, by items with the very words.
+
+    Parameters
+    ----------
+    table : Ratings
+        What was read.
+    attacked : Ratings
+        The same; of words without an order, the pairs that stand for it.
+    candidates : Candidates
+        What is attacked, listed by item.
+    known : Reading
+        What `read_knowledge` made of the file. Where it tells items alone, people are looked for
+        by these, whatever they said of them.
+
+    Raises
+    ------
+    RecveilError
+        If none of its items stands in the table.
+    """
+    if attacked is table:
+        return look_for(table, candidates, known)
+    if known.ratings.is_unary:
+        return look_for(table, Candidates.from_ratings(table), known)
+    places_in(table, known)  # refuses other items by their own names, which pairs have not
+    return look_for(attacked, candidates, replace(known, ratings=pairs_of(known.ratings)))
+
+
+def _knows_words(adversary: Adversary) -> bool:
+    return adversary.rating_error is not None and not adversary.likes_only
+
+
+def opened_pairs(opened: OpenedRelease, words: Ratings) -> OpenedRelease:
+    """Return a release of words as one of pairs.
+
+    Parameters
+    ----------
+    opened : OpenedRelease
+        Of words without an order.
+    words : Ratings
+        What it was made from.
+    """
+    manifest, table = replace(opened.manifest, scale=LIKES), opened.table
+    if table is None:
+        return opened._replace(manifest=manifest)
+    behind = NominalSource(words, table)
+    return opened._replace(manifest=manifest, table=released_pairs(table, words), words=behind)

@@ -1,0 +1,343 @@
+"""Outcome: how often one adversary succeeds, with everything that is needed to believe it."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Guesses,
+    Interval,
+    Likelihood,
+    Mean,
+    Membership,
+    ReleaseAttack,
+    ScoreboardRH,
+    draw_knowledge,
+    mean_interval,
+    wilson_interval,
+)
+from recveil.attacks.membership.inference import describe_outside_knowledge
+from recveil.attacks.registry import attacks_on_table
+from recveil.ratings import Ratings
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+# Narayanan & Shmatikov's threshold for the eccentricity of a match.
+ECCENTRICITY = 1.5
+
+
+@brief
+@dataclass(frozen=True)
+class Outcome:
+    """What one adversary achieves; every rate but `control` is a share of `requested`.
+
+    Scoreboard-RH is the attack of the paper. `Likelihood` is the one that finds most on a table of
+    true ratings. `found` is the best of all that are registered: by it data should be judged.
+
+    Parameters
+    ----------
+    adversary : Adversary
+    requested, skipped : int
+        Targets asked for, and those among them with too few ratings (they count as no match).
+    success : Interval
+        Scoreboard-RH: the best guess is right and stands out (eccentricity at least 1.5).
+    wrong_match : Interval
+        Scoreboard-RH: the best guess stands out and is wrong.
+    no_match : Interval
+        Scoreboard-RH: no guess stands out.
+    by_attack : dict of str to Interval
+        For each registered attack on raw tables: the record that fits best is the target's; ties
+        count 1 / people tied. No eccentricity is asked.
+    bits_by_attack : dict of str to Mean
+        Bits that the adversary still needs, over the targets that were attacked; for those attacks
+        that tell.
+    baseline : float
+        What a blind guess achieves: 1 / people.
+    control : Interval
+        The same attack on people who are *not* in the data (their record was taken out, and the
+        supports that weigh the items counted without it): how often some record stands out, which
+        then is a wrong match. A share of the targets who were
+        attacked: nobody was spared a wrong match by having too few ratings. nan if none was.
+    """
+
+    adversary: Adversary
+    requested: int
+    skipped: int
+    success: Interval
+    wrong_match: Interval
+    no_match: Interval
+    by_attack: dict[str, Interval]
+    bits_by_attack: dict[str, Mean]
+    baseline: float
+    control: Interval
+
+    @property
+    def attacked(self) -> int:
+        """Targets with enough ratings."""
+        return self.requested - self.skipped
+
+    @property
+    def top1(self) -> Interval:
+        """How many Scoreboard-RH finds by its top score; no eccentricity is asked."""
+        return self.by_attack[ScoreboardRH.name]
+
+    @property
+    def likeliest(self) -> Interval:
+        """How many `Likelihood` finds."""
+        return self.by_attack[Likelihood.name]
+
+    @property
+    def entropy_bits(self) -> Mean:
+        """Bits that the adversary still needs after Scoreboard-RH."""
+        return self.bits_by_attack[ScoreboardRH.name]
+
+    @property
+    def likelihood_bits(self) -> Mean:
+        """Bits that the adversary still needs after `Likelihood`."""
+        return self.bits_by_attack[Likelihood.name]
+
+    @property
+    def strongest(self) -> str:
+        """The name of the attack that finds most; of several, the one registered last."""
+        return max(reversed(self.by_attack), key=lambda name: self.by_attack[name].rate)
+
+    @property
+    def found(self) -> Interval:
+        """How many the best of the attacks finds; no eccentricity is asked."""
+        return self.by_attack[self.strongest]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as plain data, for JSON."""
+        rates = ("success", "top1", "wrong_match", "no_match", "control", "likeliest", "found")
+        return {
+            "attack": "scoreboard-rh",
+            "name": self.adversary.name,
+            "description": self.adversary.description,
+            "notes": list(self.adversary.notes),
+            **self.adversary.settings(),
+            "targets_requested": self.requested,
+            "targets_attacked": self.attacked,
+            "targets_skipped": self.skipped,
+            **{name: getattr(self, name)._asdict() for name in rates},
+            "entropy_bits": self.entropy_bits.mean if self.attacked else None,
+            # One target alone has no interval, and JSON knows no infinity.
+            "entropy_bits_interval": self.entropy_bits._asdict() if self.attacked > 1 else None,
+            # JSON knows no nan either: of nobody there is no rate.
+            **({} if self.attacked else {"control": self.control._asdict() | {"rate": None}}),
+            "likelihood_bits": self.likelihood_bits.mean if self.attacked else None,
+            "baseline": self.baseline,
+            "by_attack": {name: found._asdict() for name, found in self.by_attack.items()},
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "": self.adversary.name,
+            "looked for": self.requested,
+            "skipped": self.skipped,
+            "found": f"{self.found.rate:.1%}",
+            "stands out": f"{self.success.rate:.1%}",
+            "control": f"{self.control.rate:.1%}",
+        }
+
+
+def run_attack(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversary: Adversary,
+    targets: NDArray[np.int64],
+    *,
+    draws: int = 1,
+    seed: int = 0,
+) -> Outcome:
+    """Attack the raw table, as if it had been published with the names removed.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, listed by item.
+    adversary : Adversary
+    targets : ndarray of int64
+        User positions; the denominator of every rate is their number.
+    draws : int
+        How often knowledge is drawn for each target; the rates are means over the draws.
+    seed : int
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> outcome = run_attack(
+    ...     ratings, Candidates.from_ratings(ratings), Adversary(known=4), np.arange(5)
+    ... )
+    >>> outcome.requested, outcome.skipped, outcome.top1.rate, outcome.found.rate
+    (5, 1, 0.7, 0.8)
+    """
+    attacks = attacks_on_table(adversary, ratings.scale)
+    record_of = np.arange(ratings.n_users)
+    tallies = []
+    for draw in range(draws):
+        # A sequence of seeds, so that no draw repeats another run's.
+        knowledge = draw_knowledge(ratings, adversary, targets, seed=_seed(seed, draw))
+        guesses = {
+            name: attack.attack(candidates, knowledge, record_of)
+            for name, attack in attacks.items()
+        }
+        leads = ScoreboardRH().control(candidates, knowledge, record_of)
+        tallies.append(_count(guesses, leads, knowledge.targets))
+    success = sum(tally.right for tally in tallies) / draws
+    wrong = sum(tally.wrong for tally in tallies) / draws
+    control = sum(tally.of_control for tally in tallies) / draws
+    hits = {name: sum(tally.hits[name] for tally in tallies) / draws for name in attacks}
+    bits = {name: np.mean([t.bits[name] for t in tallies], axis=0) for name in tallies[0].bits}
+    n = targets.size
+    return Outcome(
+        adversary=adversary,
+        requested=n,
+        skipped=knowledge.skipped,
+        success=wilson_interval(success, n),
+        wrong_match=wilson_interval(wrong, n),
+        no_match=wilson_interval(max(0.0, n - success - wrong), n),
+        by_attack={name: wilson_interval(found, n) for name, found in hits.items()},
+        bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
+        baseline=1 / candidates.n_people,
+        control=wilson_interval(control, knowledge.targets.size),
+    )
+
+
+@brief
+class _Tally(NamedTuple):
+    """How often the attacks were right with one draw of knowledge."""
+
+    right: int  # Scoreboard-RH: stands out, and is the target
+    wrong: int  # Scoreboard-RH: stands out, and is somebody else
+    of_control: int  # Scoreboard-RH: stands out although the target's record was taken out
+    hits: dict[str, float]  # by attack: expected number of targets found
+    bits: dict[str, NDArray[np.float64]]  # by attack that tells: bits still needed, each target
+
+
+def _count(
+    guesses: dict[str, Guesses], leads: NDArray[np.float64], targets: NDArray[np.int64]
+) -> _Tally:
+    """Count who is found; everybody's own record has their own position."""
+    paper = guesses[ScoreboardRH.name]
+    if paper.eccentricity is None:
+        raise RecveilError(
+            f"attack {ScoreboardRH.name!r} tells no eccentricity; expected it to",
+            code="argument.result",
+        )
+    stands_out = (paper.eccentricity >= ECCENTRICITY) & (paper.best >= 0)
+    right = paper.best == targets
+    return _Tally(
+        right=int((stands_out & right).sum()),
+        wrong=int((stands_out & ~right).sum()),
+        of_control=int((leads >= ECCENTRICITY).sum()),
+        hits={name: float(found.chance.sum()) for name, found in guesses.items()},
+        bits={name: found.bits for name, found in guesses.items() if found.bits is not None},
+    )
+
+
+def _seed(seed: int, draw: int) -> int:
+    return seed if draw == 0 else int(np.random.default_rng([seed, draw]).integers(2**62))
+
+
+def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
+    """Return what one adversary achieved."""
+    errors = attack.rating_errors
+    return {
+        "name": adversary.name,
+        "description": adversary.description,
+        "notes": list(adversary.notes),
+        "attack": attack.attack,
+        "targets_requested": attack.requested,
+        "targets_attacked": attack.requested - attack.skipped,
+        "targets_skipped": attack.skipped,
+        "group_found": attack.group_found._asdict(),
+        "person_found": attack.person_found._asdict(),
+        "baseline": attack.baseline,
+        "group_baseline": attack.group_baseline,
+        "bound": attack.bound,
+        "link_precision": _plain_number(attack.link_precision.mean),
+        "link_baseline": _plain_number(attack.link_baseline.mean),
+        "links": _plain_mean(attack.link_precision),
+        "rating_rmse": _plain_number(errors.rmse),
+        "item_mean_rmse": _plain_number(errors.item_mean_rmse),
+        "exact_share": _plain_number(attack.exact.rate),
+        "by_attack": {name: found._asdict() for name, found in attack.by_attack.items()},
+        "not_run": list(attack.not_run),
+    }
+
+
+def best_member(
+    strongest: Membership, by_known: dict[str, Membership]
+) -> tuple[str | None, Membership]:
+    """Return who tells best who is in the data: whoever knows so many ratings, or the strongest.
+
+    Parameters
+    ----------
+    strongest : Membership
+        Of the strongest adversary of an audit, who need not be the strongest here.
+    by_known : dict of str to Membership
+        By who knows "8", "16" and "all" ratings, exactly.
+
+    Examples
+    --------
+    >>> few = Membership(Interval(0.6, 0.5, 0.7, 90), members=45, outsiders=45, skipped=0)
+    >>> more = few._replace(auc=Interval(0.9, 0.8, 1.0, 90))
+    >>> best_member(few, {"8": few, "all": more})[0], best_member(more, {"8": few})[0]
+    ('all', None)
+    """
+    who: list[tuple[str | None, Membership]] = [(None, strongest), *by_known.items()]
+    told = [each for each in who if each[1].is_told] or who[:1]
+    return max(told, key=lambda each: each[1].auc.rate)
+
+
+def plain_membership(
+    strongest: Membership, by_known: dict[str, Membership], *, likes: bool = False
+) -> dict[str, Any]:
+    """Return the areas: of who tells most, and by how many ratings are known."""
+    known_best, best = best_member(strongest, by_known)
+    plain: dict[str, Any] = {
+        known: {
+            "auc": _plain_interval(told.auc),
+            "tpr_at_5": _plain_interval(told.tpr_at_5),
+            "null_auc": _plain_interval(told.null_auc),
+            "members": told.members,
+            "outsiders": told.outsiders,
+            "skipped": told.skipped,
+            "scorer": told.scorer,
+            "outside_knowledge": describe_outside_knowledge(told.scorer, is_unary=likes),
+            "is_told": told.is_told,
+        }
+        for known, told in by_known.items()
+    }
+    return {
+        "auc": best.auc._asdict(),
+        "null_auc": _plain_interval(best.null_auc),
+        "members": best.members,
+        "outsiders": best.outsiders,
+        "is_told": best.is_told,
+        "known": known_best,
+        "scorer": best.scorer,
+        "outside_knowledge": describe_outside_knowledge(best.scorer, is_unary=likes),
+    } | plain
+
+
+def _plain_interval(interval: Interval) -> dict[str, Any]:
+    """Return an interval as plain data; its rate is None where nobody could be scored."""
+    return interval._asdict() | {"rate": _plain_number(interval.rate)}
+
+
+def _plain_mean(found: Mean) -> dict[str, Any]:
+    """Return a mean with its interval as a rate; None for what nothing was there to measure on."""
+    ends = {"rate": found.mean, "low": found.low, "high": found.high}
+    return {name: _plain_number(value) for name, value in ends.items()} | {"trials": found.trials}
+
+
+def _plain_number(value: float) -> float | None:
+    """Return None for nan, which JSON does not know."""
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,253 @@
+"""Theirs: the measures of the papers, taken on a table as they define them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Interval,
+    Knowledge,
+    draw_knowledge,
+    homogeneity,
+    label_based,
+    structure_based,
+    wilson_interval,
+)
+from recveil.attacks.knowledge import own_rows
+from recveil.attacks.registry import attacks_on_table
+from recveil.attacks.release_target import ReleasedTable
+from recveil.auditing.outcome import Outcome
+from recveil.ratings import Ratings
+
+# How many ratings the graph attacks know.
+_KNOWN = (4, 8)
+# How similar the guessed record is to the target's.
+_THETAS = (1.0, 0.9, 0.5)
+
+
+class GraphAttack(NamedTuple):
+    """What one of Chang et al.'s attacks achieves.
+
+    Attributes
+    ----------
+    attack : str
+        "structure-based" (items known), "label-based" (their exact labels, too), or "homogeneity"
+        (whether all that match tell the same, so that a profile is found and no person).
+    known : int
+        How many items.
+    alone : Interval
+        Share of the people asked for who are the only match; for homogeneity, whose profile is
+        found.
+    expected : Interval
+        Expected share who are hit by a pick among the people who match; for homogeneity, the same.
+    baseline : float
+        What a pick among all people hits.
+    """
+
+    attack: str
+    known: int
+    alone: Interval
+    expected: Interval
+    baseline: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data, for JSON and for the page."""
+        return {
+            "attack": self.attack,
+            "known": self.known,
+            "alone": self.alone._asdict(),
+            "expected": self.expected._asdict(),
+            "baseline": self.baseline,
+        }
+
+
+class Deanonymized(NamedTuple):
+    """How many people are (theta, omega)-de-anonymized by one adversary, as measured.
+
+    Attributes
+    ----------
+    adversary : str
+    theta : float
+        How similar the guessed record must be to the target's.
+    omega : Interval
+        Share of the people asked for whose guessed record is so similar; no guess is none.
+    control : float
+        Share for whom a random other person's record would be.
+    """
+
+    adversary: str
+    theta: float
+    omega: Interval
+    control: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data, for JSON and for the page."""
+        return self._asdict() | {"omega": self.omega._asdict()}
+
+
+def attack_graphs(
+    ratings: Ratings,
+    table: ReleasedTable | None,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    candidates: Candidates | None = None,
+) -> list[GraphAttack]:
+    """Run Chang et al.'s attacks on a raw table, or on a release of it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The truth about the targets.
+    table : ReleasedTable or None
+        None: the ratings themselves, as if they had been published with the names removed.
+    targets : ndarray of int64
+        Everybody asked for counts, those with too few ratings as not found.
+    seed : int
+    candidates : Candidates, optional
+        The ratings, listed by item, where they are at hand and no release is attacked.
+
+    Notes
+    -----
+    Source: Chang et al., Definitions 3.1, 3.2 and 5.1. Their attacks ask for exact agreement, so
+    that published means escape the label-based one, though not the stronger attacks.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> found = attack_graphs(ratings, None, np.arange(50))
+    >>> [(attack.attack, attack.known) for attack in found[:3]]
+    [('structure-based', 4), ('label-based', 4), ('homogeneity', 4)]
+    """
+    if table is not None:
+        candidates = table.candidates
+    elif candidates is None:
+        candidates = Candidates.from_ratings(ratings)
+    record_of = np.arange(ratings.n_users) if table is None else table.record_of
+    found = []
+    for known in _KNOWN:
+        knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
+        for name, attack in (("structure-based", structure_based), ("label-based", label_based)):
+            matches = attack(candidates, knowledge, record_of)
+            # On a raw table each person is a record; in a release its people share one.
+            found.append(_as_graph_attack(name, known, matches.probability, targets, candidates))
+        profiles = homogeneity(candidates, knowledge, record_of)
+        of_profile = profiles.found.astype(np.float64)
+        found.append(_as_graph_attack("homogeneity", known, of_profile, targets, candidates))
+    return found
+
+
+def measure_deanonymized(
+    ratings: Ratings,
+    candidates: Candidates,
+    outcomes: list[Outcome],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> list[Deanonymized]:
+    """Measure Narayanan & Shmatikov's Definition 3 for each adversary, by its strongest attack.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, listed by item.
+    outcomes : list of Outcome
+        They tell which attack is the strongest.
+    targets : ndarray of int64
+    seed : int
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, Definitions 1 and 3: an adversary (theta, omega)-de-anonymizes a
+    table if they output, with probability omega, a record that is at least theta similar to the
+    target's. Similarity is the share of the items of both records that stand in both with the same
+    rating. A tie for the best guess is no guess, so that omega is a lower bound.
+
+    Examples
+    --------
+    >>> from recveil.auditing.outcome import run_attack
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> candidates, people = Candidates.from_ratings(ratings), np.arange(50)
+    >>> outcome = run_attack(ratings, candidates, Adversary(known=8, name="x"), people)
+    >>> told = measure_deanonymized(ratings, candidates, [outcome], people)
+    >>> [one.theta for one in told], bool(told[0].omega.rate <= told[-1].omega.rate)
+    ([1.0, 0.9, 0.5], True)
+    """
+    told = []
+    record_of, rng = np.arange(ratings.n_users), np.random.default_rng([seed, 7])
+    for outcome in outcomes:
+        knowledge = draw_knowledge(ratings, outcome.adversary, targets, seed)
+        attack = attacks_on_table(outcome.adversary, ratings.scale)[outcome.strongest]
+        best = attack.attack(candidates, knowledge, record_of).best
+        similar = _similarities(ratings, knowledge, best)
+        others = rng.integers(max(ratings.n_users - 1, 1), size=knowledge.targets.size)
+        others += others >= knowledge.targets
+        others[others >= ratings.n_users] = -1  # of one person alone there is nobody else
+        by_chance = _similarities(ratings, knowledge, others)
+        for theta in _THETAS:
+            told.append(
+                Deanonymized(
+                    outcome.adversary.name,
+                    theta,
+                    wilson_interval(int((similar >= theta).sum()), knowledge.requested),
+                    float((by_chance >= theta).sum()) / max(knowledge.requested, 1),
+                )
+            )
+    return told
+
+
+def similarity(ratings: Ratings, first: int, second: int) -> float:
+    """Return the share of two people's items that both rated alike.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 2], list("ababc"), [5, 3, 5, 4, 1])
+    >>> round(similarity(ratings, 0, 1), 3)  # a, of a, b and c
+    0.333
+    """
+    (items, values), (others, their_values) = ratings.row(first), ratings.row(second)
+    common, own, theirs = np.intersect1d(items, others, assume_unique=True, return_indices=True)
+    alike = int((values[own] == their_values[theirs]).sum())
+    return alike / max(items.size + others.size - common.size, 1)
+
+
+def _as_graph_attack(
+    name: str,
+    known: int,
+    chances: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    candidates: Candidates,
+) -> GraphAttack:
+    alone = wilson_interval(int((chances == 1).sum()), targets.size)
+    expected = wilson_interval(float(chances.sum()), targets.size)
+    return GraphAttack(name, known, alone, expected, 1 / candidates.n_people)
+
+
+def _similarities(
+    ratings: Ratings, knowledge: Knowledge, guessed: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return how similar each target's record is to the guessed one; -1 where there is none."""
+    people, position = np.unique(np.append(knowledge.targets, guessed), return_inverse=True)
+    people, position = people[people >= 0], position - np.count_nonzero(people < 0)
+    rows = own_rows(ratings, people)
+    those = Ratings(
+        np.arange(people.size),
+        np.arange(ratings.n_items),
+        rows.indptr,
+        rows.items,
+        ratings.values[rows.places],
+        None,
+        ratings.scale,
+    )
+    own, others = np.split(position, 2)
+    return np.array(
+        [
+            similarity(those, first, second) if second >= 0 else -1.0
+            for first, second in zip(own.tolist(), others.tolist(), strict=True)
+        ],
+        np.float64,
+    )

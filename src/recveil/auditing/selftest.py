@@ -1,0 +1,192 @@
+"""selftest: does the attack itself work on this data? Without that, no rate means anything."""
+
+import dataclasses
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Knowledge,
+    Likelihood,
+    Scoreboard,
+    ScoreboardRH,
+    choose_targets,
+    draw_knowledge,
+)
+from recveil.attacks.knowledge import own_rows
+from recveil.attacks.reidentification.nominal_pairs import pairs_of
+from recveil.io import understand
+from recveil.io.ingestion import reject_unknown_keywords
+from recveil.ratings import Ratings
+from recveil.runtime.progress import THE_REST, parts
+
+# Targets of each check; enough to see a rate that is off, soon done.
+_TARGETS = 1_000
+_GROUP = 5
+# Of two tails of chance, each; several attacks and many users of this check share it.
+_RARE = 1e-5
+_ATTACKS = (ScoreboardRH(), Likelihood())
+
+
+class Check(NamedTuple):
+    """One invariant.
+
+    Attributes
+    ----------
+    name : str
+    holds : bool
+    found : str
+        What was measured, in words.
+    """
+
+    name: str
+    holds: bool
+    found: str
+
+
+def selftest(
+    source: str | PathLike[str] | Ratings | Any, *, seed: int = 0, **reading: Any
+) -> list[Check]:
+    """Check on somebody's own data that the attack finds whom it must, and nobody by chance.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+    seed : int
+    **reading
+        Passed to `understand`.
+
+    Returns
+    -------
+    list of Check
+        Full exact knowledge finds everyone who is unique; random knowledge falls to the blind
+        baseline; the denominator is the number of targets asked for; a group of s identical
+        records is found with 1/s.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import generate
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ratings.csv")
+    ...     _ = generate(file, users=80, items=40, ratings=900)
+    ...     [check.holds for check in selftest(file)]
+    [True, True, True, True]
+    """
+    reject_unknown_keywords("selftest", reading, "k", "people_in")
+    with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
+        begin("Reading ratings")
+        ratings = understand(source, **reading).ratings
+        begin(THE_REST)
+        return check_attack(ratings if ratings.scale.ordered else pairs_of(ratings), seed)
+
+
+def check_attack(
+    ratings: Ratings, seed: int = 0, candidates: Candidates | None = None
+) -> list[Check]:
+    """Run the checks of `selftest` on ratings; `candidates` are these, where they are at hand."""
+    candidates = Candidates.from_ratings(ratings) if candidates is None else candidates
+    checks: dict[str, Callable[[], Check]] = {
+        "Who is unique": lambda: _full_knowledge(ratings, candidates, seed),
+        "Random knowledge": lambda: _random_knowledge(ratings, candidates, seed),
+        "The denominator": lambda: _denominator(ratings, seed),
+        "Groups": lambda: _groups(ratings, candidates, seed),
+    }
+    found = []
+    with parts("Checking the attack", dict(zip(checks, (5, 2, 1, 2), strict=True))) as begin:
+        for name, check in checks.items():
+            begin(name)
+            found.append(check())
+    return found
+
+
+def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
+    """Attacks that share no code must agree on who is unique."""
+    targets = choose_targets(ratings.n_users, _TARGETS, seed)
+    targets = targets[ratings.activity[targets] > 0]
+    own = own_rows(ratings, targets)
+    values = ratings.values[own.places]
+    knowledge = Knowledge(targets, own.indptr, own.items, values, None, None, 0)
+    record_of = np.arange(ratings.n_users)
+    lineups = Scoreboard(rating_error=0).attack(candidates, knowledge, record_of)
+    unique = lineups.people == 1
+    missed = 0
+    for attack in _ATTACKS:
+        guesses = attack.attack(candidates, knowledge, record_of)
+        missed += int((unique & ~(guesses.own_is_top & (guesses.tied_people == 1))).sum())
+    return Check(
+        "full exact knowledge finds everyone who is unique",
+        missed == 0 and bool(lineups.matches_of_target.all()),
+        f"{unique.sum():,} of {targets.size:,} targets are unique; {missed:,} of them were missed",
+    )
+
+
+def _random_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
+    rng = np.random.default_rng(seed)
+    # Items in proportion to their ratings, and labels of other ratings: nobody's knowledge.
+    n, known = _TARGETS, min(8, ratings.n_items)
+    items = ratings.indices[rng.integers(ratings.n_ratings, size=n * known)]
+    values = ratings.values[rng.integers(ratings.n_ratings, size=n * known)]
+    targets = rng.integers(ratings.n_users, size=n)
+    knowledge = Knowledge(targets, np.arange(n + 1) * known, items, values, None, None, 0)
+    blind = 1 / ratings.n_users
+    rates = []
+    for attack in _ATTACKS:
+        guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
+        found = float(guesses.chance.sum())
+        rates.append(found / n)
+    worst = max(rates, key=lambda rate: abs(rate - blind))
+    return Check(
+        "random knowledge falls to the blind baseline",
+        all(_by_chance(rate * n, n, blind) for rate in rates),
+        f"found {worst:.2%}; a blind guess finds {blind:.2%}",
+    )
+
+
+def _by_chance(found: float, n: int, blind: float) -> bool:
+    """Say whether blind guesses find so many; Wilson's interval errs where few are expected."""
+    at_most = stats.binom.cdf(np.ceil(found), n, blind)
+    at_least = stats.binom.sf(np.floor(found) - 1, n, blind)
+    return bool(min(at_most, at_least) > _RARE)
+
+
+def _denominator(ratings: Ratings, seed: int) -> Check:
+    # More known items than the least active half has: many targets must be skipped.
+    known = int(np.median(ratings.activity)) + 1
+    targets = choose_targets(ratings.n_users, _TARGETS, seed)
+    knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
+    return Check(
+        "the denominator is the number of targets asked for",
+        knowledge.requested == targets.size and knowledge.skipped > 0,
+        f"{targets.size:,} asked for, {knowledge.skipped:,} skipped, "
+        f"{knowledge.requested:,} in the denominator",
+    )
+
+
+def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
+    """Let each record stand for several people: the same guesses, each worth as much less."""
+    targets = choose_targets(ratings.n_users, _TARGETS, seed)
+    known = max(1, min(4, int(np.median(ratings.activity))))
+    knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
+    record_of = np.arange(ratings.n_users)
+    copies = dataclasses.replace(candidates, sizes=np.full(ratings.n_users, _GROUP, dtype=np.int64))
+    alone, shared = (
+        np.array(
+            [
+                float(attack.attack(table, knowledge, record_of).chance.sum()) / targets.size
+                for attack in _ATTACKS
+            ]
+        )
+        for table in (candidates, copies)
+    )
+    return Check(
+        f"a group of {_GROUP} identical records is found with 1/{_GROUP}",
+        bool(np.allclose(alone, _GROUP * shared) and (shared <= 1 / _GROUP + 1e-9).all()),
+        f"found {alone.max():.1%} alone, {shared.max():.1%} in groups of {_GROUP}",
+    )

@@ -1,0 +1,404 @@
+"""Membership words: how well adversaries infer membership, in plain words."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from recveil.attacks import Mean, Membership
+from recveil.attacks.inference.attributes import Attributes, describe_attributes
+from recveil.attacks.inference.companions import PossibleRatings
+from recveil.attacks.membership.inference import (
+    JOINT,
+    describe_membership,
+    describe_outside_knowledge,
+)
+from recveil.attacks.statistics import FEWEST, NO_ATTACK, Interval, no_better, percent
+from recveil.auditing.outcome import best_member
+from recveil.release.as_given import ExactRatings
+from recveil.runtime.errors import describe_count
+
+
+class FigureRow(NamedTuple):
+    """A figure in a table.
+
+    Attributes
+    ----------
+    what : str
+        What was measured, in a few words.
+    found : str
+        The figure, with its interval unless all were counted.
+    beside : str
+        What it is to be compared with: a baseline or a control. Empty if there is none.
+    """
+
+    what: str
+    found: str
+    beside: str = ""
+
+
+class Statement(NamedTuple):
+    """A sentence, and what stands in its place where its figures stand in tables.
+
+    Attributes
+    ----------
+    sentence : str
+    rows : tuple of FigureRow
+        Its figures, each of them, but those that the table of adversaries has.
+    remark : str or None
+        What tables leave unsaid, which may be nothing. None for all of the sentence.
+    """
+
+    sentence: str
+    rows: tuple[FigureRow, ...] = ()
+    remark: str | None = None
+
+
+def sentences_of(told: Iterable[Statement]) -> list[str]:
+    """Return all in whole sentences, which stand alone.
+
+    Examples
+    --------
+    >>> rows = (FigureRow("found", "9.0%"),)
+    >>> sentences_of([Statement("9.0% are found.", rows, "Better attacks find more.")])
+    ['9.0% are found.']
+    """
+    return [each.sentence for each in told]
+
+
+def rows_of(told: Iterable[Statement]) -> list[FigureRow]:
+    """Return the rows of all.
+
+    Examples
+    --------
+    >>> rows = (FigureRow("found", "9.0%"),)
+    >>> rows_of([Statement("Nobody."), Statement("9.0% are found.", rows, "")])
+    [FigureRow(what='found', found='9.0%', beside='')]
+    """
+    return [row for each in told for row in each.rows]
+
+
+def remarks_of(told: Iterable[Statement]) -> list[str]:
+    """Return what is to be said beside tables: what these leave unsaid, and what has no rows.
+
+    Examples
+    --------
+    >>> rows = (FigureRow("found", "9.0%"),)
+    >>> remarks_of([Statement("Nobody."), Statement("9.0% are found.", rows, "")])
+    ['Nobody.']
+    """
+    remarks = (each.sentence if each.remark is None else each.remark for each in told)
+    return [remark for remark in remarks if remark]
+
+
+def in_short(found: Interval | Mean, digits: int = 1, scale: float = 100) -> str:
+    """Write a figure with its interval, as narrow as it can be.
+
+    Parameters
+    ----------
+    found : Interval or Mean
+    digits : int
+    scale : float
+        100 for a share, which is written in per cent, 1 for what is none.
+
+    Examples
+    --------
+    >>> in_short(Interval(0.546, 0.471, 0.619, 900)), in_short(Mean(1.3, 1.2, 1.4, 90), scale=1)
+    ('54.6% (47.1–61.9)', '1.3 (1.2–1.4)')
+    """
+    rate = found.rate if isinstance(found, Interval) else found.mean
+    sign = "%" if scale == 100 else ""
+    low, high = (f"{scale * end:.{digits}f}" for end in (found.low, found.high))
+    return f"{scale * rate:.{digits}f}{sign} ({low}–{high})"
+
+
+# Shares of everything have no interval.
+_COUNTED = "All were counted."
+
+
+def describe_exact_ratings(
+    given: ExactRatings, lone_share: float | None, behind: PossibleRatings | None = None
+) -> list[Statement]:
+    """Say how many of all ratings the release shows, and how surely a label is one of them.
+
+    Parameters
+    ----------
+    given : ExactRatings
+        Counted over all ratings, so that its shares are no estimates.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that nobody else in the group gave.
+    behind : PossibleRatings, optional
+        What tells how sure a label is, with its interval and its baseline.
+
+    Examples
+    --------
+    >>> given = ExactRatings(0.6, 0.97, 0.0, None, 0.1, 0.63, 0.9)  # on a continuous scale
+    >>> for sentence in describe_exact_ratings(given, 0.6)[0].sentence.split(". "):
+    ...     print(sentence)
+    Of all ratings, 63.0% stand in the release to within the rounding (0.1), \
+0.0% exactly (60.0% because nobody else in the group rated the item, the others because all who \
+rated it agree, or their rounded mean is the rating)
+    Of its labels, 90.0% are to within that the rating of everybody behind them who rated the item
+    All were counted.
+    """
+    if not given.near_share:
+        return []
+    why = ""
+    if lone_share:
+        why = (
+            f" ({lone_share:.1%} because nobody else in the group rated the item, the others "
+            f"because all who rated it agree, or their rounded mean is the rating)"
+        )
+    who = "of everybody behind them who rated the item"
+    if given.is_rounded_off:
+        sentence = (
+            f"Of all ratings, {given.near_share:.1%} stand in the release to "
+            f"within the rounding ({given.within:g}), {given.exact_share:.1%} exactly{why}. Of its "
+            f"labels, {given.near_label_share:.1%} are to within that the rating {who}. {_COUNTED}"
+        )
+        return [Statement(sentence)]
+    sentence = (
+        f"Of all ratings, {given.exact_share:.1%} stand in the release as they "
+        f"were given{why}. {_COUNTED}"
+    )
+    rows = [FigureRow("ratings published as given", f"{given.exact_share:.1%} (all counted)")]
+    if lone_share:
+        rows.append(FigureRow("- nobody else rated the item", f"{lone_share:.1%} (all counted)"))
+    if behind is not None and behind.whole_exact.trials:
+        exact, commonest = behind.whole_exact, behind.whole_by_commonest
+        sentence += (
+            f" Of the labels that are values of the scale, {percent(exact)} "
+            f"are the exact rating {who}; the item's commonest rating is for "
+            f"{percent(commonest)}."
+        )
+        beside = f"usual {in_short(commonest)}"
+        rows.append(FigureRow("labels that are exact ratings", in_short(exact), beside))
+        return [Statement(sentence, tuple(rows), "")]
+    share = given.near_label_share if given.label_share is None else given.label_share
+    if share is not None:
+        which = "labels" if given.label_share is None else "labels that are values of the scale"
+        sentence += f" Of the {which}, {share:.1%} are the exact rating {who}."
+        rows.append(FigureRow("labels that are exact ratings", f"{share:.1%} (all counted)"))
+    return [Statement(sentence, tuple(rows), "")]
+
+
+# By this, a method's words say how well members were told from others.
+_AREA = "area under the curve"
+_NO_EVIDENCE = (
+    "That likings are inferred hardly better for members is no evidence that the release reveals "
+    "nothing."
+)
+
+
+def describe_members(
+    strongest: Membership,
+    by_known: dict[str, Membership],
+    attributes: Attributes | None,
+    *,
+    likes: bool = False,
+    shadows: Interval | None = None,
+) -> list[Statement]:
+    """Describe how well membership is inferred, by how much is known of each user.
+
+    Parameters
+    ----------
+    strongest : Membership
+        Of the strongest adversary of an audit. If another one infers more, that one comes first.
+    by_known : dict of str to Membership
+        By who knows "8", "16" and "all" ratings, exactly.
+    attributes : Attributes or None
+    likes : bool
+        Whether there are no ratings.
+    shadows : Interval, optional
+        The largest area by releases made for comparison, if there are some.
+
+    Examples
+    --------
+    >>> few = Membership(Interval(0.28, 0.0, 0.68, 11), members=9, outsiders=2, skipped=6)
+    >>> for told in describe_members(few, {"8": few}, None):
+    ...     print(told.sentence)
+    Membership inference was not measured: too few users (9 members and 2 strangers; it takes 20 \
+of each), which is no evidence that the release reveals nothing.
+    The same by adversaries who know exact ratings, by scores of one release, too: by 8 ratings \
+not measured (9 members, 2 strangers).
+    """
+    known_best, strongest = best_member(strongest, by_known)
+    what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
+    who = "They" if known_best is None else f"Whoever knows {known_best} {whose} of somebody"
+    of_strongest = _row("who is in the data", strongest)
+    if strongest.is_told:
+        control = (
+            f"This was measured on {describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; the control, with members "
+            f"drawn at random among them, has AUC {_ends(strongest.null_auc)}."
+        )
+        told = [
+            Statement(describe_membership(strongest.auc, who, shadows)),
+            Statement(control, (of_strongest,), ""),
+        ]
+        if knows := describe_outside_knowledge(strongest.scorer, is_unary=likes):
+            told.append(
+                Statement(
+                    f"The adversary of that figure, by the score “{strongest.scorer}”, also knows "
+                    f"{knows}."
+                )
+            )
+    else:
+        few = (
+            f"Membership inference was not measured: too few users "
+            f"({describe_count(strongest.members, 'member')} "
+            f"and {describe_count(strongest.outsiders, 'stranger')}; it takes {FEWEST} of each), "
+            f"which is no evidence that the release reveals nothing."
+        )
+        told = [Statement(few, (of_strongest,), few)]
+    measured = "; by ".join(f"{known} {what} {_area(found)}" for known, found in by_known.items())
+    if measured:
+        sentence = (
+            f"The same by adversaries who know {whose}, by scores of one release, too: by "
+            f"{measured}."
+        )
+        rows = [row for known, found in by_known.items() for row in _rows(f"{known} {what}", found)]
+        told.append(Statement(sentence, tuple(rows), ""))
+    if attributes is not None:
+        told.append(_of_attributes(attributes))
+    return told
+
+
+def _row(what: str, found: Membership) -> FigureRow:
+    """Return the AUC, the control, and the number of users."""
+    what = f"{what}, {found.members:,} + {found.outsiders:,}"
+    if not found.is_told:
+        return FigureRow(what, "not measured")
+    area, lot = (f"AUC {in_short(each, 2, 1)}" for each in (found.auc, found.null_auc))
+    return FigureRow(what, area, f"by lot {lot.removeprefix('AUC ')}")
+
+
+def _rows(known: str, found: Membership) -> list[FigureRow]:
+    """Return the AUC, and how many members are found, for what is known of each user."""
+    area = _row(f"- by {known}", found)
+    if not found.is_told:
+        return [area]
+    recognized = in_short(found.tpr_at_5, 0)
+    return [area, FigureRow("- found, with 5 % mistaken", recognized, "blind guess 5%")]
+
+
+def _of_attributes(told: Attributes) -> Statement:
+    """Return what is inferred of members' likings; of too few users, in a sentence alone."""
+    sentence = describe_attributes(told)
+    members, strangers, excess = told.members, told.strangers, told.excess
+    if min(members.trials, strangers.trials) < FEWEST:
+        return Statement(sentence)
+    what = f"likings guessed, {members.trials:,} + {strangers.trials:,}"
+    if not told.has_guessed:
+        return Statement(sentence, (FigureRow(what, NO_ATTACK),), sentence)
+    guessed = FigureRow(
+        what,
+        f"{members.mean:.1%}",
+        f"strangers {strangers.mean:.1%}",
+    )
+    by_it = FigureRow("- points by being in the data", in_short(excess).replace("%", ""))
+    remark = "" if excess.low > 0 else _NO_EVIDENCE
+    return Statement(sentence, (guessed, by_it), remark)
+
+
+def membership_in_short(
+    strongest: Membership,
+    by_known: dict[str, Membership],
+    known_of_strongest: str,
+    *,
+    is_unary: bool = False,
+    shadows: Interval | None = None,
+) -> str:
+    """Return in one sentence how well membership is inferred, and by whom.
+
+    Parameters
+    ----------
+    strongest, by_known
+        As in `describe_members`.
+    known_of_strongest : str
+        What the strongest adversary of an audit knows of a user.
+    is_unary : bool
+        Whether there are no ratings.
+    shadows : Interval, optional
+        The largest area by shadow releases, if there are some.
+
+    Returns
+    -------
+    str
+        Empty where no area is shown to be above 0.5.
+
+    Examples
+    --------
+    >>> some = Membership(Interval(0.8, 0.7, 0.9, 90), 45, 45, 0, scorer="counts and values")
+    >>> print(membership_in_short(some, {"all": some}, "4 ratings"))
+    Membership is inferred with AUC 0.80 (0.70 to 0.90; 0.5 is a coin) by an adversary who knows \
+4 ratings of a user, item counts and mean ratings of all other users, and the membership of \
+half of the scored users.
+    """
+    known, best = best_member(strongest, by_known)
+    auc = best.auc
+    knows = known_of_strongest
+    if known is not None:
+        knows = f"{known} {'likes' if is_unary else 'exact ratings'}"
+    who = f"who knows {knows} of a user{also_known(best.scorer, is_unary=is_unary)}"
+    if shadows is not None and shadows.rate > (auc.rate if best.is_told else 0):
+        auc, who = shadows, "with shadow releases"
+    elif not best.is_told:
+        return ""
+    if auc.low <= 0.5:
+        return ""
+    return (
+        f"Membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is "
+        f"a coin) by an adversary {who}."
+    )
+
+
+def also_known(scorer: str, *, is_unary: bool = False) -> str:
+    """Return what a score needs beyond the release and the target, to end a list of knowledge.
+
+    Examples
+    --------
+    >>> also_known("counts"), also_known("likelihood")
+    (' and item counts of all other users', '')
+    """
+    if not describe_outside_knowledge(scorer):
+        return ""
+    has_means = not is_unary and scorer not in ("presence", "counts")
+    outside = f"item counts{' and mean ratings' * has_means} of all other users"
+    if scorer in JOINT:
+        return f", {outside}, and the membership of half of the scored users"
+    return f" and {outside}"
+
+
+def members_told(undone: Iterable[str]) -> list[str]:
+    """Return the sentences on membership inference among what attacks undo of a release.
+
+    It was measured with releases made for comparison, so that it stands beside what the scores of
+    one release reach here; of the rest, the audit says what it found itself.
+
+    Examples
+    --------
+    >>> from recveil.release.registry import undone_of
+    >>> members_told(undone_of("padded")), members_told(undone_of("sparse"))[0][:27]
+    ([], 'Sparse rows carry no noise ')
+    """
+    return [words for words in undone if _AREA in words]
+
+
+def _area(found: Membership) -> str:
+    """Describe how well membership is inferred, with the control and a blind guess."""
+    if not found.is_told:
+        members = describe_count(found.members, "member")
+        return f"not measured ({members}, {describe_count(found.outsiders, 'stranger')})"
+    auc, told = found.auc, found.tpr_at_5
+    # Said once: where the area is not above a coin's, hardly anybody is recognized, either.
+    coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
+    return (
+        f"AUC {_ends(auc)}{coin} (by lot {_ends(found.null_auc)}), with {told.rate:.0%} "
+        f"({told.low:.0%} to {told.high:.0%}) of "
+        f"{describe_count(found.members, 'member')} found while 5 % of "
+        f"{describe_count(found.outsiders, 'stranger')} are taken for members"
+        f"{'' if coin else no_better(told, 0.05, 'a blind guess finds', '')}"
+    )
+
+
+def _ends(auc: Interval) -> str:
+    return f"{auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f})"

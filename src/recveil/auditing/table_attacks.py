@@ -1,0 +1,123 @@
+"""Table attacks: all that an audit does to a table with the names removed, wherever it lies."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import PRESETS, Adversary, Candidates
+from recveil.attacks.knowledge import (
+    with_likes,
+    with_wrong_items,
+    without_dates,
+    without_ratings,
+)
+from recveil.auditing import work_estimates as durations
+from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
+from recveil.auditing.outcome import Outcome, run_attack
+from recveil.auditing.paper_measures import (
+    Deanonymized,
+    GraphAttack,
+    attack_graphs,
+    measure_deanonymized,
+)
+from recveil.auditing.risk import Risk, measure_risk
+from recveil.auditing.selftest import Check, check_attack
+from recveil.ratings import Ratings
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+class TableAttacks(NamedTuple):
+    """What was found in a table; see `Audit`, which has attributes of the same names."""
+
+    attacks: list[Outcome]
+    figures: list[Figure]
+    checks: list[Check]
+    sufficient: list[Sufficient]
+    risk: Risk | None
+    graphs: list[GraphAttack]
+    deanonymized: list[Deanonymized]
+
+
+def attack_table(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    begin: Callable[[str], object],
+    *,
+    draws: int,
+    seed: int,
+    curves: bool,
+) -> TableAttacks:
+    """Try all attacks on a table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, listed by item.
+    adversaries : list of Adversary
+        As `fitted` returns them.
+    targets : ndarray of int64
+        User positions.
+    begin : callable
+        Hears the name of each part, those of `durations.of_audit`.
+    draws, seed, curves
+        As for `audit`.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> everybody, one = np.arange(2), [Adversary(known=1, name="one")]
+    >>> given = {"draws": 1, "seed": 0, "curves": False}
+    >>> candidates = Candidates.from_ratings(ratings)
+    >>> found = attack_table(ratings, candidates, one, everybody, str, **given)
+    >>> found.attacks[0].found.rate
+    1.0
+    """
+    begin(durations.PEOPLE)
+    attacks = [
+        run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
+        for adversary in track(adversaries, "Adversaries", share=1)
+    ]
+    begin(durations.CURVES)
+    figures = draw_figures(ratings, candidates, targets, seed) if curves else []
+    begin(durations.SUFFICIENT)
+    sufficient: list[Sufficient] = []
+    if curves:
+        sufficient = find_sufficient(ratings, candidates, adversaries, targets, seed)
+    begin(durations.RISK)
+    risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
+    begin(durations.CHECKS)
+    checks = check_attack(ratings, seed, candidates)
+    begin(durations.GRAPHS)
+    graphs = attack_graphs(ratings, None, targets, seed, candidates)
+    begin(durations.LINKS)
+    deanonymized = measure_deanonymized(ratings, candidates, attacks, targets, seed)
+    return TableAttacks(attacks, figures, checks, sufficient, risk, graphs, deanonymized)
+
+
+def fitted(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Take away what nobody can know about this table, and errors that nobody can make in it.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    adversary : Adversary
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
+    >>> fitted(likes, PRESETS["paper"]).date_error
+    """
+    if ratings.days is None:
+        adversary = without_dates(ratings, adversary, "no column of dates was recognized")
+    adversary = with_likes(ratings, adversary)
+    # A preset is made for any table; an adversary of somebody's own is taken at their word.
+    if adversary.name not in PRESETS:
+        return adversary
+    return without_ratings(ratings, with_wrong_items(ratings, adversary))

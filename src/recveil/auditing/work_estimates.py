@@ -1,0 +1,106 @@
+"""Durations: what the parts of an audit take beside each other, for whoever shows how far it is.
+
+All are microseconds on one core, measured on MovieLens 100K. Only their ratios count.
+"""
+
+from recveil.attacks import ReleasedTable
+from recveil.attacks.reidentification.residuals import n_fitted_cells
+from recveil.ratings import Ratings
+from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import hides_items
+
+# The parts of an audit, and what they take for each rating; an adversary's search of the table, and
+# a release that is made of half of the people.
+READING, SHADOWS, RELEASE = "Reading ratings", "Making shadow releases", "Attacking the release"
+PEOPLE, CURVES, SUFFICIENT = "Looking for people", "Drawing curves", "Counting what suffices"
+RISK, CHECKS, GRAPHS = "Measuring the risk", "Checking the attack", "Matching graphs"
+LINKS = "Measuring what is told"
+_OF_CURVES = {CURVES: 20.0, SUFFICIENT: 6.0, RISK: 2.0}
+_ALWAYS = {CHECKS: 3.0, GRAPHS: 1.0, LINKS: 4.0}
+_AN_ADVERSARY, _A_SHADOW, _DRAWN = 0.4, 25.0, 8.0
+
+# The parts of an attack on a release, and how many adversaries' searches each takes; and such a
+# search, for each label or rating.
+FILLS, MEMBERS, CELLS = "Looking for fills", "Telling who is in it", "Fitting all rows"
+HELD_OUT = "Making a release without some users"
+CONTENT, HIDDEN = "Measuring what cells tell", "Naming items"
+_SEARCHES = {HELD_OUT: 3.0, MEMBERS: 3.0, CELLS: 2.0}
+_OF_CONTENT = {CONTENT: 0.5}
+_CO_RATED = {HELD_OUT: 1.0, MEMBERS: 1.0, CELLS: 0.0}
+_CO_RATED_CONTENT = {FILLS: 8.0, CONTENT: 16.0}
+_OF_NAMING = 27.0
+_A_SEARCH = 1.5
+# A fit of all rows, for each cell of full rows; that of the release without some users; and what
+# is made of it.
+_FITS = {CELLS: 25.0, HELD_OUT: 11.0, MEMBERS: 4.0}
+
+
+def of_audit(
+    ratings: Ratings,
+    n_adversaries: int,
+    draws: int,
+    *,
+    curves: bool,
+    n_shadows: int = 0,
+    release: float = 0.0,
+) -> dict[str, float]:
+    """Return what each part of an audit takes, in the order in which they come.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    n_adversaries, draws : int
+        How often people are looked for.
+    curves : bool
+        Whether curves are drawn.
+    n_shadows : int
+        How many shadow releases are made.
+    release : float
+        What an attack on a release takes; see `of_attack`.
+    """
+    each = {
+        PEOPLE: _AN_ADVERSARY * n_adversaries * draws,
+        **(_OF_CURVES if curves else dict.fromkeys(_OF_CURVES, 0.0)),
+        **_ALWAYS,
+    }
+    return {
+        SHADOWS: _A_SHADOW * ratings.n_ratings * n_shadows,
+        RELEASE: release,
+        **{part: cost * ratings.n_ratings for part, cost in each.items()},
+    }
+
+
+def of_attack(
+    ratings: Ratings,
+    table: ReleasedTable | None,
+    manifest: Manifest,
+    n_adversaries: int,
+    *,
+    tell_content: bool,
+) -> dict[str, float]:
+    """Return what each part of an attack on a release takes, in the order in which they come.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    table : ReleasedTable or None
+        None for a model, from which people are still to be drawn.
+    manifest : Manifest
+    n_adversaries : int
+    tell_content : bool
+        Whether it is measured what cells tell, and who hidden items are.
+    """
+    if table is None or not table.contains_users:
+        return {MEMBERS: _DRAWN * ratings.n_ratings}
+    searches = {PEOPLE: float(n_adversaries), **(_CO_RATED if table.co_rated else _SEARCHES)}
+    if tell_content:
+        searches |= _CO_RATED_CONTENT if table.co_rated else _OF_CONTENT
+        searches |= {HIDDEN: _OF_NAMING if hides_items(manifest.settings) else 0.0}
+    order = (FILLS, CELLS, PEOPLE, HELD_OUT, MEMBERS, CONTENT, HIDDEN)
+    # Few rows of many people take as long as what is learned and made beside them.
+    size = max(table.indices.size, ratings.n_ratings)
+    cells = n_fitted_cells(table.candidates, ratings.scale)
+    return {
+        part: _A_SEARCH * size * searches.get(part, 0.0) + cells * _FITS.get(part, 0.0)
+        for part in order
+    }

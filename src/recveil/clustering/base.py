@@ -1,0 +1,129 @@
+"""What every grouping shares: checks, random numbers, and the numbering of its groups."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import BriefParameters
+
+RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDArray[Any]]
+
+
+class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
+    """A scikit-learn clusterer whose groups all have at least `min_size` members.
+
+    Subclasses say how: they store their parameters and implement `_group`.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+        The group of each row. Groups are numbered 0, 1, ... in order of their lowest member.
+    n_groups_ : int
+        How many groups there are.
+    """
+
+    min_size: int
+    random_state: RandomState
+    labels_: NDArray[np.int64]
+    n_groups_: int
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Group the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            One row a user. Distances between rows are Euclidean, so columns should share a unit.
+        y : None
+            Ignored; here because scikit-learn's pipelines pass it.
+
+        Returns
+        -------
+        self
+            With `labels_` and `n_groups_`; every group has at least `min_size` members.
+
+        Raises
+        ------
+        RecveilError
+            If a parameter makes no sense, or X has fewer than `min_size` rows.
+        ValueError
+            If X is not a finite matrix of numbers.
+        """
+        rows = self._checked_rows(X)
+        if len(rows) < self.min_size:
+            raise RecveilError(
+                f"{describe_count(len(rows), 'row')} "
+                f"cannot form a group of at least {self.min_size} "
+                f"(n_samples={len(rows)}); lower min_size (k), or add users",
+                code="table.too-few-users",
+            )
+        return self._fit_rows(rows, self._group)
+
+    @abstractmethod
+    def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        """Return any distinct numbers for the groups of at least `min_size` rows."""
+
+    def _checked_rows(self, X: ArrayLike) -> NDArray[Any]:
+        """Return X as a matrix of finite numbers, once `min_size` makes sense too."""
+        rows: NDArray[Any] = validate_data(self, X, dtype=[np.float64, np.float32])
+        at_least("min_size", self.min_size, 1)
+        return rows
+
+    def _fit_rows(self, rows: NDArray[Any], group: GroupRows) -> Self:
+        """Let a function group the rows, made fit for float32, and learn its labels."""
+        rng = _generator(self.random_state)
+        # A product split over threads may round differently, and one bit can move a row into
+        # another group: with one thread the labels depend on the data and the seed alone.
+        with one_thread():
+            labels = group(_fit_for_float32(rows), rng)
+        self.labels_ = number_by_lowest_member(labels)
+        self.n_groups_ = int(self.labels_.max()) + 1
+        return self
+
+
+def at_least(name: str, value: object, lowest: int) -> None:
+    """Raise a RecveilError unless the parameter is a whole number and not below the lowest.
+
+    Examples
+    --------
+    >>> at_least("min_size", 0, 1)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: min_size: expected a whole number, 1 or more, got 0
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
+        raise RecveilError(
+            f"{name}: expected a whole number, {lowest} or more, got {value!r}",
+            code="argument.value",
+        )
+
+
+def _generator(random_state: RandomState) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)
+
+
+def _fit_for_float32(X: NDArray[Any]) -> NDArray[np.float32]:
+    """Scale X to at most 1, then move its mean to 0: squares neither overflow nor cancel."""
+    largest = np.abs(X).max()
+    scaled = X / (largest if largest > 0 else 1)
+    scaled -= scaled.mean(axis=0, dtype=np.float64)
+    return np.ascontiguousarray(scaled, dtype=np.float32)
+
+
+def number_by_lowest_member(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Renumber groups 0, 1, ... in order of their first row: [7, 3, 7] becomes [0, 1, 0]."""
+    _, lowest, group = np.unique(labels, return_index=True, return_inverse=True)
+    number = np.empty(lowest.size, dtype=np.int64)
+    number[np.argsort(lowest)] = np.arange(lowest.size)
+    return number[group]

@@ -1,0 +1,378 @@
+"""Predictive grouping: bounded t-means on a sample, then in bins, to reach large tables."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.clustering.base import Grouping, RandomState, at_least, number_by_lowest_member
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.safe_repr import brief
+
+
+class BoundedTMeans(Grouping):
+    """Bounded t-means: t clusters around virtual centres, each with a lower bound.
+
+    After Thompson & Yao as used by Chang et al., "Predictive Anonymization", section 4.2. The
+    centres start at t distinct random rows. Each round of the algorithm places the rows
+    (`bounded_assignment`) and moves each centre to the mean of its members; the placement with
+    the lowest sum of squared distances to the means is kept.
+
+    *Guarantee*: every group has at least `min_size` rows, because no centre is left before
+    `min_size` rows are placed at it, and t * `min_size` <= n rows suffice for that. With the
+    default number of clusters, a group has at most `min_size` + n mod `min_size` rows, thus
+    fewer than 2 * `min_size`: no more than the n mod `min_size` rows are left for the second
+    pass.
+
+    Time is n * t distances for each iteration, n² / `min_size` by default; the rounds of the first
+    pass add some percent, or twice as much if the data have heavy tails. So it is meant for
+    samples and bins, not for all users of a large table. Memory is linear. Like every t-means, it
+    finds a local optimum.
+
+    Parameters
+    ----------
+    min_size : int, default 5
+        The k of k-anonymity: the least number of rows in a group.
+    n_clusters : int, optional
+        The number t of groups; floor(n / min_size) if not given.
+    max_iter : int, default 10
+        Most iterations; fewer if the groups no longer change.
+    random_state : int, RandomState, Generator or None
+        Draws the first centres. The same seed gives the same groups.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+        The group of each row.
+    n_groups_ : int
+        How many groups there are.
+    n_iter_ : int
+        How often the rows were placed.
+
+    Examples
+    --------
+    >>> X = [[0.0], [9.0], [1.0], [10.0], [2.0]]
+    >>> BoundedTMeans(min_size=2, random_state=0).fit(X).labels_
+    array([0, 1, 0, 1, 0])
+    """
+
+    n_iter_: int
+
+    def __init__(
+        self,
+        min_size: int = 5,
+        n_clusters: int | None = None,
+        max_iter: int = 10,
+        random_state: RandomState = None,
+    ) -> None:
+        self.min_size = min_size
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        at_least("max_iter", self.max_iter, 1)
+        most = len(X) // self.min_size
+        if self.n_clusters is not None:
+            at_least("n_clusters", self.n_clusters, 1)
+            if self.n_clusters > most:
+                raise RecveilError(
+                    f"n_clusters: {describe_count(len(X), 'row')} form at most {most} groups of "
+                    f"{self.min_size}, "
+                    f"got {self.n_clusters}; lower n_clusters or min_size (k)",
+                    code="argument.value",
+                )
+        t = most if self.n_clusters is None else self.n_clusters
+        clusters = bounded_t_means(X, t, self.min_size, self.max_iter, rng)
+        self.n_iter_ = clusters.n_iter
+        return clusters.labels
+
+
+@brief
+class Clusters(NamedTuple):
+    """Rows with their clusters, and where these have their centres.
+
+    Attributes
+    ----------
+    labels : ndarray of int64, shape (n,)
+    centres : ndarray of float32, shape (t, d)
+        The mean of each cluster's rows.
+    n_iter : int
+        How often the rows were placed.
+    """
+
+    labels: NDArray[np.int64]
+    centres: NDArray[np.float32]
+    n_iter: int
+
+
+def bounded_t_means(
+    X: NDArray[np.float32], t: int, min_size: int, max_iter: int, rng: np.random.Generator
+) -> Clusters:
+    """Cluster rows into t clusters of at least `min_size`; see `BoundedTMeans`.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n, d)
+    t, min_size, max_iter : int
+        Precondition: 1 <= t * min_size <= n.
+    rng : Generator
+        Draws the first centres.
+
+    Examples
+    --------
+    >>> X = np.array([[0], [9], [1], [10], [2]], dtype=np.float32)
+    >>> bounded_t_means(X, 2, 2, 10, np.random.default_rng(0)).centres.ravel()
+    array([9.5, 1. ], dtype=float32)
+    """
+    centres = X[rng.choice(len(X), t, replace=False)]
+    labels = np.full(len(X), -1)
+    best, most_between = Clusters(labels, centres, 0), -1.0
+    n_iter = 0
+    while n_iter < max_iter:
+        n_iter += 1
+        previous, labels = labels, bounded_assignment(X, centres, min_size)
+        if np.array_equal(labels, previous):
+            break
+        sizes = np.bincount(labels, minlength=t)[:, np.newaxis]
+        sums = _sums(X, labels, t)
+        centres = (sums / sizes).astype(np.float32)
+        # The sum of squares within clusters is that of all rows less this one between clusters.
+        between = float((sums**2 / sizes).sum())
+        if between > most_between:
+            best, most_between = Clusters(labels, centres, 0), between
+    return best._replace(n_iter=n_iter)
+
+
+def bounded_assignment(
+    X: NDArray[np.float32], centres: NDArray[np.float32], min_size: int
+) -> NDArray[np.int64]:
+    """Give each row a centre, such that each centre gets at least `min_size` rows.
+
+    First pass, in rounds: each row not yet placed proposes to its nearest centre that is not
+    full; each centre accepts the nearest of them, up to `min_size` in all. Ties go to the lowest
+    index. It ends when all centres are full. Second pass: the rows that are left go to their
+    nearest centre.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n, d)
+    centres : ndarray of float32, shape (t, d)
+    min_size : int
+        Precondition: t * min_size <= n.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (n,)
+        Postcondition: each centre's number stands there at least `min_size` times. In each round
+        some row finds a free place, so the rounds end; they end only when no place is free.
+
+    Examples
+    --------
+    Four rows want the centre at 0, which takes the two nearest. Of the others, two fill the
+    centre at 9, and the last returns to where it wanted to go.
+
+    >>> X = np.array([[0], [1], [2], [3], [4]], dtype=np.float32)
+    >>> bounded_assignment(X, np.array([[0], [9]], dtype=np.float32), 2)
+    array([0, 0, 0, 1, 1])
+    """
+    # Equal centres act as one with room for all: one by one, they would take a round each.
+    as_bytes = (centres + 0).view(f"V{centres[0].nbytes}").ravel()  # -0 + 0 is 0
+    kind = number_by_lowest_member(as_bytes)
+    by_kind = np.argsort(kind, kind="stable")
+    size = np.bincount(kind)
+    start = np.cumsum(size) - size
+    at, place = _place(X, centres[by_kind[start]], size * min_size)
+    return by_kind[start[at] + place // min_size]
+
+
+def _place(
+    X: NDArray[np.float32], centres: NDArray[np.float32], room: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each row's centre, and which place it got there (0 if it came in the second pass)."""
+    nearest, distance = nearest_centre(X, centres)
+    at, place = np.full(len(X), -1), np.zeros(len(X), dtype=np.int64)
+    unplaced, wanted = np.arange(len(X)), nearest
+    taken = np.zeros_like(room)
+    while True:
+        offered = taken[wanted] + _position_in_queue(wanted, distance)
+        accepted = offered < room[wanted]
+        now = unplaced[accepted]
+        at[now], place[now] = wanted[accepted], offered[accepted]
+        taken += np.bincount(at[now], minlength=taken.size)
+        not_full = np.flatnonzero(taken < room)
+        if not not_full.size:
+            return np.where(at < 0, nearest, at), place
+        unplaced = unplaced[~accepted]
+        choice, distance = nearest_centre(X[unplaced], centres[not_full])
+        wanted = not_full[choice]
+
+
+def nearest_centre(
+    X: NDArray[np.float32], centres: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the nearest centre of each row, and the squared distance to it.
+
+    Works in slices of rows, so that n × t numbers never stand in memory at once.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n, d)
+    centres : ndarray of float32, shape (t, d)
+
+    Returns
+    -------
+    nearest : ndarray of int64, shape (n,)
+        The lowest number among equally near centres.
+    distance : ndarray of float32, shape (n,)
+
+    Examples
+    --------
+    >>> X = np.array([[0], [1], [2], [3], [4]], dtype=np.float32)
+    >>> nearest_centre(X, np.array([[0], [3]], dtype=np.float32))
+    (array([0, 0, 1, 1, 1]), array([0., 1., 1., 0., 1.], dtype=float32))
+    """
+    nearest = np.empty(len(X), dtype=np.int64)
+    distance = np.einsum("ij,ij->i", X, X)
+    half_square = np.einsum("ij,ij->i", centres, centres) / 2
+    step = max(64, 2**19 // len(centres))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        # |x - c|² = |x|² - 2 (x·c - |c|²/2), so the nearest centre has the largest closeness.
+        closeness = X[rows] @ centres.T
+        closeness -= half_square
+        nearest[rows] = closeness.argmax(axis=1)
+        distance[rows] -= 2 * np.take_along_axis(closeness, nearest[rows, np.newaxis], 1)[:, 0]
+    return nearest, distance
+
+
+def _position_in_queue(
+    wanted: NDArray[np.int64], distance: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """Return how many rows are ahead of each row at the centre that it wants: the nearer ones."""
+    queue = np.lexsort((distance, wanted))
+    centre = wanted[queue]
+    ahead = np.empty(centre.size, dtype=np.int64)
+    ahead[queue] = np.arange(centre.size) - np.searchsorted(centre, centre)
+    return ahead
+
+
+def _sums(X: NDArray[np.float32], labels: NDArray[np.int64], t: int) -> NDArray[np.float64]:
+    """Add up the rows of each cluster, shape (t, d)."""
+    n = len(X)
+    member = sparse.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, t))
+    return np.asarray(member.T @ X)
+
+
+class PredictiveGrouping(Grouping):
+    """The groups of predictive anonymization: sample, bins around its centres, groups in bins.
+
+    Chang et al., "Predictive Anonymization", Algorithm 1, lines 2 to 5. Bounded t-means clusters a
+    random sample of s rows around t centres; every row joins the bin of its nearest centre; in
+    each bin, bounded t-means forms floor(size / k) groups, k being `min_size`.
+
+    The paper leaves three things open. The sample is half of the rows. A cluster of the sample
+    has at least floor(s / 2t) rows, and at least k; t is lowered if the sample is too small for
+    that. A bin of fewer than k rows is dissolved, the smallest first: its rows join the nearest
+    centre that remains.
+
+    *Guarantee*: every group has at least `min_size` and fewer than 2 * `min_size` rows. Bins are
+    dissolved until all have `min_size` rows; the last cannot lack them, as it holds all n rows.
+    In the bins, the guarantee of `BoundedTMeans` holds.
+
+    Time is O(n^1.5) if no bin is much larger than the others; memory is linear.
+
+    Parameters
+    ----------
+    min_size : int, default 5
+        The k of k-anonymity: the least number of rows in a group.
+    sample_size : int, optional
+        The number s of rows that choose the bins' centres; half of all if not given.
+    n_bins : int, optional
+        The number t of bins; the square root of n if not given. There may be fewer: see above.
+    max_iter : int, default 10
+        Most iterations of each bounded t-means.
+    random_state : int, RandomState, Generator or None
+        Draws the sample and the first centres. The same seed gives the same groups.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+        The group of each row.
+    n_groups_ : int
+        How many groups there are.
+    n_iter_ : int
+        How often the rows of the sample were placed.
+
+    Examples
+    --------
+    >>> X = [[0.0], [9.0], [1.0], [10.0], [2.0]]
+    >>> PredictiveGrouping(min_size=2, random_state=0).fit(X).labels_
+    array([0, 1, 0, 1, 0])
+    """
+
+    n_iter_: int
+
+    def __init__(
+        self,
+        min_size: int = 5,
+        sample_size: int | None = None,
+        n_bins: int | None = None,
+        max_iter: int = 10,
+        random_state: RandomState = None,
+    ) -> None:
+        self.min_size = min_size
+        self.sample_size = sample_size
+        self.n_bins = n_bins
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        at_least("max_iter", self.max_iter, 1)
+        bins = _bins(X, self._centres(X, rng), self.min_size)
+        labels = np.empty(len(X), dtype=np.int64)
+        n_groups = 0
+        by_bin = np.argsort(bins, kind="stable")
+        for rows in np.split(by_bin, np.flatnonzero(np.diff(bins[by_bin])) + 1):
+            t = len(rows) // self.min_size
+            inner = bounded_t_means(X[rows], t, self.min_size, self.max_iter, rng)
+            labels[rows] = n_groups + inner.labels
+            n_groups += t
+        return labels
+
+    def _centres(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the centres of the bins, found on a sample, shape (t, d)."""
+        n, k = len(X), self.min_size
+        s = max(k, n // 2) if self.sample_size is None else self.sample_size
+        at_least("sample_size", s, k)
+        if s > n:
+            raise RecveilError(
+                f"sample_size: expected at most the "
+                f"{describe_count(n, 'row')} there are, got {s}; lower sample_size",
+                code="argument.value",
+            )
+        t = round(n**0.5) if self.n_bins is None else self.n_bins
+        at_least("n_bins", t, 1)
+        lower_bound = max(k, s // (2 * t))
+        t = min(t, s // lower_bound)
+        sample = X[np.sort(rng.choice(n, s, replace=False))]
+        clusters = bounded_t_means(sample, t, lower_bound, self.max_iter, rng)
+        self.n_iter_ = clusters.n_iter
+        return clusters.centres
+
+
+def _bins(X: NDArray[np.float32], centres: NDArray[np.float32], min_size: int) -> NDArray[np.int64]:
+    """Give each row the number of its nearest centre among those that get `min_size` rows."""
+    bins, _ = nearest_centre(X, centres)
+    sizes = np.bincount(bins, minlength=len(centres))
+    remaining = np.arange(len(centres))
+    while True:
+        smallest = remaining[sizes[remaining].argmin()]
+        if sizes[smallest] >= min_size:
+            return bins
+        remaining = remaining[remaining != smallest]
+        rows = np.flatnonzero(bins == smallest)
+        at, _ = nearest_centre(X[rows], centres[remaining])
+        bins[rows] = remaining[at]
+        sizes += np.bincount(bins[rows], minlength=sizes.size)

@@ -1,0 +1,439 @@
+"""compare: every method with every k on the same ground, resumable."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from recveil.attacks.membership.shadow_models import check_shadows
+from recveil.comparison.cells import (
+    Cell,
+    Ground,
+    Judge,
+    Setting,
+    lacks_shadows,
+    load_cell,
+    open_folder,
+    run_cell,
+    save_cell,
+    with_shadows,
+)
+from recveil.comparison.choice import cheapest
+from recveil.comparison.results import Comparison, Reference
+from recveil.comparison.risk_axes import PERSON, SHADOWS, usual_axis
+from recveil.comparison.rows import to_row
+from recveil.comparison.utility import Worth
+from recveil.evaluation.evaluator import Evaluator
+from recveil.evaluation.nominal import liked_words
+from recveil.evaluation.nominal_evaluation import WordsEvaluator
+from recveil.evaluation.split import Split, split_ratings
+from recveil.io import understand
+from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.pipes import reject_no_path
+from recveil.methods.registry import has_k
+from recveil.ratings import Ratings
+from recveil.ratings.ratings import PREDICTED, reject_likes
+from recveil.release.registry import all_variants
+from recveil.runtime.errors import RecveilError, describe_count, listed, meant
+from recveil.runtime.progress import THE_REST, parts
+
+# What a table holds, as far as methods differ in what they take.
+Of = Literal["ratings", "likes", "words"]
+_FITTING: dict[Of, tuple[str, ...]] = {
+    "ratings": ("ratings", "both", "any"),
+    "likes": ("likes", "both", "any"),
+    "words": ("words", "any"),
+}
+
+
+def kind_of(ratings: Ratings) -> Of:
+    """Return what a table holds: words are those without an order.
+
+    Examples
+    --------
+    >>> kind_of(Ratings.from_columns([1, 2], [7, 7], [4, 5]))
+    'ratings'
+    """
+    if not ratings.scale.ordered:
+        return "words"
+    return "likes" if ratings.is_unary else "ratings"
+
+
+def usual_methods(*, of: Of = "ratings") -> list[str]:
+    """Return what "all" stands for: one of each kind, and what needs to stand beside it.
+
+    Parameters
+    ----------
+    of : {"ratings", "likes", "words"}
+        What the table holds.
+
+    Examples
+    --------
+    >>> usual_methods()[:4]
+    ['padded', 'padded-bisecting', 'simple', 'simple-bisecting']
+    >>> usual_methods(of="likes")
+    ['k-corating-likes', 'sparse', 'synthetic-10', 'synthetic-3', 'synthetic-1', 'raw']
+    >>> usual_methods(of="words")
+    ['words', 'words-shares', 'raw']
+    """
+    known = variants_of(of)
+    return [
+        name for name, (_, variant) in all_variants().items() if variant.in_all and name in known
+    ]
+
+
+def variants_of(of: Of) -> list[str]:
+    """Return the names of those that can be made of ratings, of likes, or of words."""
+    return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
+
+
+def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
+    """Return the names of methods, "all" spelled out, each once.
+
+    Parameters
+    ----------
+    names : iterable of str
+    of : {"ratings", "likes", "words"}
+        What releases are to be made of.
+
+    Raises
+    ------
+    RecveilError
+        If a name is unknown, or not of such a table, or there is none.
+
+    Examples
+    --------
+    >>> choose_methods(["simple", "raw", "simple"])
+    ['simple', 'raw']
+    >>> choose_methods(["all"])[:3]
+    ['padded', 'padded-bisecting', 'simple']
+    """
+    fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
+    expected = f"expected all, or some of {listed(fitting, 150)}"
+    chosen: dict[str, None] = {}
+    for name in names:
+        if name != "all" and name not in all_variants():
+            raise RecveilError(
+                f"method {name!r}{meant(name, fitting)}: {expected}", code="method.unknown"
+            )
+        if name != "all" and name not in fitting:
+            raise RecveilError(
+                f"method {name!r}: not of {_WORDS_OF[of]}; {expected}", code="method.unsupported"
+            )
+        chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
+    if not chosen:
+        raise RecveilError(f"no method given; {expected}", code="option.required")
+    return list(chosen)
+
+
+def reject_unknown(names: Iterable[str]) -> list[str]:
+    """Return the methods as far as they are known before the table is; refuse unknown names.
+
+    Examples
+    --------
+    >>> reject_unknown(["words", "raw"])
+    ['words', 'raw']
+    """
+    chosen: dict[str, None] = {}
+    for name in names:
+        kinds = (kind for kind in _FITTING if name in variants_of(kind))
+        of: Of = next(kinds, "ratings")
+        chosen |= dict.fromkeys(choose_methods([name], of=of))
+    return list(chosen) or choose_methods([])
+
+
+_WORDS_OF: dict[Of, str] = {
+    "ratings": "ratings",
+    "likes": "likes",
+    "words": "words without an order",
+}
+
+
+_READING = "Reading ratings"
+# What a shadow release takes beside a setting, about.
+_A_SHADOW = 0.12
+
+
+def compare(
+    source: str | PathLike[str] | Ratings | Any,
+    out: str | PathLike[str],
+    *,
+    methods: Sequence[str] = ("all",),
+    ks: Sequence[int] = (2, 3, 5, 10, 20, 50),
+    split: float = 0.2,
+    seed: int = 0,
+    targets: int = 1_000,
+    max_risk: float | None = None,
+    min_k: int | None = None,
+    worth: Worth = "both",
+    risk: str | None = None,
+    shadows: int | None = None,
+    allow_large: bool = False,
+    liked: str | Sequence[str] | None = None,
+    stopped: Callable[[Comparison], object] | None = None,
+    so_far: Callable[[Comparison], object] | None = None,
+    **reading: Any,
+) -> Comparison:
+    """Make a release with every method and k, and measure what each is worth and gives away.
+
+    All of them are made from the same training ratings with the same seed, verified from their
+    files, attacked by the same adversaries who look for the same people, and judged by the same
+    held-out ratings. Each result is written at once: a killed run goes on where it was. (A
+    KeyboardInterrupt says how many are finished.)
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+    out : path
+        A folder for the results, readable by its owner alone; new, or an older comparison's. It
+        names no people, but is not to be published: it tells how to find them.
+    methods : sequence of str
+        Names of variants, such as "simple-mdav"; "all" is a choice that shows every kind.
+    ks : sequence of int
+        For the methods that take a k.
+    split : float
+        The share of everybody's ratings that is held out.
+    seed : int
+        Fixes everything random.
+    targets : int
+        How many people each adversary looks for; all of them if there are fewer.
+    max_risk, min_k : optional
+        The question; see `cheapest`.
+    worth : {"both", "ratings", "lists"}
+        What a setting is chosen by (``--for`` on the command line): the share that it keeps of the
+        gain in predicted ratings, of the lists, or the smaller of the two. It changes no
+        measurement, so that nothing is computed anew for it.
+    risk : {"person", "group", "membership", "links", "shadows"}, optional
+        What is meant by risk: the share of the people who are found, of those whose group is
+        found, of the members who are recognized, or of the links between people and items that
+        are told, each by the adversary who is strongest there; or of the members who are recognized
+        with shadow releases; see `AXES`. It changes no measurement either. If not given, it is the
+        last, where shadow releases were made, and the first elsewhere.
+    shadows : int, optional
+        How many shadow releases to make of each setting, an even number of at least 8, such as 32,
+        to measure membership as strongly as can be, and for all methods alike. That takes as long
+        as so many releases; what was found is kept with the other results.
+    allow_large : bool
+        Make releases of more than 100 labels for each rating, too; see `Release.write`.
+    liked : str or sequence of str, optional
+        Of words without an order: those that mean that somebody liked the item, such as
+        "up,love". Without them lists are not judged, and words alone decide.
+    stopped : callable, optional
+        Is given what is finished, if a KeyboardInterrupt ends the run; the table holds it, too.
+    so_far : callable, optional
+        Is given what is finished whenever another setting is, and at the beginning, if an earlier
+        run has finished some: for those who watch.
+    **reading
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
+        columns.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    RecveilError
+        If the source cannot be read or all its ratings are equal, a setting makes no sense, or
+        `out` holds something else. A setting that fails by itself (a k above the number of people,
+        say) does not raise: its row tells why.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     out = Path(folder, "comparison")
+    ...     found = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    ...     again = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    >>> [(row.title, row.verified_k) for row in found.rows], found.computed, again.computed
+    ([('simple, k = 5', 5), ('simple, k = 99', None), ('raw', None)], 3, 0)
+    >>> print(found.rows[1].problem)
+    60 users cannot form a group of k = 99; lower k, or add users
+    """
+    reject_unknown_keywords("compare", reading, "k", "people_in", "times")
+    _settings(reject_unknown(methods), ks)
+    # A mistyped question should not cost the work.
+    cheapest([], max_risk, min_k, worth, risk or PERSON.name)
+    _check_shadows(shadows, risk)
+    if targets < 1:
+        raise RecveilError(f"targets is {targets}; expected at least 1", code="option.value")
+    if seed < 0:
+        raise RecveilError(
+            f"seed is {seed}; expected a whole number of at least 0", code="option.value"
+        )
+    reject_no_path("a comparison", is_output=True, out=out)
+    out = Path(out).absolute()
+    with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
+        begin(_READING)
+        # Released rows carry no times, so that bad ones need not stop anybody.
+        read = understand(source, times=False, **reading).settled()
+        ratings = read.ratings
+        named = liked_words(liked, ratings.scale)
+        settings = _settings(choose_methods(methods, of=kind_of(ratings)), ks)
+        worth = _utility_of_setting(ratings, worth, named)
+        divided = split_ratings(ratings, split, seed)
+        open_folder(out)
+        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, named)
+        evaluator = _evaluator(divided, targets, seed, named)
+
+        def write(cells: list[Cell], computed: int) -> Comparison:
+            rows = [to_row(cell) for cell in cells]
+            comparison = Comparison(
+                reading=read,
+                split=split,
+                seed=seed,
+                targets=targets,
+                rows=rows,
+                computed=computed,
+                reference=_reference(cells),
+                max_risk=max_risk,
+                min_k=min_k,
+                worth=worth,
+                risk=risk or usual_axis(rows).name,
+                unfinished=len(settings) - len(cells),
+            )
+            comparison.write_table(out)
+            return comparison
+
+        def tell(hear: Callable[[Comparison], object] | None, cells: list[Cell]) -> None:
+            if hear is not None and cells:
+                hear(write(cells, 0))
+
+        begin(THE_REST)
+        told = partial(tell, stopped), partial(tell, so_far)
+        return write(*_fill(out, settings, ground, evaluator, shadows, *told))
+
+
+def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> Judge:
+    """Return who judges releases of such a table."""
+    if parts.train.scale.ordered:
+        return Evaluator(parts, n_targets=targets, seed=seed)
+    return WordsEvaluator(parts, targets, seed, liked=liked)
+
+
+def _utility_of_setting(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) -> Worth:
+    """Return by what settings are chosen, where a table cannot be judged by all of it.
+
+    Likes are judged by lists, as there are no ratings; words without an order by words, which stand
+    in the place of ratings, unless somebody said which of them are liked.
+    """
+    if not ratings.scale.ordered and not liked:
+        if worth == "lists":
+            raise RecveilError(
+                "worth (--for) is lists, but these are words without an order, and nobody said "
+                "which of them count as liked; name them (--liked up,love)",
+                code="option.required",
+            )
+        reject_likes(ratings, PREDICTED)
+        return "ratings"
+    if not ratings.is_unary:
+        reject_likes(ratings, PREDICTED)
+        return worth
+    if worth == "ratings":
+        raise RecveilError(
+            "worth (--for) is ratings, but these are likes, of which there are none to be "
+            "predicted; choose by lists",
+            code="option.unsupported",
+        )
+    return "lists"
+
+
+def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
+    """Return every method with every k, and those without a k once."""
+    for k in ks:
+        if k < 2:
+            raise RecveilError(
+                f"k is {k}; expected a whole number of at least 2", code="option.value"
+            )
+    settings = []
+    for method in methods:
+        if has_k(method):
+            settings += [Setting(method, k) for k in dict.fromkeys(ks)]
+        else:
+            settings.append(Setting(method, None))
+    if not settings:
+        raise RecveilError("no k given; expected some, such as 2, 5, 10", code="option.required")
+    return settings
+
+
+def _check_shadows(shadows: int | None, risk: str | None) -> None:
+    """Refuse too few shadow releases, or a risk that cannot be measured without any."""
+    if shadows is not None:
+        check_shadows(shadows)
+    elif risk == SHADOWS.name:
+        raise RecveilError(
+            f"risk (--risk) is {risk}, which shadow releases measure; say how many shadows of each "
+            f"setting to make (--shadows 32): those that were made before are kept",
+            code="option.required",
+        )
+
+
+def _fill(
+    out: Path,
+    settings: list[Setting],
+    ground: Ground,
+    evaluator: Judge,
+    shadows: int | None,
+    stop_with: Callable[[list[Cell]], None],
+    go_on_with: Callable[[list[Cell]], None],
+) -> tuple[list[Cell], int]:
+    """Return the cells of all settings, computing those that are not finished.
+
+    Who stops it is given what is finished by `stop_with`, who watches it by `go_on_with`.
+    """
+    cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
+    open_settings = [
+        setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
+    ]
+    costs = {setting.title: 1.0 + _A_SHADOW * (shadows or 0) for setting in open_settings}
+    for setting in open_settings[:1]:  # with which it is measured what the raw ratings serve
+        costs[setting.title] += 1.0
+
+    def finished() -> list[Cell]:
+        return [cell for cell in cells.values() if cell is not None]
+
+    try:
+        go_on_with(finished())
+        with parts("Comparing settings", costs) as begin:
+            for setting in open_settings:
+                begin(setting.title)
+                cell = cells[setting] or run_cell(out, setting, ground, evaluator)
+                save_cell(out, cell)  # before the shadows, which may take longer than all else
+                cells[setting] = cell
+                if shadows is not None and lacks_shadows(cell, shadows):
+                    cell = with_shadows(cell, shadows, ground, evaluator)
+                    save_cell(out, cell)
+                    cells[setting] = cell
+                go_on_with(finished())
+    except KeyboardInterrupt as stop:
+        stop.args = (
+            f"{len(finished())} of {describe_count(len(cells), 'setting')} kept; run again to go "
+            f"on",
+        )
+        stop_with(finished())
+        raise
+    return finished(), len(open_settings)
+
+
+# What is told of the recommender that makes the lists, not of the one that predicts ratings.
+_OF_LISTS = "ndcg@10", "recall@10", "coverage@10", "inner_ndcg"
+
+
+def _reference(cells: Iterable[Cell]) -> Reference | None:
+    """Return what the raw ratings serve, which all cells tell alike."""
+    for cell in cells:
+        told = cell.told("recipient")
+        if told is not None:
+            ranked = told["lists"]["best_raw"]
+            lists = {name: ranked[name] for name in _OF_LISTS if name in ranked}
+            return Reference(
+                raw={**told["raw"], **lists, "ranker": ranked["recommender"]},
+                averages=told["averages"],
+                popularity=told["popularity"],
+                raw_gain=told["raw_gain"],
+                raw_lists=told["raw_lists"],
+            )
+    return None

@@ -1,0 +1,537 @@
+"""Cells: settings of a comparison, made, verified, attacked and judged; and their files."""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeAlias
+
+from recveil.attacks.membership.inference import KNOWN, SCORERS
+from recveil.attacks.registry import ATTACKS
+from recveil.auditing.shadow_releases import attack_by_shadows
+from recveil.evaluation.evaluator import Evaluator
+from recveil.evaluation.nominal_evaluation import WordsEvaluator
+from recveil.methods.registry import make_variant
+from recveil.publish import write_release
+from recveil.release.claim import claim_kind
+from recveil.release.registry import variant_of
+from recveil.runtime.atomic_writes import (
+    make_folder,
+    reject_in_release,
+    sweep,
+    temporary_folder_near,
+    temporary_names,
+    write_atomically,
+)
+from recveil.runtime.devices import (
+    is_anothers,
+    is_written_by_others,
+    owner_name,
+    read_whole,
+    reject_traps,
+)
+from recveil.runtime.errors import (
+    MachineError,
+    RecveilError,
+    is_of_machine,
+    lacks_files,
+    reject_interruption,
+)
+from recveil.runtime.memory import lacks_memory, not_enough
+from recveil.runtime.progress import THE_REST, parts
+from recveil.runtime.safe_repr import brief
+
+
+class Setting(NamedTuple):
+    """A method with its k; None for a method that takes none.
+
+    Examples
+    --------
+    >>> Setting("padded", 5).title, Setting("padded", 5).file, Setting("raw", None).title
+    ('padded, k = 5', 'padded-k5.json', 'raw')
+    """
+
+    method: str
+    k: int | None
+
+    @property
+    def title(self) -> str:
+        """The setting, for people."""
+        return self.method if self.k is None else f"{self.method}, k = {self.k}"
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.method}.json" if self.k is None else f"{self.method}-k{self.k}.json"
+
+
+class Counted(NamedTuple):
+    """What the checker counted in the written files of a setting's release.
+
+    Attributes
+    ----------
+    claim : str
+        The claim that was checked.
+    k_required, k_achieved : int
+        How many people must share each row (or set of items), and how many do.
+    """
+
+    claim: str
+    k_required: int
+    k_achieved: int
+
+
+@brief
+@dataclass(frozen=True)
+class Cell:
+    """What became of one setting: made, verified, attacked and judged.
+
+    Parameters
+    ----------
+    key : str
+        What it was computed from; see `recveil.comparison.cells.Ground`.
+    setting : Setting
+    problem : str or None
+        Why there is no result; then there is no evaluation.
+    is_fault : bool
+        Whether the problem is a fault of ours, so that trying again makes sense.
+    verified : Counted or None
+        None for a baseline, which claims nothing.
+    evaluation : mapping or None
+        What `recveil.evaluation.Evaluation.to_json` gives: what a file can hold of it.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are.
+    seconds : mapping of str to float
+        What each step took.
+    shadows : mapping or None
+        What `recveil.auditing.shadow_releases.ShadowMembership.to_dict` gives; or why there is
+        none, as
+        ``problem``. None if nobody asked.
+
+    Examples
+    --------
+    >>> cell = Cell("4f", Setting("raw", None), evaluation={"recipient": {"rmse": 0.9}})
+    >>> cell.told("recipient", "rmse"), Cell.from_json(cell.to_json()) == cell
+    (0.9, True)
+    """
+
+    key: str
+    setting: Setting
+    problem: str | None = None
+    is_fault: bool = False
+    verified: Counted | None = None
+    evaluation: Mapping[str, Any] | None = None
+    lone_share: float | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    shadows: Mapping[str, Any] | None = None
+
+    @property
+    def counted_k(self) -> int | None:
+        """How many people share each row (or set of items), as counted in the written files.
+
+        None where nothing was written, and where no row is anybody's.
+        """
+        if self.verified is None or not claim_kind(self.verified.claim).contains_users:
+            return None
+        return self.verified.k_achieved
+
+    @property
+    def bound(self) -> float | None:
+        """The highest share that the checked claim allows; a claim about items allows all."""
+        if self.verified is None:
+            return None
+        return claim_kind(self.verified.claim).bound(self.verified.k_required)
+
+    @property
+    def attacks(self) -> list[dict[str, Any]]:
+        """What each adversary achieved."""
+        return self.told("disclosure", "attacks") or []
+
+    @property
+    def strongest(self) -> dict[str, Any] | None:
+        """What the adversary achieved who finds most people; None if no attack undoes the method.
+
+        Where the attacks do not know what to undo, that they find few would say nothing.
+        """
+        if not variant_of(self.setting.method).is_attacked or not self.attacks:
+            return None
+        return max(self.attacks, key=lambda attack: attack["person_found"]["rate"] or 0.0)
+
+    @property
+    def membership(self) -> dict[str, Any] | None:
+        """How well one can tell who was in the data at all; None as for `strongest`.
+
+        Of several adversaries, it is the one who tells best; of too few people, nobody does.
+        """
+        if not variant_of(self.setting.method).is_attacked:
+            return None
+        told: dict[str, Any] = self.told("disclosure", "membership") or {}
+        ways = [told] if told else []
+        ways += [told[known] for known in KNOWN if known in told]
+        measured = [way["auc"] for way in ways if way["is_told"]]
+        return max(measured, key=lambda area: area["rate"]) if measured else None
+
+    def told(self, *path: str) -> Any:
+        """Return what stands in the evaluation under these keys, one inside the other.
+
+        None if it, or something on the way to it, could not be measured.
+
+        Raises
+        ------
+        KeyError
+            If an evaluation has no such key.
+        """
+        return dig(self.evaluation, *path)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Read what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If it is something else.
+        """
+        verified = plain["verified"]
+        return cls(
+            key=plain["key"],
+            setting=Setting(plain["method"], plain["k"]),
+            problem=plain["problem"],
+            is_fault=plain["is_fault"],
+            verified=None if verified is None else Counted(**verified),
+            evaluation=plain["evaluation"],
+            lone_share=plain["lone_share"],
+            seconds=plain["seconds"],
+            shadows=plain.get("shadows"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for its file."""
+        return {
+            "key": self.key,
+            "method": self.setting.method,
+            "k": self.setting.k,
+            "problem": self.problem,
+            "is_fault": self.is_fault,
+            "seconds": dict(self.seconds),
+            "verified": None if self.verified is None else self.verified._asdict(),
+            "evaluation": self.evaluation,
+            "shadows": self.shadows,
+            "lone_share": self.lone_share,
+        }
+
+    def _facts(self) -> dict[str, object]:
+        verdict = "no result" if self.problem else "judged"
+        return {"": f"{self.setting.title}: {verdict}", "k as counted": self.counted_k}
+
+
+def dig(plain: Any, *path: str) -> Any:
+    """Return what stands under keys one inside the other; None if None stands on the way.
+
+    Examples
+    --------
+    >>> dig({"auc": {"rate": 0.6}}, "auc", "rate"), dig({"auc": None}, "auc", "rate")
+    (0.6, None)
+    """
+    for key in path:
+        if plain is None:
+            return None
+        plain = plain[key]
+    return plain
+
+
+# Who judges the releases: of ratings and likes, or of words without an order.
+Judge: TypeAlias = Evaluator | WordsEvaluator
+
+_FORMAT = "recveil-cell-9"
+CELLS, WORK = "cells", ".work-"
+_WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
+# What stands in a comparison's folder.
+PAGE, TABLE = "index.html", "comparison.parquet"
+_MOST_BYTES = 1 << 26  # of a cell
+# The parts of a setting, and what they take, about.
+_MAKING, _WRITING = "Making a release", "Writing and verifying"
+_COSTS = {_MAKING: 10, _WRITING: 5, THE_REST: 85}
+
+
+@brief
+class Ground(NamedTuple):
+    """What all cells of a comparison share, and what makes one outdated if it changes.
+
+    Attributes
+    ----------
+    data : str
+        The digest of the ratings.
+    split : float
+        The share of ratings held out.
+    seed, targets : int
+    allow_large : bool
+        Whether releases may have more than 100 labels for each rating.
+    liked : tuple of str
+        Of words without an order, those that count as liked.
+    """
+
+    data: str
+    split: float
+    seed: int
+    targets: int
+    allow_large: bool = False
+    liked: tuple[str, ...] = ()
+
+    def key(self, setting: Setting) -> str:
+        """Return what identifies the result of a setting: 64 hexadecimal digits."""
+        # What a name stands for, and who looks, can be registered anew.
+        variant = variant_of(setting.method)
+        meant = [variant.claim, sorted(variant.options.items()), list(ATTACKS), list(SCORERS)]
+        parts = [_FORMAT, version("recveil"), *self, *setting, *meant]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def open_folder(out: Path) -> None:
+    """Make the folder of a comparison, readable by its owner alone, or find an older one there.
+
+    Raises
+    ------
+    RecveilError
+        If there is something else, or a release around it, or it cannot be made; and if somebody
+        else may have put finished settings there, which would be believed.
+    """
+    reject_traps(out)
+    reject_in_release(out)
+    if not out.parent.is_dir():
+        raise RecveilError(
+            f"{out}: {out.parent} is not a folder; create it first", code="output.not-writable"
+        )
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise RecveilError(
+            f"{out} exists and is no folder; choose another output", code="output.exists"
+        )
+    if out.exists() and (others := _others(out)):
+        raise RecveilError(
+            f"{out} holds something else than a comparison ({', '.join(others[:3])}); "
+            f"choose another output",
+            code="output.exists",
+        )
+    if (out / CELLS).is_dir():
+        _reject_prepared(out)
+    try:
+        make_folder(out, exist_ok=True)
+        out.chmod(0o700)
+        make_folder(out / CELLS, exist_ok=True)
+    except OSError as error:
+        raise RecveilError(
+            f"{out}: cannot be written ({error.strerror}); choose another output",
+            code="output.not-writable",
+        ) from error
+    # A killed run may have left a release with its private twin.
+    sweep(out, _WORKS)
+    for folder in (out, out / CELLS):
+        sweep(folder, temporary_names())
+
+
+def _reject_prepared(out: Path) -> None:
+    """Refuse a comparison into which somebody else may have put results: they are not measured."""
+    for path in (out, out / CELLS, *sorted((out / CELLS).iterdir())):
+        found = path.lstat()
+        if is_anothers(found):
+            why = f"belongs to the user {owner_name(found)}"
+        elif is_written_by_others(found):
+            why = "can be written by others"
+        else:
+            continue
+        told = path.relative_to(out.parent)
+        raise RecveilError(
+            f"{told} {why}, who may have put results there that nobody measured; choose another "
+            f"output, or remove this one",
+            code="output.untrusted",
+        )
+
+
+def _others(out: Path) -> list[str]:
+    """Return what in a folder no comparison has written.
+
+    No link is: nobody typed its name, and what is written there would replace a file elsewhere.
+    """
+    # A page alone may be anybody's.
+    own = {CELLS, PAGE, TABLE} if (out / CELLS).is_dir() else set()
+    found = [(path, path.name in own) for path in out.iterdir()]
+    if (out / CELLS).is_dir():
+        found += [(path, path.suffix == ".json") for path in (out / CELLS).iterdir()]
+    return sorted(
+        path.name
+        for path, is_own in found
+        if path.is_symlink() or not (is_own or _is_ours(path.name))
+    )
+
+
+def _is_ours(name: str) -> bool:
+    """Tell whether a killed run can have left this."""
+    return bool(re.fullmatch(rf"{_WORKS}|{temporary_names()}", name, re.DOTALL))
+
+
+def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
+    """Return the finished result of a setting, or None if it must be computed.
+
+    What failed for a reason that could be named fails again, and is finished; a fault is not.
+    """
+    try:
+        plain = json.loads(read_whole(out / CELLS / setting.file, _MOST_BYTES).decode())
+        if plain["key"] != key or plain["is_fault"]:
+            return None
+        cell = Cell.from_json(plain)
+        return cell if cell.setting == setting else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def save_cell(out: Path, cell: Cell) -> None:
+    """Write a cell beside its file, then rename it: a killed run leaves the old one or none."""
+    text = json.dumps(cell.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    target = out / CELLS / cell.setting.file
+    write_atomically(target, lambda path: path.write_text(text, "utf-8", "replace"))
+
+
+def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> Cell:
+    """Make the release of a setting from the training ratings, verify it, attack it, judge it.
+
+    What the data decide to go wrong is told in the cell, and stops nothing else.
+
+    Parameters
+    ----------
+    out : Path
+        The comparison's folder, in which the release is written for a moment, to be verified.
+    setting : Setting
+    ground : Ground
+    evaluator : Evaluator or WordsEvaluator
+        The same for all cells.
+
+    Returns
+    -------
+    Cell
+
+    Raises
+    ------
+    MachineError
+        For a fault of the machine, such as a full disk, which says nothing of the setting.
+    """
+    key, watch = ground.key(setting), _Watch()
+    try:
+        return _judge(out, setting, ground, evaluator, watch)
+    except Exception as error:  # a fault of ours in one cell should not cost the others
+        _reject_to_keep(error, setting)
+        if isinstance(error, RecveilError):
+            return Cell(key, setting, problem=str(error), seconds=watch.seconds)
+        problem = f"{type(error).__name__}: {error}"
+        return Cell(key, setting, problem=problem, is_fault=True, seconds=watch.seconds)
+
+
+def _reject_to_keep(error: Exception, setting: Setting) -> None:
+    """Raise what the data did not decide: an interruption, or a fault of the machine."""
+    reject_interruption(error)
+    if is_of_machine(error):
+        reason = not_enough() if lacks_memory(error) else str(error)
+        raise MachineError(
+            f"{setting.title}: {reason} (it is not kept as a result; mend that, and run again: "
+            f"finished settings are kept)",
+            code="machine.memory"
+            if lacks_memory(error)
+            else "machine.files"
+            if lacks_files(error)
+            else error.code
+            if isinstance(error, RecveilError)
+            else "machine.disk",
+        ) from error
+
+
+def _judge(out: Path, setting: Setting, ground: Ground, evaluator: Judge, watch: "_Watch") -> Cell:
+    with parts(setting.title, _COSTS) as begin:
+        return _judge_by_parts(out, setting, ground, evaluator, watch, begin)
+
+
+def _judge_by_parts(
+    out: Path,
+    setting: Setting,
+    ground: Ground,
+    evaluator: Judge,
+    watch: "_Watch",
+    begin: Callable[[str], None],
+) -> Cell:
+    train = evaluator.split.train
+    begin(_MAKING)
+    anonymizer = make_variant(setting.method, setting.k, ground.seed)
+    release = anonymizer.anonymize(train)
+    claimed, expected = release.published.claim.kind, variant_of(setting.method).claim
+    if claimed != expected:
+        raise RecveilError(
+            f"method {setting.method!r}: its release claims {claimed!r}, but {expected!r} is "
+            f"registered for it; register what it claims",
+            code="argument.result",
+        )
+    watch.stop("anonymize")
+    begin(_WRITING)
+    verified = None
+    if variant_of(setting.method).about_claim.is_published:
+        # The checker knows files only, as everybody would get them.
+        with temporary_folder_near(out, WORK) as folder:
+            found = write_release(release, folder / "release", allow_large=ground.allow_large)
+        verified = Counted(found.claim, found.k_required, found.k_achieved)
+        watch.stop("verify")
+    begin(THE_REST)
+    evaluation = evaluator.evaluate(release, anonymizer=anonymizer).to_json()
+    watch.stop("evaluate")
+    lone = release.private.lone_ratings
+    return Cell(
+        key=ground.key(setting),
+        setting=setting,
+        verified=verified,
+        evaluation=evaluation,
+        lone_share=None if lone is None else float(lone.rating_share),
+        seconds=watch.seconds,
+    )
+
+
+def lacks_shadows(cell: Cell, n: int | None) -> bool:
+    """Tell whether shadow releases are asked for, and were not made of a finished setting.
+
+    Examples
+    --------
+    >>> lacks_shadows(Cell("key", Setting("raw", None)), 32)
+    True
+    """
+    if n is None or cell.problem is not None or not variant_of(cell.setting.method).is_attacked:
+        return False
+    return cell.shadows is None or cell.shadows["n"] != n
+
+
+def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Judge) -> Cell:
+    """Measure membership by shadow releases of a finished setting, for all on the same halves."""
+    watch, (method, k) = _Watch(), cell.setting
+    told: dict[str, Any] = {"n": n}
+    try:
+        told = attack_by_shadows(
+            evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
+        ).to_dict()
+    except Exception as error:  # one half of the people may be fewer than k
+        _reject_to_keep(error, cell.setting)
+        if not isinstance(error, RecveilError):
+            raise
+        told["problem"] = str(error)
+    watch.stop("shadows")
+    return replace(cell, shadows=told, seconds={**cell.seconds, **watch.seconds})
+
+
+class _Watch:
+    """Notes how long each step took, in seconds of the clock on the wall."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def stop(self, step: str) -> None:
+        now = time.perf_counter()
+        self.seconds[step] = round(now - self.last, 2)
+        self.last = now

@@ -1,0 +1,313 @@
+"""Disclosure: the audit's attacks on a release, whatever form it is given in."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recveil.attacks import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
+from recveil.attacks.knowledge import with_likes, with_wrong_items, without_ratings
+from recveil.attacks.reidentification.nominal_pairs import OfPairs, pairs_of, released_pairs
+from recveil.attacks.reidentification.on_release import without_unpublished
+from recveil.auditing.attacked_release import AttackedRelease
+from recveil.auditing.attacked_synthetic import attack_drawn
+from recveil.auditing.opened_release import who_know_words
+from recveil.auditing.release_attacks import attack_table
+from recveil.evaluation.split import TrainingTable, UserRows
+from recveil.methods.registry import same_again
+from recveil.ratings import Ratings
+from recveil.release.claim import Claim
+from recveil.release.manifest import Manifest, private_twin
+from recveil.release.manifest_reader import known_manifest
+from recveil.release.reader import read_twin
+from recveil.release.sides import Sides
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.safe_repr import brief
+from recveil.verification.link_posterior import LinkPosterior, links_of_rows
+
+
+def link_disclosure(ratings: Ratings, table: ReleasedTable) -> LinkPosterior:
+    """Return the posteriors of a release's links, with each item's real share of raters as p.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The ratings that were released; they tell p.
+    table : ReleasedTable
+
+    Notes
+    -----
+    Source: Chang et al., Theorems 6.2 and 6.3. `recveil.verification.verify` estimates p from the
+    published rows instead. Rows that were padded, or hold items added for diversity, tell less
+    than this.
+
+    Examples
+    --------
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
+    >>> links = link_disclosure(ratings, ReleasedTable.from_release(release, ratings))
+    >>> bool(1 / 9 < links.mean < links.highest <= 1)
+    True
+    """
+    shape = (table.indptr.size - 1, ratings.n_items)
+    held = np.ones(table.indices.size, np.int8)
+    support = sparse.csr_array((held, table.indices, table.indptr), shape=shape)
+    return links_of_rows(support, table.candidates.sizes, ratings.support / ratings.n_users)
+
+
+Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str]
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A release in the one form that everything else works on.
+
+    Parameters
+    ----------
+    name : str
+    table : TrainingTable
+        What a recipient sees.
+    released : ReleasedTable or None
+        The same with who is where; None if nobody knows.
+    manifest : Manifest
+        What it says of itself.
+    lone_share : float or None
+        With simple homogenizing, the share of the ratings that are published as they are.
+    unknown : str
+        Why `released` is None.
+    drawn : ReleasedTable or None
+        The release, if no record of it is anybody's; then `released` is None.
+    """
+
+    name: str
+    table: TrainingTable
+    released: ReleasedTable | None
+    manifest: Manifest
+    lone_share: float | None = None
+    unknown: str = ""
+    drawn: ReleasedTable | None = None
+
+    @classmethod
+    def open(cls, release: Released, train: Ratings) -> Self:
+        """Open a release of some training ratings; see `Evaluator.evaluate`."""
+        if isinstance(release, TrainingTable):
+            if release.n_items != train.n_items:
+                raise RecveilError(
+                    f"the table's catalogue has "
+                    f"{describe_count(release.n_items, 'item')}, that of the training "
+                    f"ratings {train.n_items}; give a table over the same positions",
+                    code="argument.shape",
+                )
+            why = "the table was given without who is where"
+            return cls("table", release, None, _unknown(1, train), unknown=why)
+        if isinstance(release, Sides):
+            lone = release.private.lone_ratings
+            table = ReleasedTable.from_release(release, train)
+            share = None if lone is None else float(lone.rating_share)
+            return cls._of("release", table, train, Manifest.of(release.published), share)
+        if isinstance(release, ReleasedTable):
+            return cls._of("release", release, train, _unknown(release.k, train), None)
+        return cls._of_folder(Path(release).resolve(), train)
+
+    @classmethod
+    def _of_folder(cls, folder: Path, train: Ratings) -> Self:
+        manifest, private = known_manifest(folder), private_twin(folder)
+        if not private.exists():
+            table = ReleasedTable.from_published(folder, train)
+            return cls._of(
+                folder.name, table, train, manifest, None, f"{private.name} is not there"
+            )
+        table = ReleasedTable.from_folder(folder, train)
+        if not table.contains_users:
+            return cls._of(folder.name, table, train, manifest, None)
+        return cls._of(folder.name, table, train, manifest, read_twin(folder).lone_share)
+
+    @classmethod
+    def _of(
+        cls,
+        name: str,
+        released: ReleasedTable,
+        train: Ratings,
+        manifest: Manifest,
+        lone_share: float | None,
+        unknown: str = "the table was given without who is where",
+    ) -> Self:
+        shape = released.record_of.size, released.candidates.indptr.size - 1
+        if shape != (train.n_users, train.n_items):
+            raise RecveilError(
+                f"the released table is about {describe_count(shape[0], 'user')} "
+                f"and {describe_count(shape[1], 'item')}, the training "
+                f"ratings have {train.n_users} and {train.n_items}; give the training ratings that "
+                f"it was built with",
+                code="release.mismatch",
+            )
+        table = TrainingTable.from_released(released, train.scale)
+        if not released.contains_users:
+            return cls(name, table, None, manifest, None, "no record is anybody's", released)
+        if (released.record_of < 0).all():
+            return cls(name, table, None, manifest, lone_share, unknown)
+        _check_source(released, train, manifest)
+        return cls(name, table, released, manifest, lone_share)
+
+
+def _unknown(k: int, train: Ratings) -> Manifest:
+    """Return what is known of a release that was given as a bare table."""
+    return Manifest(
+        claim=Claim("unknown", k),
+        layout="users",
+        settings={"method": "unknown"},
+        scale=train.scale,
+    )
+
+
+def disclose(
+    train: Ratings,
+    opened: Opened,
+    n_targets: int,
+    seed: int,
+    anonymizer: Anonymizer | None,
+) -> AttackedRelease | None:
+    """Attack a release with every preset adversary; None if nobody knows who is where.
+
+    Parameters
+    ----------
+    train : Ratings
+        What it was made from.
+    opened : Opened
+    n_targets : int
+        How many people each looks for; all of them if there are fewer.
+    seed : int
+        Draws the targets and what is known of them.
+    anonymizer : Anonymizer, optional
+        Makes such releases; without it membership is not measured.
+    """
+    if opened.drawn is not None:
+        return attack_drawn(
+            train, opened.drawn, opened.manifest, seed, name=opened.name, anonymizer=anonymizer
+        )
+    if opened.released is None:
+        return None
+    targets = choose_targets(train.n_users, n_targets, seed)
+    return attack_table(
+        train,
+        opened.released,
+        opened.manifest,
+        fitted_presets(train),
+        targets,
+        seed,
+        name=opened.name,
+        anonymizer=anonymizer,
+        lone_share=opened.lone_share,
+    )
+
+
+def disclose_words(
+    train: Ratings,
+    opened: Opened,
+    n_targets: int,
+    seed: int,
+    anonymizer: Anonymizer | None,
+) -> AttackedRelease | None:
+    """Attack a release of words without an order, by equality; the parameters are `disclose`'s.
+
+    Whoever knows words knows which item has which word, and nothing of how far two are apart: so
+    it is attacked as likes of pairs of an item and a word. See
+    `recveil.attacks.reidentification.nominal_pairs`.
+    """
+    if opened.released is None:
+        return None
+    pairs = pairs_of(train)
+    return attack_table(
+        pairs,
+        released_pairs(opened.released, train),
+        replace(opened.manifest, scale=pairs.scale),
+        fitted_presets(pairs, who_know_words(None, PRESETS.values())),
+        choose_targets(train.n_users, n_targets, seed),
+        seed,
+        name=opened.name,
+        anonymizer=None if anonymizer is None else OfPairs(anonymizer, train),
+        lone_share=opened.lone_share,
+    )
+
+
+def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
+    """Return an anonymizer with the release's public settings, if they name one of recveil's."""
+    manifest = opened.manifest
+    return None if manifest.known_method is None else same_again(manifest, seed)
+
+
+def fitted_presets(train: Ratings, presets: Iterable[Adversary] | None = None) -> list[Adversary]:
+    """Return preset adversaries, knowing and mistaking no more than they can of this table."""
+    chosen = PRESETS.values() if presets is None else presets
+    known = [with_wrong_items(train, with_likes(train, each)) for each in chosen]
+    return [without_unpublished(train, without_ratings(train, each)) for each in known]
+
+
+def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
+    """Return the posteriors of a release's links; None if nothing is told of them.
+
+    That is so if all rows hold the same items, and wherever an item may stand in a row though
+    nobody behind it rated it: the formula takes it that somebody did.
+    """
+    table, method = opened.released, opened.manifest.known_method
+    if table is None or (method is not None and method.no_links):
+        return None
+    lengths = np.diff(table.indptr)
+    if lengths.min() == lengths.max() == np.unique(table.indices).size:
+        return None
+    return link_disclosure(train, table)
+
+
+def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> None:
+    """Refuse a release that holds what nobody behind it rated in training.
+
+    It was made from other ratings, most likely with the held-out ones among them, and would be
+    judged by what it has seen. Only where a method adds no items can that be told.
+    """
+    method, claim = manifest.known_method, manifest.claim
+    if method is None or not method.keeps_items(manifest.settings) or claim.l > 1:
+        return
+    by_items = claim.about.is_of_items
+    class_of = _item_sets(table)[0] if by_items else np.arange(table.indptr.size - 1)
+    inside = np.flatnonzero(table.record_of >= 0)
+    n_classes = int(class_of.max()) + 1
+    member = sparse.csr_array(
+        (np.ones(inside.size), (class_of[table.record_of[inside]], inside)),
+        shape=(n_classes, train.n_users),
+    )
+    own = UserRows.from_ratings(train)
+    raters = (member @ own.matrix(train.n_items, np.ones(train.n_ratings))).tocsr()
+    rows = UserRows(table.indptr, table.indices, table.values)
+    labels = np.ones(rows.indices.size)
+    held = sparse.csr_array(
+        (labels, (class_of[rows.row_of()], rows.indices)), shape=(n_classes, train.n_items)
+    )
+    strange = held.nnz - held.multiply(raters).nnz
+    if strange:
+        raise RecveilError(
+            f"the release has {strange:,} labels of items that nobody behind their rows rated in "
+            f"the training ratings, so it was made from others, perhaps with the test ratings "
+            f"among them; make the release from the training ratings alone",
+            code="release.mismatch",
+        )
+
+
+def _item_sets(table: ReleasedTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which set of items each record has, and the first record of each set."""
+    sets: dict[bytes, int] = {}
+    class_of = np.empty(table.indptr.size - 1, np.int64)
+    first: list[int] = []
+    for record in range(class_of.size):
+        items = table.row(record)[0].tobytes()
+        class_of[record] = sets.setdefault(items, len(sets))
+        if class_of[record] == len(first):
+            first.append(record)
+    return class_of, np.array(first, np.int64)

@@ -1,0 +1,748 @@
+"""Item factors by alternating ridge regressions; people are folded in by one more of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.evaluation.ranking_metrics import (
+    list_items,
+    ndcg,
+    relevance_threshold,
+    relevant_items,
+)
+from recveil.evaluation.split import (
+    LEAST_ROWS,
+    PARTS,
+    InnerSplit,
+    TrainingTable,
+    UserRows,
+    enough_for_errors,
+    inner_splits,
+)
+from recveil.ratings import RatingScale
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+
+# A tuple of numbers, whose meaning is the recommender's own.
+Setting: TypeAlias = tuple[float, ...]
+
+# Errors nearer to each other than this are equal.
+_NOISE = 1e-9
+# Lists are tried for at most so many rows, and cells: 32 MiB.
+_MOST_LISTS, _MOST_TRAINING_CELLS = 1_000, 1 << 22
+# Shares of what is left of a fit that the bar gives to choosing settings, and to inner lists.
+CHOOSING, RANKING = 0.6, 0.5
+
+
+class Recommender(ABC):
+    """Learns its item side from a table, then serves people whom that table need not know.
+
+    Subclasses name the settings to try, learn by one of them (`_learn`), and serve rows with what
+    was learnt and a further setting (`_serve`). Which settings are taken is decided in the same
+    way for every table: those with the lowest RMSE on rows that were held out whole (see
+    `recveil.evaluation.inner_splits`; the first 100 rows or more of them), each distinct row
+    counted
+    once; of equally good ones, and where nothing can be held out, the first.
+
+    Attributes
+    ----------
+    name : str
+    rates : bool
+        Whether its scores are ratings, so that they have an error.
+    ranks : bool
+        Whether its scores order a person's items, so that a list of them means something; known
+        once it is fitted, where that depends on the table.
+    setting_ : tuple of float
+        What was chosen, first for learning, then for serving.
+    inner_rmse_ : float
+        RMSE on the inner hold-outs; nan without one, or for a recommender that rates nothing.
+    inner_lists_ : ndarray of float64, shape (n_rows,)
+        nDCG@10 of each of at most 1,000 rows of each inner hold-out (of the first hundred rows or
+        more, if it `rates`; of the first hold-out, if the table is full), by the settings chosen;
+        nan where nothing held out is relevant. Empty if it ranks nothing.
+    scale_ : RatingScale
+    n_items_ : int
+        Of the table.
+    is_full_ : bool
+        Whether the table is; see `TrainingTable.is_full`.
+    """
+
+    name: str
+    rates: ClassVar[bool] = True
+    ranks: bool = True
+    learning_settings: ClassVar[tuple[Setting, ...]] = ((),)
+    serving_settings: ClassVar[tuple[Setting, ...]] = ((),)
+
+    setting_: Setting
+    inner_rmse_: float
+    inner_lists_: NDArray[np.float64] = np.empty(0)
+    scale_: RatingScale
+    n_items_: int
+    is_full_: bool = False
+
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
+        """Choose the settings, then learn from the whole table.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        inner : sequence of InnerSplit, optional
+            From `inner_splits`, to choose by; the table's own if not given.
+        """
+        inner = inner_splits(table) if inner is None else inner
+        self.scale_, self.n_items_ = table.scale, table.n_items
+        self.is_full_ = table.is_full
+        # A product split over threads may round differently.
+        with one_thread():
+            learning, self._serving, self.inner_rmse_ = self._choose(inner)
+            self.inner_lists_ = self._rank(inner, learning)
+            self._learnt = self._learn(table, learning)
+        self.setting_ = learning + self._serving
+        return self
+
+    @property
+    def inner_ndcg_(self) -> float:
+        """The mean of `inner_lists_`; nan if there is none."""
+        judged = self.inner_lists_[~np.isnan(self.inner_lists_)]
+        return float(judged.mean()) if judged.size else np.nan
+
+    def predict(self, people: UserRows) -> NDArray[np.float64]:
+        """Score every item for each row, shape (n_users, n_items); the highest score is first.
+
+        Scores of a recommender that `rates` are ratings, not yet clipped to the scale: clipping
+        would make the best of them equal.
+        """
+        with one_thread():
+            return self._serve(self._learnt, people, self._serving)
+
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes, for the bar.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        n_inner : int
+            How many inner hold-outs there are.
+        """
+        return (1.0 + n_inner) * (100.0 * table.rows.indices.size + 1_000.0 * table.n_items)
+
+    @abstractmethod
+    def _learn(self, table: TrainingTable, setting: Setting) -> Any:
+        """Learn from a table all that serving needs."""
+
+    @abstractmethod
+    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+        """Score every item for each row."""
+
+    def _try(
+        self,
+        learnt: Any,
+        people: UserRows,
+        rows: NDArray[np.int64],
+        items: NDArray[np.int64],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores of some cells by each serving setting in turn.
+
+        Subclasses may do at once what does not depend on the setting.
+        """
+        for serving in self.serving_settings:
+            yield self._serve(learnt, people, serving)[rows, items]
+
+    def _choose(
+        self, inner: Sequence[InnerSplit], share: float = CHOOSING
+    ) -> tuple[Setting, Setting, float]:
+        """Return the settings with the lowest RMSE on the first hold-outs together, and that."""
+        inner = enough_for_errors(inner)
+        n_cells = sum(part.held_out.items.size for part in inner)
+        if not n_cells or not self.rates:
+            return self.learning_settings[0], self.serving_settings[0], np.nan
+        squares = np.zeros((len(self.learning_settings), len(self.serving_settings)))
+        tries = list(product(inner, enumerate(self.learning_settings)))
+        for (table, known, held), (place, learning) in track(tries, self.name, share=share):
+            learnt = self._learn(table, learning)
+            tried = self._try(learnt, known, held.users, held.items)
+            for other, scores in enumerate(tried):
+                ratings = np.clip(scores, table.scale.low, table.scale.high)
+                squares[place, other] += np.sum((ratings - held.values) ** 2)
+        errors = np.sqrt(squares / n_cells)
+        first = int(np.flatnonzero(errors.ravel() < errors.min() + _NOISE)[0])
+        place, other = divmod(first, len(self.serving_settings))
+        chosen = self.learning_settings[place], self.serving_settings[other]
+        return *chosen, float(errors[place, other])
+
+    def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
+        """Return the nDCG@10 of lists for held-out rows, by the settings chosen.
+
+        Ratings are seldom in an order that lists want, so that for who predicts them the first
+        rows are enough; and of a full table, where no lists tell anything, the first hold-out.
+        """
+        gained = [np.empty(0)]
+        parts = enough_for_errors(inner) if self.rates else inner
+        parts = parts[:1] if self.is_full_ else parts
+        for part in track(parts if self.ranks else (), self.name, share=RANKING):
+            gained.append(self._rank_part(part, self._learn(part.table, learning), self._serving))
+        return np.concatenate(gained)
+
+    def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
+        """Return the nDCG@10 of lists for the rows of one hold-out."""
+        table, known, held = part
+        rows = np.unique(held.users)
+        # They stand in the order of their digests, which is none.
+        rows = rows[: most_listed(table.n_items)]
+        relevant = relevant_items(held, rows, relevance_threshold(table.scale))
+        own = known.take(rows)
+        return ndcg(list_items(self._serve(learnt, own, serving), own), relevant)
+
+
+def most_listed(n_items: int) -> int:
+    """Return for how many rows of a hold-out lists are made at most.
+
+    Examples
+    --------
+    >>> most_listed(100), most_listed(8_192)
+    (1000, 512)
+    """
+    return max(1, min(_MOST_LISTS, _MOST_TRAINING_CELLS // n_items))
+
+
+# People, and ratings, that a mean is drawn to its default by.
+DAMPINGS = (0.0, 2.0, 5.0, 10.0, 25.0)
+
+
+class GlobalMean(Recommender):
+    """The mean of all labels, and how far above it the person rates. It ranks nothing.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> raw = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 3])
+    >>> model = GlobalMean().fit(TrainingTable.from_ratings(raw))
+    >>> model.predict(UserRows.from_ratings(raw))
+    array([[3., 3.],
+           [3., 3.]])
+    """
+
+    name = "global mean + user bias"
+    ranks = False
+    serving_settings: ClassVar[tuple[Setting, ...]] = tuple((damping,) for damping in DAMPINGS)
+
+    def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
+        return np.full(table.n_items, table.overall_mean)
+
+    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+        return learnt + biases(learnt, people, setting[0])[:, None]
+
+
+class ItemMeans(Recommender):
+    """Each item's mean label, the same for everybody.
+
+    Examples
+    --------
+    >>> from recveil.ratings import Ratings
+    >>> raw = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> ItemMeans().fit(TrainingTable.from_ratings(raw)).predict(UserRows.from_ratings(raw))
+    array([[5. , 1.5],
+           [5. , 1.5]])
+    """
+
+    name = "item mean"
+
+    def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
+        return table.item_means()
+
+    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> NDArray[np.float64]:
+        return np.tile(learnt, (people.n_users, 1))
+
+
+class ItemMeansAndBias(Recommender):
+    """Each item's damped mean label, and how far above the means the person rates.
+
+    This is what averages alone can do, and what collaborative filtering has to beat.
+    """
+
+    name = "item mean + user bias"
+    learning_settings: ClassVar[tuple[Setting, ...]] = tuple((damping,) for damping in DAMPINGS)
+    serving_settings: ClassVar[tuple[Setting, ...]] = tuple((damping,) for damping in DAMPINGS)
+
+    def _learn(self, table: TrainingTable, setting: Setting) -> NDArray[np.float64]:
+        return table.item_means(setting[0])
+
+    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+        return learnt + biases(learnt, people, setting[0])[:, None]
+
+
+class Popularity(Recommender):
+    """How many people carry each item. It ranks, and predicts no rating."""
+
+    name = "popularity"
+    rates: ClassVar[bool] = False
+
+    def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
+        return table.support
+
+    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> NDArray[np.float64]:
+        return np.tile(learnt, (people.n_users, 1))
+
+
+@brief
+class Averages(NamedTuple):
+    """What averages explain; the others learn from what they leave.
+
+    Attributes
+    ----------
+    item_means : ndarray of float64, shape (n_items,)
+    damping : float
+        That of the users' biases.
+    """
+
+    item_means: NDArray[np.float64]
+    damping: float
+
+    def rest(self, people: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return each row's bias, and what is left of its ratings."""
+        bias = biases(self.item_means, people, self.damping)
+        left = people.values - self.item_means[people.indices] - bias[people.row_of()]
+        return bias, left
+
+
+class OnAverages(Recommender):
+    """A recommender that learns what averages leave over, once their dampings are chosen."""
+
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
+        """Choose the averages' settings, then its own, then learn from the whole table."""
+        inner = inner_splits(table) if inner is None else inner
+        self._dampings = ItemMeansAndBias()._choose(inner, share=0.0)[:2]
+        return super().fit(table, inner)
+
+    def _averages(self, table: TrainingTable) -> Averages:
+        (of_items,), (of_users,) = self._dampings
+        return Averages(table.item_means(of_items), of_users)
+
+
+def biases(
+    item_means: NDArray[np.float64], people: UserRows, damping: float
+) -> NDArray[np.float64]:
+    """Return how far above the items' means each row lies, shape (n_users,), damped towards 0.
+
+    Examples
+    --------
+    >>> people = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 3.0]))
+    >>> biases(np.array([3.0, 3.0]), people, damping=2.0)  # (2 + 0) / (2 + 2)
+    array([0.5])
+    """
+    above = people.values - item_means[people.indices]
+    sums = np.bincount(people.row_of(), weights=above, minlength=people.n_users)
+    counts = np.diff(people.indptr) + damping
+    return np.divide(sums, counts, out=np.zeros(people.n_users), where=counts > 0)
+
+
+# Items × items cells; above it (25,000 items) the three tables would need 15 GiB.
+_MOST_CELLS = 25_000**2
+# Of a table with more items, so many are compared with each other.
+MOST_COMPARED = 5_000
+# Rating points that are no more than rounding.
+_ROUNDING = 1e-9
+# Similarities are told apart by so many digits.
+_DIGITS = 9
+# Rows that are filled further than this are multiplied as dense ones.
+_SPARSE = 0.1
+# Share of what is left of a step that the bar gives to comparing items.
+_COUNTING = 0.7
+# Cells of a dense tile of rows: 32 MiB.
+_TILE_CELLS = 1 << 22
+
+
+@brief
+class _LearnedNeighbours(NamedTuple):
+    averages: Averages
+    compared: NDArray[np.int64]
+    similar: NDArray[np.float64]
+
+
+@brief
+class _Counted(NamedTuple):
+    table: TrainingTable
+    compared: NDArray[np.int64]
+    cosines: NDArray[np.float64]
+    people: NDArray[np.float64]
+
+
+class ItemNeighbours(OnAverages):
+    """Averages plus what the nearest items' ratings differ from their averages by.
+
+    Two items are similar by the cosine of what averages leave of their ratings, over the people
+    who carry both (the adjusted cosine, with the items' means taken off as well), times
+    ``n / (n + damping)`` for n such people. Only an item's most similar ones count, and only if
+    the cosine is positive. A person's rating is predicted from those of them that they rated,
+    weighted by similarity, with `pull` more weight on what averages say.
+
+    Notes
+    -----
+    Time and memory are quadratic in the items that are compared. Of a table with more than 5,000
+    items, the 5,000 that most people carry are compared; averages alone predict the others.
+    """
+
+    name = "item neighbours"
+    # Damping of the similarity and neighbours kept; for serving, the pull.
+    learning_settings: ClassVar[tuple[Setting, ...]] = ((50.0, 50.0), (50.0, 200.0))
+    serving_settings: ClassVar[tuple[Setting, ...]] = ((0.1,), (0.5,), (2.0,))
+
+    def _learn(self, table: TrainingTable, setting: Setting) -> _LearnedNeighbours:
+        damping, kept = setting
+        averages = self._averages(table)
+        counted = self._count(table, averages)
+        similar = counted.cosines * (counted.people / (counted.people + damping))
+        # Few people make many cosines equal but for rounding, which must not say who is kept.
+        np.round(similar, _DIGITS, out=similar)
+        keep_highest(similar, int(kept))
+        return _LearnedNeighbours(averages, counted.compared, similar)
+
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes: to compare items, mostly."""
+        squares, rows = float(min(table.n_items, MOST_COMPARED)) ** 2, table.rows.n_users
+        # The whole table, and as many hold-outs as errors are measured on.
+        times = 1.0 + min(n_inner, -(-LEAST_ROWS * PARTS // rows))
+        return super().effort(table, n_inner) + times * squares * (1_300.0 + 0.6 * rows)
+
+    def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
+        """Choose the averages' settings, then its own, then learn from the whole table."""
+        self._counted: _Counted | None = None
+        super().fit(table, inner)
+        self._counted = None
+        return self
+
+    def _count(self, table: TrainingTable, averages: Averages) -> "_Counted":
+        """Compare all pairs of items, once for all settings that are tried on a table."""
+        if self._counted is None or self._counted.table is not table:
+            left = averages.rest(table.rows)[1]
+            compared = most_carried(table.support, MOST_COMPARED)
+            if compared.size < table.n_items:
+                cosines, people = item_cosines(*_on_items(table, left, compared))
+            else:
+                cosines, people = item_cosines(table, left)
+            self._counted = _Counted(table, compared, cosines, people)
+        return self._counted
+
+    def _serve(
+        self, learnt: _LearnedNeighbours, people: UserRows, setting: Setting
+    ) -> NDArray[np.float64]:
+        bias, told, weight = self._ask(learnt, people)
+        told /= weight + setting[0]
+        told += learnt.averages.item_means
+        told += bias[:, None]
+        return told
+
+    def _try(
+        self,
+        learnt: _LearnedNeighbours,
+        people: UserRows,
+        rows: NDArray[np.int64],
+        items: NDArray[np.int64],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Ask the neighbours once for all pulls."""
+        bias, told, weight = self._ask(learnt, people)
+        told, weight = told[rows, items], weight[rows, items]
+        for (pull,) in self.serving_settings:
+            yield told / (weight + pull) + learnt.averages.item_means[items] + bias[rows]
+
+    def _ask(
+        self, learnt: _LearnedNeighbours, people: UserRows
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the people's biases, and what neighbours tell of each item, with its weight."""
+        averages, compared, similar = learnt
+        bias, left = averages.rest(people)
+        n_items = averages.item_means.size
+        rated, rest = (people.matrix(n_items, values) for values in (np.ones(left.size), left))
+        if compared.size < n_items:
+            rated, rest = rated[:, compared], rest[:, compared]
+        if rest.nnz > _SPARSE * people.n_users * compared.size:
+            told, weight = rest.toarray() @ similar, rated.toarray() @ similar
+        else:
+            told, weight = rest @ similar, rated @ similar
+        if compared.size < n_items:
+            told, weight = (_spread(each, compared, n_items) for each in (told, weight))
+        return bias, told, weight
+
+
+def item_cosines(
+    table: TrainingTable, values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the cosine of each pair of items over the people who carry both, and their number.
+
+    Parameters
+    ----------
+    table : TrainingTable
+        A row counts for as many people as stand behind it.
+    values : ndarray of float64, shape (n_labels,)
+        In place of its labels.
+
+    Returns
+    -------
+    cosines, people : ndarray of float64, shape (n_items, n_items)
+        Cosines are 0 where nobody carries both, where the values are 0 but for rounding, and on
+        the diagonal.
+    """
+    n = table.n_items
+    if n * n > _MOST_CELLS:
+        raise RecveilError(
+            f"{n:,} items are too many to compare each with each; expected 25,000 at most; "
+            f"leave out this recommender",
+            code="table.too-large",
+        )
+    products, squares, people = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    step = max(1, _TILE_CELLS // n)
+    for start in track(range(0, table.rows.n_users, step), "Comparing items", share=_COUNTING):
+        end = min(start + step, table.rows.n_users)
+        own = slice(table.rows.indptr[start], table.rows.indptr[end])
+        rows, sizes = table.rows.take(np.arange(start, end)), table.sizes[start:end, None]
+        x = rows.matrix(n, values[own]).toarray()
+        carried = rows.matrix(n, np.ones(rows.values.size)).toarray()
+        # A matrix times itself takes half of the time; hence the roots.
+        roots = np.sqrt(sizes)
+        rooted, carried_by = x * roots, carried * roots
+        products += rooted.T @ rooted
+        squares += (x * x).T @ (carried * sizes)
+        people += carried_by.T @ carried_by
+    people = np.rint(people)
+    lengths = np.sqrt(squares * squares.T)
+    # Where averages explain everything, what they leave is rounding, whose cosines mean nothing.
+    real = lengths > _ROUNDING**2 * people
+    cosines = np.divide(products, lengths, out=np.zeros((n, n)), where=real)
+    np.fill_diagonal(cosines, 0)
+    return cosines, people
+
+
+def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return the positions of the items with the largest support, ascending; at most so many.
+
+    Examples
+    --------
+    >>> most_carried(np.array([3.0, 9.0, 3.0, 5.0]), 3)
+    array([0, 1, 3])
+    """
+    if support.size <= most:
+        return np.arange(support.size)
+    return np.sort(np.argsort(-support, kind="stable")[:most])
+
+
+def _on_items(
+    table: TrainingTable, values: NDArray[np.float64], items: NDArray[np.int64]
+) -> tuple[TrainingTable, NDArray[np.float64]]:
+    """Return a table, and values in place of its labels, on some of the items alone."""
+    place = np.full(table.n_items, -1, np.int32)
+    place[items] = np.arange(items.size, dtype=np.int32)
+    kept = place[table.rows.indices] >= 0
+    rows = table.rows.where(kept)
+    rows = rows._replace(indices=place[rows.indices])
+    return TrainingTable(rows, table.sizes, items.size, table.n_people, table.scale), values[kept]
+
+
+def _spread(
+    scores: NDArray[np.float64], compared: NDArray[np.int64], n_items: int
+) -> NDArray[np.float64]:
+    """Return the scores of all items: 0 for those that were not compared."""
+    everything = np.zeros((len(scores), n_items))
+    everything[:, compared] = scores
+    return everything
+
+
+def keep_highest(similar: NDArray[np.float64], kept: int) -> None:
+    """Set to 0, in each column, what is not positive or not among the `kept` highest.
+
+    Values that equal the last one kept stay as well.
+
+    Examples
+    --------
+    >>> similar = np.array([[0.0, 0.5], [0.2, -0.3], [0.1, 0.4]])
+    >>> keep_highest(similar, 1)
+    >>> similar
+    array([[0. , 0.5],
+           [0.2, 0. ],
+           [0. , 0. ]])
+    """
+    n = len(similar)
+    similar[similar < 0] = 0
+    if kept < n:
+        similar[similar < np.partition(similar, n - kept, axis=0)[n - kept]] = 0
+
+
+_SEED = 0
+
+
+@brief
+class _Learnt(NamedTuple):
+    averages: Averages
+    item_factors: NDArray[np.float64]
+    unit: float
+
+
+class RidgeFactors(OnAverages):
+    """Averages plus ``user factors · item factors``.
+
+    The item factors come from the table alone: rows and items take turns in a ridge regression on
+    each other's factors, a row counting for as many people as stand behind it. A person to serve
+    is folded in by the row's regression on their own ratings.
+
+    Parameters
+    ----------
+    rank : int
+    n_rounds : int
+        How often rows and items take turns.
+
+    Notes
+    -----
+    The penalty of a row is the same for every row, and the items' likewise, so that a table with
+    sizes teaches what the same table with one row a person does.
+    """
+
+    # Penalties of learning and of folding in, for ratings in points of a 1-to-5 scale.
+    learning_settings: ClassVar[tuple[Setting, ...]] = tuple((2.0**p,) for p in range(3, 7))
+    serving_settings: ClassVar[tuple[Setting, ...]] = tuple((2.0**p,) for p in range(8))
+
+    def __init__(self, rank: int = 10, n_rounds: int = 5) -> None:
+        self.rank = rank
+        self.n_rounds = n_rounds
+        self.name = f"ridge factors, rank {rank}"
+
+    def effort(self, table: TrainingTable, n_inner: int) -> float:
+        """Return about how many operations a fit takes: one regression for each row and item."""
+        rows, columns = table.rows.n_users, table.n_items
+        # Of full rows and columns, what is missing is taken off.
+        entries = min(table.rows.indices.size, 2.0 * rows * columns - table.rows.indices.size)
+        learning = 2.0 * entries * self.rank**2 + 0.2 * (rows + columns) * self.rank**3
+        times = self.n_rounds * (len(self.learning_settings) + 2.0)
+        return super().effort(table, n_inner) + times * learning
+
+    def _learn(self, table: TrainingTable, setting: Setting) -> _Learnt:
+        (penalty,) = setting
+        averages = self._averages(table)
+        unit = table.scale.range / 4 or 1.0
+        left = averages.rest(table.rows)[1] / unit
+        by_row = table.rows.matrix(table.n_items, left)
+        by_item = by_row.T.tocsr()
+        ones, people = np.ones(table.n_items), table.sizes.astype(np.float64)
+        rng = np.random.default_rng(_SEED)
+        of_items = rng.standard_normal((table.n_items, self.rank)) / np.sqrt(self.rank)
+        of_items[table.support == 0] = 0
+        for _ in range(self.n_rounds):
+            of_rows = regress(by_row.indptr, by_row.indices, by_row.data, ones, of_items, penalty)
+            of_items = regress(
+                by_item.indptr, by_item.indices, by_item.data, people, of_rows, penalty
+            )
+        return _Learnt(averages, of_items, unit)
+
+    def _serve(self, learnt: _Learnt, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+        averages, of_items, unit = learnt
+        bias, left = averages.rest(people)
+        ones = np.ones(len(of_items))
+        folded = regress(people.indptr, people.indices, left / unit, ones, of_items, setting[0])
+        scores = (unit * folded) @ of_items.T
+        scores += averages.item_means
+        scores += bias[:, None]
+        return scores
+
+    def _try(
+        self,
+        learnt: _Learnt,
+        people: UserRows,
+        rows: NDArray[np.int64],
+        items: NDArray[np.int64],
+    ) -> Iterator[NDArray[np.float64]]:
+        """Fold people in by all penalties at once, and score the wanted cells alone."""
+        averages, of_items, unit = learnt
+        bias, left = averages.rest(people)
+        ones = np.ones(len(of_items))
+        penalties = np.array([penalty for (penalty,) in self.serving_settings])
+        all_folded = regress_each(
+            people.indptr, people.indices, left / unit, ones, of_items, penalties
+        )
+        for folded in all_folded:
+            scores = unit * dot_cells(folded, of_items, rows, items)
+            yield scores + averages.item_means[items] + bias[rows]
+
+
+def regress(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[Any],
+    factors: NDArray[Any],
+    penalty: float,
+) -> NDArray[np.float64]:
+    """Solve the regressions of `regress_each` for one penalty, shape (n_rows, rank)."""
+    penalties = np.array([penalty], np.float64)
+    return np.asarray(regress_each(indptr, indices, targets, weights, factors, penalties)[0])
+
+
+@compiled()
+def dot_cells(
+    left: NDArray[Any], right: NDArray[Any], rows: NDArray[Any], items: NDArray[Any]
+) -> NDArray[Any]:
+    """Return ``left[row] · right[item]`` for pairs of row and item, shape (n_cells,)."""
+    found = np.zeros(rows.size)
+    for cell in range(rows.size):
+        row, item = rows[cell], items[cell]
+        for factor in range(left.shape[1]):
+            found[cell] += left[row, factor] * right[item, factor]
+    return found
+
+
+@compiled()
+def regress_each(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[Any],
+    factors: NDArray[Any],
+    penalties: NDArray[Any],
+) -> NDArray[Any]:
+    """Solve ``(FᵀWF + penalty) x = FᵀWy`` for each penalty and row, F being its entries' factors.
+
+    The result has the shape (n_penalties, n_rows, rank).
+
+    `weights` has one number above 0 for each of the factors' rows. With fewer entries than factors
+    the same x is ``Fᵀ (FFᵀ + penalty W⁻¹)⁻¹ y``, a smaller system. Else FᵀWF is summed over the
+    row's entries, or taken from all entries less the missing ones, whichever are fewer.
+    """
+    n_rows, (n, rank) = indptr.size - 1, factors.shape
+    solved = np.zeros((penalties.size, n_rows, rank))
+    weighted = factors * weights.reshape(n, 1)
+    everything = factors.T @ weighted
+    present = np.zeros(n, np.bool_)
+    for row in range(n_rows):
+        own = indices[indptr[row] : indptr[row + 1]]
+        wanted = targets[indptr[row] : indptr[row + 1]]
+        if own.size == 0:
+            continue
+        if own.size < rank:
+            few = factors[own]
+            products = few @ few.T
+            for place in range(penalties.size):
+                system = products.copy()
+                for entry in range(own.size):
+                    system[entry, entry] += penalties[place] / weights[own[entry]]
+                solved[place, row] = few.T @ np.linalg.solve(system, wanted)
+            continue
+        if 2 * own.size <= n:
+            products = factors[own].T @ weighted[own]
+        else:
+            present[own] = True
+            missing = np.flatnonzero(~present)
+            present[own] = False
+            products = everything.copy()
+            if missing.size:
+                products -= factors[missing].T @ weighted[missing]
+        right = weighted[own].T @ wanted
+        for place in range(penalties.size):
+            system = products.copy()
+            for factor in range(rank):
+                system[factor, factor] += penalties[place]
+            solved[place, row] = np.linalg.solve(system, right)
+    return solved

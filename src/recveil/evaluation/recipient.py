@@ -1,0 +1,487 @@
+"""Carry-over: whether what is better on the release is better on the raw data, too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from recveil.evaluation.rankers import Ease, EaseOnBoth, EaseOnLikely, ItemCosine, PureSVD
+from recveil.evaluation.ranking_metrics import (
+    Ranking,
+    list_items,
+    ndcg,
+    ranking,
+    relevance_threshold,
+    relevant_items,
+)
+from recveil.evaluation.rating_predictors import (
+    GlobalMean,
+    ItemMeans,
+    ItemMeansAndBias,
+    ItemNeighbours,
+    Popularity,
+    Recommender,
+    RidgeFactors,
+    Setting,
+)
+from recveil.evaluation.similar_users import mae, rmse
+from recveil.evaluation.split import (
+    HeldOut,
+    TrainingTable,
+    UserRows,
+    inner_splits,
+    n_inner_splits,
+)
+from recveil.ratings import RatingScale
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+
+# What averages alone can do; collaborative gain is counted from here.
+AVERAGES = ItemMeansAndBias.name
+# What lists are good for without any release; their gain is counted from here.
+POPULARITY = Popularity.name
+# Who makes the lists where a table cannot tell: the first of them that can.
+USUAL_LISTS = (EaseOnLikely.name, Ease("labels").name)
+# Cells of a tile of scores: 32 MiB.
+_TILE_CELLS = 1 << 22
+# Shares of what is left that the bar gives to learning, and then to serving.
+_FITTING, _SERVING = 0.8, 0.9
+# Fewer differences have no standard error worth the name.
+_FEWEST_TOLD = 3
+
+
+class Utility(NamedTuple):
+    """How well one recommender serves.
+
+    Attributes
+    ----------
+    rmse, mae : float
+        Of the predictions, clipped to the scale, over all held-out cells; nan if the recommender
+        predicts no ratings.
+    ndcg, recall : float
+        Means over the people with something relevant held out; nan if there are none, or if the
+        recommender tells no items apart, so that its lists are in the order of the items' ids.
+    coverage : float
+        Share of the catalogue in anybody's list; nan for such a recommender.
+    n : int
+        Length of the lists.
+    n_cells : int
+        Held-out cells.
+    n_ranked, n_unranked : int
+        People who were ranked for, and people without relevant held-out items, who were not.
+    setting : tuple of float
+        What the recommender chose on its own table.
+    inner_rmse : float
+        Its RMSE on the table's inner hold-outs.
+    inner_ndcg : float
+        Its nDCG@10 there.
+    """
+
+    rmse: float
+    mae: float
+    ndcg: float
+    recall: float
+    coverage: float
+    n: int
+    n_cells: int
+    n_ranked: int
+    n_unranked: int
+    setting: Setting
+    inner_rmse: float
+    inner_ndcg: float = np.nan
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class PerUserUtility:
+    """How well each person was served.
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (n_served,)
+        How many held-out ratings they have.
+    squares : mapping of str to ndarray of float64, shape (n_served,)
+        The sum of the squared errors, by each recommender that predicts ratings.
+    ndcg : mapping of str to ndarray of float64, shape (n_served,)
+        Of their lists, by each recommender that makes any; nan without relevant held-out items.
+    """
+
+    cells: NDArray[np.int64]
+    squares: Mapping[str, NDArray[np.float64]]
+    ndcg: Mapping[str, NDArray[np.float64]]
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether all numbers are equal."""
+        if not isinstance(other, PerUserUtility) or not np.array_equal(self.cells, other.cells):
+            return False
+        pairs = (self.squares, other.squares), (self.ndcg, other.ndcg)
+        return all(
+            mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)
+            for mine, theirs in pairs
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@brief
+class Served(NamedTuple):
+    """How well all recommenders that learnt from one table serve.
+
+    Attributes
+    ----------
+    utilities : dict of str to Utility
+    chosen : str
+        The recommender with the lowest RMSE on the table's inner hold-outs, which is the one that
+        a recipient would take to predict ratings: they have no test cells.
+    ranker : str
+        The one with the highest nDCG@10 there, which they would take to make lists; of those that
+        the held-out rows do not tell from it, the one with the lowest RMSE; EASE on likely ratings,
+        or on labels, where the table is full, so that they tell nothing; `chosen` if nothing was
+        listed, and if not given.
+    people : PerUserUtility or None
+        Of the people who were served, in the order of their positions.
+    """
+
+    utilities: dict[str, Utility]
+    chosen: str
+    ranker: str = ""
+    people: PerUserUtility | None = None
+
+    @property
+    def of_chosen(self) -> Utility:
+        """The utility of the recommender that would be chosen to predict ratings."""
+        return self.utilities[self.chosen]
+
+    @property
+    def of_averages(self) -> Utility:
+        """What averages alone can do; all nan where none predicts ratings, as of likes."""
+        if AVERAGES in self.utilities:
+            return self.utilities[AVERAGES]
+        n, n_cells = next((told.n, told.n_cells) for told in self.utilities.values())
+        none = np.nan
+        return Utility(none, none, none, none, none, n, n_cells, 0, 0, (), none)
+
+    @property
+    def of_ranker(self) -> Utility:
+        """The utility of the recommender that would be chosen to make the lists."""
+        return self.utilities[self.ranker or self.chosen]
+
+    @property
+    def best(self) -> str:
+        """The recommender with the lowest RMSE on the test cells, which no recipient can know."""
+        told = {name: u.rmse for name, u in self.utilities.items() if not np.isnan(u.rmse)}
+        return min(told, key=told.__getitem__) if told else self.chosen
+
+    @property
+    def best_ranker(self) -> str:
+        """The recommender with the highest nDCG on the test cells, which no recipient can know."""
+        told = {name: u.ndcg for name, u in self.utilities.items() if not np.isnan(u.ndcg)}
+        return max(told, key=told.__getitem__) if told else self.ranker or self.chosen
+
+
+def default_recommenders() -> tuple[Recommender, ...]:
+    """Return the recommenders that a recipient would try, none of them fitted.
+
+    Where a table tells no two of them apart, the first is chosen.
+    """
+    return (
+        ItemMeansAndBias(),
+        ItemMeans(),
+        GlobalMean(),
+        Popularity(),
+        ItemNeighbours(),
+        RidgeFactors(rank=10),
+        RidgeFactors(rank=50),
+        Ease("liked"),
+        Ease("labels"),
+        EaseOnBoth(),
+        ItemCosine(),
+        PureSVD(),
+        EaseOnLikely(),
+    )
+
+
+def recommenders_of_likes() -> tuple[Recommender, ...]:
+    """Return those that make lists of likes; none of them predicts a rating."""
+    return (Popularity(), Ease("liked"), ItemCosine(), PureSVD())
+
+
+def fit_all(
+    table: TrainingTable, recommenders: Sequence[Recommender] | None = None, seed: int = 0
+) -> tuple[Recommender, ...]:
+    """Let recommenders learn from a table, all settings chosen on the same inner hold-outs.
+
+    Parameters
+    ----------
+    table : TrainingTable
+    recommenders : sequence of Recommender, optional
+        `default_recommenders` if not given, or of likes, `recommenders_of_likes`.
+    seed : int
+        Draws the inner hold-outs; see `recveil.evaluation.inner_splits`.
+    """
+    inner = inner_splits(table, seed)
+    usual = recommenders_of_likes if table.scale.unary else default_recommenders
+    chosen = usual() if recommenders is None else recommenders
+    steps = track(
+        chosen,
+        "Learning",
+        weigh=lambda each: each.effort(table, len(inner)),
+        share=_FITTING,
+        total=sum(each.effort(table, len(inner)) for each in chosen),
+    )
+    return tuple(recommender.fit(table, inner) for recommender in steps)
+
+
+def effort_of_fits(table: TrainingTable) -> float:
+    """Return about how many operations `fit_all` takes by default, for the bar.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> few, more = (TrainingTable.from_ratings(make_ratings(60, n, 900)) for n in (30, 300))
+    >>> effort_of_fits(few) < effort_of_fits(more)
+    True
+    """
+    usual = recommenders_of_likes if table.scale.unary else default_recommenders
+    n_inner = n_inner_splits(table)
+    return sum(each.effort(table, n_inner) for each in usual())
+
+
+def serve(
+    fitted: Sequence[Recommender],
+    people: UserRows,
+    test: HeldOut,
+    *,
+    n: int = 10,
+    relevant_from: float | None = None,
+) -> Served:
+    """Serve people with recommenders that learnt from a table, and judge by held-out ratings.
+
+    Parameters
+    ----------
+    fitted : sequence of Recommender
+        From `fit_all`.
+    people : UserRows
+        The training ratings of everybody, also of people who are not in the table. Only those
+        with held-out cells are served.
+    test : HeldOut
+        Original ratings; `HeldOut.of_users` takes those of some of the people.
+    n : int
+        Length of the lists. All items are ranked but those that the person rated in training.
+        Items with equal scores come in a random order that is always the same.
+    relevant_from : float, optional
+        A held-out item is relevant if it was rated at least so high; three quarters up the scale
+        (4 of 1 to 5) if not given.
+
+    Raises
+    ------
+    RecveilError
+        If nothing is held out, or a position is unknown.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.evaluation.split import split_ratings
+    >>> train, test = split_ratings(make_ratings(100, 50, 1500, seed=1))
+    >>> fitted = fit_all(TrainingTable.from_ratings(train), (GlobalMean(), ItemMeansAndBias()))
+    >>> served = serve(fitted, UserRows.from_ratings(train), test)
+    >>> served.chosen
+    'item mean + user bias'
+    """
+    if not test.users.size or test.users.max() >= people.n_users:
+        raise RecveilError(
+            f"{test.users.size} test cells for "
+            f"{describe_count(people.n_users, 'user')}; expected at least one, "
+            f"and only of users whose training ratings are given",
+            code="argument.value",
+        )
+    users, row_of = np.unique(test.users, return_inverse=True)
+    own = people.take(users)
+    utilities: dict[str, Utility] = {}
+    squares, gains = dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
+    for recommender in track(fitted, "Serving", share=_SERVING):
+        scale = recommender.scale_
+        threshold = relevance_threshold(scale) if relevant_from is None else relevant_from
+        scores, top = _score(recommender, own, row_of, test.items, n)
+        relevant = relevant_items(test, users, threshold)
+        lists = ranking(top, relevant, recommender.n_items_)
+        utilities[recommender.name] = _utility(recommender, scores, test, scale, lists)
+        if recommender.rates:
+            errors = np.clip(scores, scale.low, scale.high) - test.values
+            squares[recommender.name] = np.bincount(row_of, weights=errors**2).astype(np.float64)
+        if recommender.ranks:
+            gains[recommender.name] = ndcg(top, relevant)
+    inner = {r.name: round(r.inner_rmse_, 9) for r in fitted if not np.isnan(r.inner_rmse_)}
+    chosen = min(inner, key=inner.__getitem__) if inner else fitted[0].name
+    ranker = _choose_ranker(fitted, inner) or chosen
+    return Served(utilities, chosen, ranker, PerUserUtility(np.bincount(row_of), squares, gains))
+
+
+def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) -> str:
+    """Return the recommender with the best inner lists; "" if nothing was listed.
+
+    Those whose lists the held-out rows do not tell from the best ones (by less than two standard
+    errors of the difference) are as good, and the lowest inner RMSE decides.
+
+    In rows that hold nearly all items, everybody's inner lists are nearly right, and which ones
+    are better there says nothing of people who have rated few items. So of a full table a
+    recipient takes what serves best of full tables in general: EASE on likely ratings where rows
+    are those of groups (see `EaseOnLikely`), else EASE on labels (see `ListMaker`).
+    """
+    if any(r.is_full_ for r in fitted):
+        able = {r.name for r in fitted if r.ranks}
+        for name in USUAL_LISTS:
+            if name in able:
+                return name
+    lists = {r.name: r.inner_lists_ for r in fitted if not np.isnan(r.inner_ndcg_)}
+    means = {r.name: round(r.inner_ndcg_, 9) for r in fitted if r.name in lists}
+    if not means:
+        return ""
+    best = max(means, key=means.__getitem__)
+    alike = [name for name in lists if not _is_worse(lists[name], lists[best])]
+    # Of those without an RMSE, the first is the best of them.
+    return min(sorted(alike, key=means.__getitem__, reverse=True), key=lambda n: inner.get(n, 9e9))
+
+
+def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
+    """Tell whether lists are worse than others of the same rows, beyond doubt.
+
+    Where there are lists for the first rows alone, those are compared.
+
+    Examples
+    --------
+    >>> _is_worse(np.array([0.1, 0.2, 0.1, 0.2]), np.array([0.5, 0.5, 0.6, 0.6]))
+    True
+    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0, 0.1]))
+    False
+    """
+    n = min(best.size, lists.size)
+    apart = best[:n] - lists[:n]
+    apart = apart[~np.isnan(apart)]
+    if apart.size < _FEWEST_TOLD:
+        return False
+    return bool(apart.mean() > 2 * apart.std(ddof=1) / np.sqrt(apart.size))
+
+
+def _score(
+    recommender: Recommender,
+    own: UserRows,
+    row_of: NDArray[np.int64],
+    items: NDArray[np.int64],
+    n: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the scores of the cells, and everybody's list, a tile of people at a time."""
+    step = max(1, _TILE_CELLS // recommender.n_items_)
+    scores, lists = [], []
+    for start in track(range(0, own.n_users, step), "Serving", share=1):
+        end = min(start + step, own.n_users)
+        tile = own.take(np.arange(start, end))
+        all_scores = recommender.predict(tile)
+        cells = slice(*np.searchsorted(row_of, [start, end]))
+        scores.append(all_scores[row_of[cells] - start, items[cells]])
+        lists.append(list_items(all_scores, tile, n))
+    return np.concatenate(scores), np.concatenate(lists)
+
+
+def _utility(
+    recommender: Recommender,
+    scores: NDArray[np.float64],
+    test: HeldOut,
+    scale: RatingScale,
+    lists: Ranking,
+) -> Utility:
+    ratings = np.clip(scores, scale.low, scale.high)
+    if not recommender.ranks:
+        lists = lists._replace(ndcg=np.nan, recall=np.nan, coverage=np.nan)
+    return Utility(
+        rmse=rmse(ratings, test.values) if recommender.rates else np.nan,
+        mae=mae(ratings, test.values) if recommender.rates else np.nan,
+        ndcg=lists.ndcg,
+        recall=lists.recall,
+        coverage=lists.coverage,
+        n=lists.n,
+        n_cells=test.values.size,
+        n_ranked=lists.n_users,
+        n_unranked=lists.n_without,
+        setting=recommender.setting_,
+        inner_rmse=recommender.inner_rmse_,
+        inner_ndcg=recommender.inner_ndcg_,
+    )
+
+
+class CarryOver(NamedTuple):
+    """How alike the recommenders are ordered by what they learn from raw data and from a release.
+
+    Attributes
+    ----------
+    by_rmse, by_ndcg : tuple of str
+        Names of the recommenders that were ordered; by RMSE only those that predict ratings.
+    tau_rmse, tau_ndcg : float
+        Kendall's tau-b of the two orders: 1 for the same, -1 for the opposite; nan if all are
+        equally good on one side.
+    """
+
+    by_rmse: tuple[str, ...]
+    by_ndcg: tuple[str, ...]
+    tau_rmse: float
+    tau_ndcg: float
+
+
+def carry_over(raw: Mapping[str, Utility], release: Mapping[str, Utility]) -> CarryOver:
+    """Compare the order of recommenders, each learning from raw data and from a release.
+
+    Parameters
+    ----------
+    raw, release : mapping of str to Utility
+        The same recommenders' utilities on the same held-out ratings.
+
+    Raises
+    ------
+    RecveilError
+        If the recommenders are not the same.
+
+    Examples
+    --------
+    >>> def utility(rmse, ndcg):
+    ...     return Utility(rmse, rmse, ndcg, ndcg, 1.0, 10, 5, 5, 0, (), rmse)
+    >>> raw = {"a": utility(0.9, 0.3), "b": utility(1.0, 0.2), "c": utility(1.1, 0.1)}
+    >>> release = {"a": utility(0.9, 0.3), "b": utility(1.2, 0.2), "c": utility(1.1, 0.1)}
+    >>> carry_over(raw, release).tau_ndcg
+    1.0
+    """
+    if set(raw) != set(release):
+        raise RecveilError(
+            f"recommenders {sorted(raw)} on the raw data, but {sorted(release)} on the release; "
+            f"expected the same ones",
+            code="argument.value",
+        )
+    by_rmse = tuple(n for n in raw if not np.isnan([raw[n].rmse, release[n].rmse]).any())
+    by_ndcg = tuple(n for n in raw if not np.isnan([raw[n].ndcg, release[n].ndcg]).any())
+    errors = [[table[name].rmse for name in by_rmse] for table in (raw, release)]
+    gains = [[table[name].ndcg for name in by_ndcg] for table in (raw, release)]
+    return CarryOver(by_rmse, by_ndcg, kendall_tau(*errors), kendall_tau(*gains))
+
+
+def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
+    """Return Kendall's tau-b of two lists of scores; nan if a list tells nothing apart.
+
+    Scores that differ by less than 1e-9 are equal: rounding errors order nobody.
+
+    Examples
+    --------
+    >>> kendall_tau([1, 2, 3], [1, 3, 2])  # two pairs agree, one does not
+    0.33333333333333337
+    """
+    x, y = (_grid(scores) for scores in (first, second))
+    if x.size < 2 or (x == x[0]).all() or (y == y[0]).all():
+        return np.nan
+    return float(stats.kendalltau(x, y).statistic)
+
+
+def _grid(scores: ArrayLike) -> NDArray[np.float64]:
+    return np.asarray(np.round(np.asarray(scores, np.float64), 9), np.float64)

@@ -1,0 +1,580 @@
+"""TrainingTable: what a recipient learns from, raw ratings and a release in one and the same form.
+
+Rows are put into an order that their content alone decides, and identical rows are one with their
+sizes added. So neither the order of a release nor its layout can change what is learnt, and raw
+ratings that are published as they are teach exactly what the raw ratings teach.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from recveil.attacks import ReleasedTable
+from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+class HeldOut(NamedTuple):
+    """Cells of the table whose ratings are kept aside, sorted by user, then item.
+
+    Attributes
+    ----------
+    users, items : ndarray of int64, shape (n_cells,)
+        Positions in the training ratings.
+    values : ndarray of float64, shape (n_cells,)
+        The original ratings.
+    """
+
+    users: NDArray[np.int64]
+    items: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def of_users(self, chosen: NDArray[np.bool_]) -> "HeldOut":
+        """Return the cells of the marked users, shape (n_users,), such as those in a release.
+
+        Examples
+        --------
+        >>> test = HeldOut(np.array([0, 1, 1]), np.array([5, 5, 6]), np.array([1.0, 2.0, 3.0]))
+        >>> test.of_users(np.array([False, True])).values
+        array([2., 3.])
+        """
+        kept = chosen[self.users]
+        return HeldOut(self.users[kept], self.items[kept], self.values[kept])
+
+
+@brief
+class Split(NamedTuple):
+    """Ratings to learn from, and cells to judge by.
+
+    Attributes
+    ----------
+    train : Ratings
+        All users and items of the original, some with fewer ratings or (items) with none.
+    test : HeldOut
+    """
+
+    train: Ratings
+    test: HeldOut
+
+
+def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
+    """Hold out a share of each user's ratings, chosen at random.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    share : float
+        Between 0 and 1, both excluded. Of a user's n ratings ``floor(share n + 1/2)`` are held
+        out, but never their last one.
+    seed : int
+        Draws the ratings.
+
+    Returns
+    -------
+    Split
+        Positions of users and items are those of `ratings`.
+
+    Raises
+    ------
+    RecveilError
+        If the share is not between 0 and 1, or so small that nothing is held out.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 1, 1, 2], [1, 2, 3, 4, 1], [5, 4, 3, 2, 1])
+    >>> train, test = split_ratings(ratings, 0.5)
+    >>> train.activity, test.users
+    (array([2, 1]), array([0, 0]))
+    """
+    if not 0 < share < 1:
+        raise RecveilError(
+            f"share is {share}; expected a number between 0 and 1, such as 0.2", code="option.value"
+        )
+    wanted = np.floor(share * ratings.activity + 0.5).astype(np.int64)
+    wanted = np.minimum(wanted, np.maximum(ratings.activity - 1, 0))
+    if not wanted.any():
+        raise RecveilError(
+            f"a share of {share} holds out nothing: nobody has enough ratings; raise the share",
+            code="table.too-few-ratings",
+        )
+    keys = np.random.default_rng(seed).random(ratings.n_ratings)
+    held = lowest_in_rows(ratings.indptr, keys, wanted)
+    users = ratings.user_positions()[held].astype(np.int64)
+    items = ratings.indices[held].astype(np.int64)
+    values = ratings.scale.round(ratings.values[held])
+    return Split(_without(ratings, held), HeldOut(users, items, values))
+
+
+@brief
+class Matched(NamedTuple):
+    """Ratings of a separate file, found in the training ratings.
+
+    Attributes
+    ----------
+    test : HeldOut
+        The cells whose user and item are known.
+    unknown_users, unknown_items : int
+        How many users and items of the file the training ratings do not have.
+    left_out : int
+        Ratings of the file that were left out: their user or item is unknown.
+    also_in_training : int
+        Ratings of the file that were left out: the training ratings have the same cell, so that
+        it could be judged by nothing but memory.
+    """
+
+    test: HeldOut
+    unknown_users: int
+    unknown_items: int
+    left_out: int
+    also_in_training: int
+
+
+def match_held_out(train: Ratings, test: Ratings) -> Matched:
+    """Find the cells of a separate test file in the training ratings, by their labels.
+
+    Parameters
+    ----------
+    train, test : Ratings
+        Ids must be of one kind (whole numbers or text) in both.
+
+    Raises
+    ------
+    RecveilError
+        If the ids are of different kinds, or no cell is left.
+
+    Examples
+    --------
+    >>> train = Ratings.from_columns(["ann", "ben"], [1, 2], [4, 2])
+    >>> test = Ratings.from_columns(["ann", "ben", "eve"], [2, 2, 1], [5, 2, 1])
+    >>> found = match_held_out(train, test)
+    >>> found.test.users, found.test.items, found.unknown_users, found.also_in_training
+    (array([0]), array([1]), 1, 1)
+    """
+    user_of = _positions(test.users, train.users, "user")
+    item_of = _positions(test.items, train.items, "item")
+    users, items = user_of[test.user_positions()], item_of[test.indices]
+    known = (users >= 0) & (items >= 0)
+    cells = train.user_positions().astype(np.int64) * train.n_items + train.indices
+    repeated = known & np.isin(users * train.n_items + items, cells)
+    kept = np.flatnonzero(known & ~repeated)
+    if not kept.size:
+        raise RecveilError(
+            f"none of the {test.n_ratings} test ratings can judge anything: expected cells of "
+            f"known users and items that the training ratings do not have; give another file",
+            code="evaluation.no-test-ratings",
+        )
+    kept = kept[np.lexsort([items[kept], users[kept]])]
+    values = test.scale.round(test.values[kept])
+    return Matched(
+        test=HeldOut(users[kept], items[kept], values),
+        unknown_users=int((user_of < 0).sum()),
+        unknown_items=int((item_of < 0).sum()),
+        left_out=int((~known).sum()),
+        also_in_training=int(repeated.sum()),
+    )
+
+
+def lowest_in_rows(
+    indptr: NDArray[Any], keys: NDArray[Any], wanted: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Mark the cells with the lowest keys of each row, as many as are wanted of it.
+
+    Examples
+    --------
+    >>> lowest_in_rows(np.array([0, 3, 4]), np.array([0.3, 0.1, 0.2, 0.5]), np.array([2, 0]))
+    array([False,  True,  True, False])
+    """
+    row_of = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    order = np.lexsort([keys, row_of])
+    rank = np.arange(keys.size) - indptr[row_of]  # rows stay where they are
+    marked = np.zeros(keys.size, np.bool_)
+    marked[order] = rank < wanted[row_of]
+    return marked
+
+
+def _without(ratings: Ratings, held: NDArray[np.bool_]) -> Ratings:
+    kept = ~held
+    lengths = np.bincount(ratings.user_positions()[kept], minlength=ratings.n_users)
+    return Ratings(
+        users=ratings.users,
+        items=ratings.items,
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indices=ratings.indices[kept],
+        values=ratings.values[kept],
+        days=None if ratings.days is None else ratings.days[kept],
+        scale=ratings.scale,
+    )
+
+
+def _positions(labels: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """Return the position of each label among the known ones, -1 if it is not there."""
+    if labels.dtype != known.dtype:
+        kinds = [
+            "text" if kind.hasobject else "whole numbers" for kind in (labels.dtype, known.dtype)
+        ]
+        raise RecveilError(
+            f"{what} ids are {kinds[0]} in the test ratings, but {kinds[1]} in the training "
+            f"ratings; expected one kind; write both files alike",
+            code="id.type",
+        )
+    found = pc.index_in(pa.array(labels), value_set=pa.array(known))
+    return np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+
+
+_INNER_SHARE = 0.2
+# Rows that carry more of all items than this say little of what people choose.
+_FULL = 0.5
+# Rows are held out a fifth at a time until so many were, but of fewer rows, each so many times.
+PARTS, LEAST_ROWS, _MOST_TIMES = 5, 100, 10
+# Lists have more noise than errors: each row is held out once, up to so many.
+_LEAST_LISTS = 1_000
+
+
+@brief
+class UserRows(NamedTuple):
+    """People to serve, each with the ratings that they are known by, in compressed rows.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_users + 1,)
+    indices : ndarray of int32, shape (n_ratings,)
+        Positions of items, ascending in each row.
+    values : ndarray of float64, shape (n_ratings,)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """Take every user of a table; positions stay.
+
+        Examples
+        --------
+        >>> UserRows.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5])).values
+        array([4., 2., 5.])
+        """
+        # float32 as stored, 0.1 is not the 0.1 of a published label.
+        return cls(ratings.indptr, ratings.indices, ratings.scale.round(ratings.values))
+
+    @property
+    def n_users(self) -> int:
+        """Number of rows."""
+        return self.indptr.size - 1
+
+    def row_of(self) -> NDArray[np.int64]:
+        """Return the row of each rating, shape (n_ratings,)."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.indptr))
+
+    def take(self, rows: NDArray[Any]) -> "UserRows":
+        """Return the rows at some positions, in the order of the positions."""
+        lengths = np.diff(self.indptr)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(self.indptr[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return UserRows(starts, self.indices[at], self.values[at])
+
+    def where(self, kept: NDArray[np.bool_]) -> "UserRows":
+        """Return all rows with only the marked ratings."""
+        lengths = np.bincount(self.row_of()[kept], minlength=self.n_users)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return UserRows(indptr, self.indices[kept], self.values[kept])
+
+    def matrix(self, n_items: int, values: ArrayLike | None = None) -> sparse.csr_array:
+        """Return the rows as a scipy matrix, with other values in place of the ratings if given."""
+        data = self.values if values is None else np.asarray(values, np.float64)
+        shape = (self.n_users, n_items)
+        return sparse.csr_array((data, self.indices, self.indptr), shape=shape, copy=False)
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """Rows of labels with the number of people behind each.
+
+    Build one with `from_ratings`, `from_released` or `from_rows`.
+
+    Parameters
+    ----------
+    rows : UserRows
+        Distinct rows, none empty, in the order of their digests.
+    sizes : ndarray of int64, shape (n_rows,)
+        How many people stand behind each row.
+    n_items : int
+        Items in the catalogue, with those that no row carries.
+    n_people : int
+        People behind all rows, with those who have no label at all.
+    scale : RatingScale
+
+    Examples
+    --------
+    >>> raw = Ratings.from_columns([1, 1, 2, 3, 3], [7, 9, 7, 7, 9], [4, 2, 5, 4, 2])
+    >>> table = TrainingTable.from_ratings(raw)  # users 1 and 3 tell the same
+    >>> sorted(table.sizes.tolist()), table.n_people, table.support
+    ([1, 2], 3, array([3., 2.]))
+    """
+
+    rows: UserRows
+    sizes: NDArray[np.int64]
+    n_items: int
+    n_people: int
+    scale: RatingScale
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """Take raw ratings, one person a row."""
+        sizes = np.ones(ratings.n_users, np.int64)
+        return cls.from_rows(UserRows.from_ratings(ratings), sizes, ratings.n_items, ratings.scale)
+
+    @classmethod
+    def from_released(cls, released: ReleasedTable, scale: RatingScale) -> Self:
+        """Take a release, on the scale of its labels; who is where is not looked at."""
+        rows = UserRows(released.indptr, released.indices, released.values)
+        n_items = released.candidates.indptr.size - 1
+        return cls.from_rows(rows, released.candidates.sizes, n_items, scale)
+
+    @classmethod
+    def from_rows(
+        cls, rows: UserRows, sizes: NDArray[np.int64], n_items: int, scale: RatingScale
+    ) -> Self:
+        """Order any rows by their content, and add up the sizes of identical ones.
+
+        Raises
+        ------
+        RecveilError
+            If no row has a label.
+        """
+        if not rows.indices.size:
+            raise RecveilError(
+                "a table without labels teaches nothing; expected at least one",
+                code="table.no-ratings",
+            )
+        digests = np.frombuffer(b"".join(_digests(rows)), dtype="S16")
+        filled = np.flatnonzero(np.diff(rows.indptr))
+        _, first, row_of = np.unique(digests[filled], return_index=True, return_inverse=True)
+        people = np.bincount(row_of, weights=sizes[filled]).astype(np.int64)
+        return cls(rows.take(filled[first]), people, n_items, int(sizes.sum()), scale)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """People behind each label, shape (n_labels,)."""
+        return np.repeat(self.sizes, np.diff(self.rows.indptr)).astype(np.float64)
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """People who carry each item, shape (n_items,)."""
+        people = np.bincount(self.rows.indices, weights=self.weights, minlength=self.n_items)
+        return people.astype(np.float64)
+
+    @cached_property
+    def overall_mean(self) -> float:
+        """Mean label over people and items."""
+        return float(np.average(self.rows.values, weights=self.weights))
+
+    def item_means(self, damping: float = 0.0) -> NDArray[np.float64]:
+        """Return each item's mean label over people, shape (n_items,).
+
+        Parameters
+        ----------
+        damping : float
+            The mean is taken as if so many people more had given the overall mean, which is also
+            the mean of an item that nobody carries.
+        """
+        weighted = self.weights * self.rows.values
+        sums = np.bincount(self.rows.indices, weights=weighted, minlength=self.n_items)
+        people = self.support + damping
+        means = np.full(self.n_items, self.overall_mean)
+        return np.divide(sums + damping * means, people, out=means, where=people > 0)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether most rows carry most of the items that anybody carries.
+
+        Then it hardly says what people choose, and no hold-out of it tells good lists from bad.
+        """
+        carried = np.count_nonzero(self.support)
+        return bool(self.rows.indices.size > _FULL * self.rows.n_users * carried)
+
+    def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
+        """Return the same rows with only the marked labels."""
+        rows = self.rows.where(kept)
+        return TrainingTable(rows, self.sizes, self.n_items, self.n_people, self.scale)
+
+
+@brief
+class InnerSplit(NamedTuple):
+    """Some rows of a table that the others must predict, to choose by.
+
+    Attributes
+    ----------
+    table : TrainingTable
+        The rows to learn from.
+    known : UserRows
+        The other rows, without what is held out of them: the people to be served.
+    held_out : HeldOut
+        Cells of these other rows.
+    """
+
+    table: TrainingTable
+    known: UserRows
+    held_out: HeldOut
+
+
+def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
+    """Hold out whole rows, a fifth of them at a time, and a fifth of the labels of each.
+
+    A recipient chooses by the table alone. The ratings of the people whom they serve would not do:
+    a release has seen those ratings, averaged among few, so that they would speak for what trusts
+    it most. Nor would labels that are held out of rows which are learnt from: the other labels of
+    the same row, which many people share, give them away, and what memorizes rows would win.
+
+    Rows that hold the same items are held out together, as far as a table has at least five sets
+    of items: where k people share a set, those who are learnt from would tell the others' items.
+
+    A distinct row is held out whole and counts once, whoever stands behind it. A label between two
+    ratings of the scale is replaced by one of them, at random and right on average: people who
+    are to be served give ratings, and what trusts each digit of an average fails on them.
+
+    Parameters
+    ----------
+    table : TrainingTable
+    seed : int
+        Draws the rows, the labels and the roundings.
+
+    Returns
+    -------
+    tuple of InnerSplit
+        As many as are needed to hold out every row, or 1,000 of them; of a full table, whose lists
+        tell nothing, 100; of fewer than 100 rows, each several times, but no more than ten times.
+        None if there are fewer than two rows.
+
+    Examples
+    --------
+    >>> raw = Ratings.from_columns([1] * 5 + [2] * 5, [1, 2, 3, 4, 5] * 2, [1, 2, 3, 4, 5] * 2)
+    >>> inner_splits(TrainingTable.from_ratings(raw))  # both rate alike: one distinct row
+    ()
+    >>> values = [1, 2, 3, 4, 5] + [3] * 5
+    >>> raw = Ratings.from_columns([1] * 5 + [2] * 5, [1, 2, 3, 4, 5] * 2, values)
+    >>> [(inner.table.rows.n_users, inner.known.indices.size, inner.held_out.items.size)
+    ...  for inner in inner_splits(TrainingTable.from_ratings(raw))][:2]
+    [(1, 4, 1), (1, 4, 1)]
+    """
+    n = table.rows.n_users
+    parts = min(PARTS, n)
+    if parts < 2:
+        return ()
+    alike, n_alike = _alike(table.rows)
+    rng = np.random.default_rng(seed)
+    splits: list[InnerSplit] = []
+    lists = 0 if table.is_full else min(n, _LEAST_LISTS)
+    left = max(min(LEAST_ROWS, _MOST_TIMES * n), lists)
+    while left > 0:
+        part_of = rng.permutation(n_alike)[alike] % parts
+        for part in range(parts):
+            if left > 0:
+                splits.append(_hold_out_rows(table, part_of == part, rng))
+                left -= splits[-1].known.n_users
+    return tuple(splits)
+
+
+def n_inner_splits(table: TrainingTable) -> int:
+    """Return about how many inner hold-outs `inner_splits` makes.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> table = TrainingTable.from_ratings(make_ratings(300, 40, 4000, seed=1))
+    >>> n_inner_splits(table), len(inner_splits(table))
+    (5, 5)
+    """
+    n = table.rows.n_users
+    wanted = 0 if table.is_full else min(n, _LEAST_LISTS)
+    wanted = max(min(LEAST_ROWS, _MOST_TIMES * n), wanted)
+    return -(-wanted * min(PARTS, n) // n) if n > 1 else 0
+
+
+def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
+    """Return the first of some splits, which hold out 100 rows together; all if they do not.
+
+    Errors are measured in each cell, lists once a row: for lists, all splits are needed.
+    """
+    rows = np.cumsum([part.known.n_users for part in inner])
+    return inner[: int(np.searchsorted(rows, LEAST_ROWS)) + 1]
+
+
+def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each row's set of items, in the order of the rows, and their count.
+
+    Of fewer sets than parts, every row is one of its own.
+
+    Examples
+    --------
+    >>> items = np.array([3, 3, 4, 5, 6, 7], np.int32)
+    >>> _alike(UserRows(np.arange(7), items, np.arange(6.0)))
+    (array([0, 0, 1, 2, 3, 4]), 5)
+    """
+    sets = np.frombuffer(b"".join(_digests(rows._replace(values=np.empty(0)))), dtype="S16")
+    _, first, number = np.unique(sets, return_index=True, return_inverse=True)
+    if first.size < PARTS:
+        return np.arange(rows.n_users), rows.n_users
+    return np.argsort(np.argsort(first))[number], first.size
+
+
+def _hold_out_rows(
+    table: TrainingTable, chosen: NDArray[np.bool_], rng: np.random.Generator
+) -> InnerSplit:
+    rows, left = table.rows.take(np.flatnonzero(chosen)), np.flatnonzero(~chosen)
+    rows = rows._replace(values=_draw_ratings(rows.values, table.scale, rng))
+    wanted = np.floor(_INNER_SHARE * np.diff(rows.indptr) + 0.5)
+    held = lowest_in_rows(rows.indptr, rng.random(rows.indices.size), wanted)
+    cells = HeldOut(rows.row_of()[held], rows.indices[held].astype(np.int64), rows.values[held])
+    sizes = table.sizes[left]
+    others = TrainingTable(
+        table.rows.take(left), sizes, table.n_items, int(sizes.sum()), table.scale
+    )
+    return InnerSplit(others, rows.where(~held), cells)
+
+
+def _draw_ratings(
+    labels: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Replace each label by the rating below or above it, the nearer one more often.
+
+    Examples
+    --------
+    >>> _draw_ratings(np.array([3.0, 5.0]), RatingScale(1, 5, 1), np.random.default_rng(0))
+    array([3., 5.])
+    >>> drawn = _draw_ratings(np.full(1000, 2.25), RatingScale(1, 5, 1), np.random.default_rng(0))
+    >>> np.unique(drawn), bool(abs(drawn.mean() - 2.25) < 0.05)
+    (array([2., 3.]), True)
+    """
+    if scale.step is None:
+        return labels
+    steps = (labels - scale.low) / scale.step
+    # A rating is one, whatever the last digit of its division says.
+    steps = np.where(np.abs(steps - np.rint(steps)) < 1e-6, np.rint(steps), steps)
+    below = np.floor(steps)
+    drawn = below + (rng.random(labels.size) < steps - below)
+    return np.asarray(scale.round(scale.low + scale.step * drawn), np.float64)
+
+
+def _digests(rows: UserRows) -> list[bytes]:
+    """Return 16 bytes for each row that depend on its items and values."""
+    items, values = np.ascontiguousarray(rows.indices), np.ascontiguousarray(rows.values)
+    found = []
+    for row in range(rows.n_users):
+        own = slice(rows.indptr[row], rows.indptr[row + 1])
+        digest = hashlib.blake2b(items[own].data, digest_size=16)
+        digest.update(values[own].data)
+        found.append(digest.digest())
+    return found

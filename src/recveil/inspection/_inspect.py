@@ -1,0 +1,155 @@
+"""inspect: what does this table hold, before anything is done with it?"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from recveil.inspection.column_roles import identifiers_of, order_seen
+from recveil.inspection.first_rows import (
+    FirstRows,
+    rows_as_read,
+    rows_of_columns,
+    rows_of_file,
+    rows_of_frame,
+)
+from recveil.inspection.results import Inspection
+from recveil.inspection.statistics import Dates, dates_of, spread_of
+from recveil.io import Reading, understand
+from recveil.io.databases import Address
+from recveil.io.ingestion import raw_columns_shown, reject_unknown_keywords
+from recveil.io.inputs import open_input
+from recveil.io.layout import layout_of
+from recveil.ratings import Ratings
+from recveil.ratings.columns import USUAL_NAMES, plain_name
+from recveil.runtime.errors import RecveilError
+
+_OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
+
+
+def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:
+    r"""Look at a table: what it is, what it holds, and what in it says who people are.
+
+    Nothing is written. A table with several ratings of one item by one person, which other verbs
+    refuse until somebody says which of them to keep, is looked at with the latest of each.
+
+    Parameters
+    ----------
+    source : path, address, Ratings, or data frame
+        In any format that `recveil.io` reads.
+    **reading
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, names or places of
+        columns, and how a text is written.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    RecveilError
+        As `understand`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user,item,rating,email\nann,7,4,ann@example.org\nben,7,2,\n")
+    ...     found = inspect(path)
+    >>> found.ratings.n_users, found.ends[0].people, found.dates
+    (2, 1, None)
+    >>> [(each.column, each.kind) for each in found.identifiers]
+    [('user', 'ids as text'), ('email', 'e-mail addresses')]
+    """
+    reject_unknown_keywords("inspect", reading, "k", "people_in", "times")
+    is_chosen = reading.get("duplicates", "error") != "error"
+    given = reading if is_chosen else {**reading, "duplicates": "last"}
+    seen = _Seen()
+    with _stable(source) as stable:
+        with raw_columns_shown(seen.look):
+            found = understand(stable, **given)
+        rows = _rows(stable, found, seen, reading)
+    if not is_chosen:
+        found = _without_choice(found)
+    ratings = found.ratings
+    activity, popularity = spread_of(ratings.activity), spread_of(ratings.support)
+    return Inspection(
+        reading=found,
+        rows=rows,
+        activity=activity,
+        popularity=popularity,
+        dates=_dates(seen, ratings, reading.get("time_format")),
+        order=order_seen(ratings, activity, popularity, is_named=_is_named(found)),
+        identifiers=tuple(identifiers_of(ratings, rows)),
+        duplicates_chosen=is_chosen,
+    )
+
+
+def _is_named(found: Reading) -> bool:
+    """Say whether the names of both columns say who are users, and what items."""
+    names = {column.role: column.name for column in found.columns}
+    return all(plain_name(str(names.get(role))) in USUAL_NAMES[role] for role in ("user", "item"))
+
+
+class _Seen:
+    """What was seen of the columns before anything was made of their values."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[str]] = {}
+        self.times: pa.ChunkedArray | None = None
+
+    def look(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
+        self.values, self.times = rows_of_columns(columns), columns.get("time")
+
+
+@contextmanager
+def _stable(source: Any) -> Iterator[Any]:
+    """Give what can be read twice: of a pipe, and of what lies with a service, a copy."""
+    if not isinstance(source, str | PathLike):
+        yield source
+        return
+    with open_input(source) as found:
+        yield source if isinstance(found, Address) else found
+
+
+def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) -> FirstRows:
+    """Return the first rows, with all columns where these can be seen."""
+    if isinstance(source, Ratings):
+        return FirstRows((), (), ())
+    rows = None
+    if isinstance(source, str | PathLike):
+        said = {name: reading[name] for name in _OF_LAYOUT if name in reading}
+        with suppress(RecveilError):  # it was read: who cannot look again has seen what is needed
+            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**said))
+    else:
+        rows = rows_of_frame(source, found)
+    read = {column.role for column in found.columns}
+    # What the names of folders tell stands in no file.
+    sees_all = rows is not None and rows.rows and read <= {*rows.roles}
+    return rows if rows is not None and sees_all else rows_as_read(found, seen.values)
+
+
+def _without_choice(found: Reading) -> Reading:
+    """Say that other verbs ask which of several ratings to keep."""
+    if not (n := found.duplicates_dropped):
+        return found
+    told = (
+        f"{n:,} {'row rates' if n == 1 else 'rows rate'} an item that the same user rated already; "
+        f"other verbs ask which to keep (duplicates, --duplicates last or mean), and here the "
+        f"last one counts."
+    )
+    notes = (told if "rated an item more than once" in note else note for note in found.notes)
+    return replace(found, notes=tuple(notes))
+
+
+def _dates(seen: _Seen, ratings: Ratings, time_format: str | None) -> Dates | None:
+    if ratings.days is None:
+        return None
+    if seen.times is None:  # finished ratings, which know the day alone
+        return dates_of(pa.chunked_array([pa.array(ratings.days, pa.date32())]), ratings.days)
+    return dates_of(seen.times, ratings.days, time_format)

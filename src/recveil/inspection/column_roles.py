@@ -1,0 +1,314 @@
+"""Identifying: which columns probably say who somebody is, and must not be published."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.inspection.first_rows import FirstRows
+from recveil.inspection.statistics import Spread
+from recveil.ratings import Ratings
+from recveil.ratings.ids import user_ids_among
+from recveil.runtime.safe_repr import brief
+
+# With fewer ratings, somebody's days tell nothing; with fewer people or items, neither.
+_RATINGS_EACH, _FEWEST = 5, 20
+# People sit down and rate: of their ratings, one in forty to one in seven is of another day (in
+# MovieLens, and in invented tables); items are rated on another day each time, nearly.
+_APART_DAYS = 0.2
+# Ratings gather on few items more than on few people: in all tables that we tried, by 0.09 to 0.39.
+# So by less, in either direction, nothing is told.
+_APART_GINI = 0.09
+
+
+class ColumnOrder(NamedTuple):
+    """Whether the columns of users and items look swapped.
+
+    Attributes
+    ----------
+    looks_swapped : bool or None
+        None if nothing tells.
+    signs : tuple of str
+        What speaks for it or against it, a sentence each.
+    """
+
+    looks_swapped: bool | None
+    signs: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {"looks_swapped": self.looks_swapped, "signs": list(self.signs)}
+
+
+def order_seen(
+    ratings: Ratings, activity: Spread, popularity: Spread, *, is_named: bool = False
+) -> ColumnOrder:
+    """Say whether the columns of users and items look swapped.
+
+    Three signs are looked at. Ids of the one look like those of people, and of the other do not;
+    people rate many items in one sitting, so that their ratings are of few days, and those of an
+    item of many; and ratings gather on few items more than on few people. The first that tells
+    decides. None is a proof.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    activity, popularity : Spread
+        Of the ratings of people, and of items.
+    is_named : bool
+        Both columns have names that say what they hold: then where ratings gather cannot say that
+        they are swapped.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.inspection.statistics import spread_of
+    >>> made = make_ratings(n_users=400, n_items=200, n_ratings=8_000, seed=1)
+    >>> order_seen(made, spread_of(made.activity), spread_of(made.support)).looks_swapped
+    False
+    """
+    by_ids = _by_ids(ratings)
+    if min(ratings.n_users, ratings.n_items) < _FEWEST:
+        says, sign = by_ids
+        return ColumnOrder(says, (sign or "There are too few users or items to tell.",))
+    told, signs = [], []
+    what = "likes" if ratings.is_unary else "ratings"
+    by_spread = _by_spread(activity, popularity, what)
+    by_spread = (None, "") if is_named and by_spread[0] else by_spread
+    for says, sign in (by_ids, _by_days(ratings), by_spread):
+        if says is not None:
+            told.append(says)
+            signs.append(sign)
+    return ColumnOrder(told[0] if told else None, tuple(signs))
+
+
+def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:
+    """Say whose ids look like those of people."""
+    users, items = (user_ids_among(labels) for labels in (ratings.users, ratings.items))
+    if (users is None) == (items is None):
+        return None, ""
+    kind, times = users or items or ("", 0)
+    whose = "items" if users is None else "users"
+    of = f"id of {whose} looks" if times == 1 else f"ids of {whose} look"
+    return users is None, f"{times:,} {of} like {kind}."
+
+
+def _by_days(ratings: Ratings) -> tuple[bool | None, str]:
+    if ratings.days is None:
+        return None, ""
+    shares = [
+        _share_of_days(places, ratings.days, counts)
+        for places, counts in (
+            (ratings.user_positions(), ratings.activity),
+            (ratings.indices, ratings.support),
+        )
+    ]
+    people, items = shares
+    if people is None or items is None or abs(people - items) < _APART_DAYS:
+        return None, ""
+    what, do = ("likes", "like") if ratings.is_unary else ("ratings", "rate")
+    return people > items, (
+        f"Of ten {what}, those of one user are of {10 * people:.1f} different days, and those of "
+        f"one item of {10 * items:.1f} (medians); people {do} several things a day."
+    )
+
+
+def _share_of_days(
+    places: NDArray[np.int32], days: NDArray[np.int32], counts: NDArray[np.int64]
+) -> float | None:
+    """Return the median number of different days a rating, of those with several ratings."""
+    enough = counts >= _RATINGS_EACH
+    if enough.sum() < _FEWEST:
+        return None
+    span = int(days.max()) - int(days.min()) + 1
+    both = np.unique(places.astype(np.int64) * span + (days - days.min()))
+    different = np.bincount(both // span, minlength=counts.size)
+    return float(np.median(different[enough] / counts[enough]))
+
+
+def _by_spread(activity: Spread, popularity: Spread, what: str) -> tuple[bool | None, str]:
+    apart = popularity.gini - activity.gini
+    if abs(apart) < _APART_GINI:
+        return None, ""
+    return apart < 0, (
+        f"A tenth of the users gave {activity.top_tenth:.0%} of the {what}, and a tenth of the "
+        f"items got {popularity.top_tenth:.0%} (Gini {activity.gini:.2f} and "
+        f"{popularity.gini:.2f}); they mostly gather on items more."
+    )
+
+
+# What a whole value looks like; the first that fits most values names the column.
+_KINDS = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
+    "network (IP) addresses": re.compile(
+        r"\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4}){7}|[0-9a-fA-F:]*::[0-9a-fA-F:]*"
+    ),
+    "telephone numbers": re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d"),
+    "UUIDs": re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+    "hashes": re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}"),
+    "bank account numbers (IBAN)": re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"),
+    "web addresses": re.compile(r"https?://\S+"),
+}
+# Of these, one is too many: the others may be an item's.
+_OF_PEOPLE = ("e-mail addresses", "telephone numbers", "network (IP) addresses")
+# What a column is called that holds what tells of people; of other things it may be the name, too.
+_NAMES = re.compile(
+    r"\b(e?mail|phone|tel|mobile|fax|(user|first|last|full|real|nick|sur|given|family)name|surname"
+    r"|login|handle|reviewer|author|address|street|city|zip|zipcode|postal|postcode|plz|ip|ipaddress"
+    r"|ssn|passport|birth|birthday|birthdate|birthyear|dob|born|age|gender|sex|occupation"
+    r"|lat|latitude|lon|lng|longitude|geo|location|device|deviceid|cookie|session|sessionid|imei"
+    r"|iban|card|account|accountid|token|useragent)\b"
+)
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
+_MOST = 0.5
+# Rows that must be there before all different values, or one for each person, tell something.
+_ENOUGH_ROWS, _ENOUGH_PEOPLE = 50, 10
+# Free text: so many characters and words on average.
+_LONG, _WORDS = 40, 6
+_SAME_IDS = 0.1
+
+_LEFT_OUT = "recveil reads no such column and publishes none of it; do not join it to a release"
+_HIDDEN = "recveil publishes pseudonyms in their place; keep OUTPUT.private secret"
+_AS_THEY_STAND = (
+    "items' ids are published as they stand: rename the items first, or publish pseudonyms "
+    "(hide_items, --hide-items)"
+)
+
+
+@brief
+class Identifier(NamedTuple):
+    """What probably says who somebody is.
+
+    Attributes
+    ----------
+    column : str or int
+        What the table calls it, or its place, from 1 on.
+    role : {"user", "item", ""}
+        What it was taken for; empty for a column that is not read.
+    kind : str
+        What it looks like.
+    found, looked_at : int
+        In how many of how many values.
+    advice : str
+    """
+
+    column: str | int
+    role: str
+    kind: str
+    found: int
+    looked_at: int
+    advice: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON; no value of the table."""
+        return self._asdict()
+
+
+def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
+    """Find what probably says who somebody is: in the ids, and in the first rows of all else.
+
+    It finds what looks like an identifier or is called like one. What it does not find may be one.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    rows : FirstRows
+        The first rows of the table, with all of its columns.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns(["ann@example.org", "ben@example.org"], [7, 7], [4, 2])
+    >>> rows = FirstRows(("user", "item", "rating"), ("user", "item", "rating"), ())
+    >>> [(found.kind, found.found) for found in identifiers_of(ratings, rows)]
+    [('e-mail addresses', 2)]
+    """
+    names = dict(zip(rows.roles, rows.names, strict=True))
+    found = [_of_users(names.get("user", "user"), ratings)]
+    found += _of_items(names.get("item", "item"), ratings)
+    for at, role in enumerate(rows.roles):
+        if not role and (other := _of_other(rows, at)) is not None:
+            found.append(other)
+    return found
+
+
+def _of_users(column: str | int, ratings: Ratings) -> Identifier:
+    labels = _texts(ratings.users.tolist())
+    kind, times = _kind_of(labels)
+    if not kind:
+        whole = ratings.users.dtype != object
+        kind, times = "whole numbers" if whole else "ids as text", len(labels)
+    return Identifier(column, "user", kind, times, len(labels), _HIDDEN)
+
+
+def _of_items(column: str | int, ratings: Ratings) -> list[Identifier]:
+    labels = _texts(ratings.items.tolist())
+    found = []
+    for kind in _OF_PEOPLE:
+        if times := sum(bool(_KINDS[kind].fullmatch(label)) for label in labels):
+            found.append(Identifier(column, "item", kind, times, len(labels), _AS_THEY_STAND))
+    if ratings.users.dtype == object and ratings.items.dtype == object:
+        both = len(set(labels) & set(_texts(ratings.users.tolist())))
+        if both >= _SAME_IDS * min(len(labels), ratings.n_users):
+            kind = "ids that are people's, too"
+            found.append(Identifier(column, "item", kind, both, len(labels), _AS_THEY_STAND))
+    return found
+
+
+def _of_other(rows: FirstRows, at: int) -> Identifier | None:
+    """Say what a column that is not read tells of people, if anything."""
+    name = rows.names[at]
+    column = [row[at] for row in rows.rows]
+    texts = [text for text in column if text]
+    kind, times = _kind_of(texts) if texts else ("", 0)
+    if not kind and isinstance(name, str) and _NAMES.search(_words(name)):
+        kind, times = "called like something that tells of people", len(texts)
+    if not kind and texts:
+        kind, times = _by_values(rows, column, texts)
+    return Identifier(name, "", kind, times, len(texts), _LEFT_OUT) if kind else None
+
+
+def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> tuple[str, int]:
+    """Name a column by how its values go with rows and people; nothing if they say nothing."""
+    different = len(set(texts))
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    if sum(map(len, texts)) / len(texts) >= _LONG and words >= _WORDS and different > 1:
+        return "free text, in which people may be named", len(texts)
+    if len(texts) >= _ENOUGH_ROWS and different == len(texts) and not _are_decimals(texts):
+        return "another value in each row, such as the id of a review", len(texts)
+    if "user" in rows.roles:
+        users = [row[rows.roles.index("user")] for row in rows.rows]
+        if _one_each(users, column) and different > 1:
+            return "the same value in all rows of a person: it tells of them", len(texts)
+    return "", 0
+
+
+def _one_each(users: Sequence[str], column: Sequence[str]) -> bool:
+    """Say whether each of several people has one value, though they have several rows."""
+    several = [user for user, times in Counter(users).items() if times > 1]
+    pairs = set(zip(users, column, strict=True))
+    values_of = Counter(user for user, _ in pairs)
+    return len(several) >= _ENOUGH_PEOPLE and all(values_of[user] == 1 for user in several)
+
+
+def _are_decimals(texts: Iterable[str]) -> bool:
+    return all(re.fullmatch(r"-?\d+[.,]\d+(e-?\d+)?", text) for text in texts)
+
+
+def _kind_of(texts: Sequence[str]) -> tuple[str, int]:
+    """Return what most of some values look like, and how many; people's, if any does."""
+    for kind, pattern in _KINDS.items():
+        times = sum(bool(pattern.fullmatch(text)) for text in texts)
+        if times >= _MOST * len(texts) or (times and kind in _OF_PEOPLE):
+            return kind, times
+    return "", 0
+
+
+def _texts(labels: Iterable[object]) -> list[str]:
+    return [str(label).strip() for label in labels]
+
+
+def _words(name: str) -> str:
+    return _BETWEEN_WORDS.sub(" ", name).lower() + " " + re.sub(r"[\W_]+", "", name).lower()

@@ -1,0 +1,147 @@
+"""First rows: how a table begins, with all of its columns, as they stand in it."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from recveil.io import FORMATS
+from recveil.io.detect.dialect import recognize
+from recveil.io.formats.containers import OF_SEVERAL_TABLES, first_within
+from recveil.io.formats.delimited import DIALECTS, Dialect, read_records
+from recveil.io.layout import Layout
+from recveil.io.part_files import parts_of
+from recveil.io.reading import Reading
+from recveil.io.source import name_at
+from recveil.io.tables import first_rows
+from recveil.ratings.arrow_columns import python_values
+from recveil.ratings.frames import frame_of
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+MOST_ROWS = 1_000
+_ROLES = ("user", "item", "rating", "time")
+
+
+@brief
+class FirstRows(NamedTuple):
+    """How a table begins: private, for its owner to look at.
+
+    Attributes
+    ----------
+    names : tuple of str or int
+        Of all columns, as the table calls them, or their places, from 1 on.
+    roles : tuple of str
+        What each was taken for: user, item, rating or time; empty if it is not read.
+    rows : tuple of tuple of str
+        Values as they stand there; empty where there is none.
+    """
+
+    names: tuple[str | int, ...]
+    roles: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def rows_of_columns(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, list[str]]:
+    """Return the first values of the columns that are read, by their roles.
+
+    Examples
+    --------
+    >>> rows_of_columns({"rating": pa.chunked_array([["3.50", None]])})
+    {'rating': ['3.50', '']}
+    """
+    return {
+        role: _texts(python_values(columns[role].slice(0, MOST_ROWS)))
+        for role in _ROLES
+        if role in columns
+    }
+
+
+def rows_as_read(reading: Reading, values: Mapping[str, Sequence[str]]) -> FirstRows:
+    """Return the first rows of the columns that are read, where there is no more to see."""
+    known = [column for column in reading.columns if column.role in values]
+    return FirstRows(
+        tuple(column.name for column in known),
+        tuple(column.role for column in known),
+        tuple(zip(*(values[column.role] for column in known), strict=True)),
+    )
+
+
+def rows_of_frame(frame: Any, reading: Reading) -> FirstRows | None:
+    """Return the first rows of a data frame, with all of its columns that Arrow can hold."""
+    try:
+        table = frame_of(frame).table.slice(0, MOST_ROWS)
+    except RecveilError:
+        return None
+    return _of_table(reading, table)
+
+
+def rows_of_file(
+    path: Path, reading: Reading, format: str | None, layout: Layout
+) -> FirstRows | None:
+    """Return the first rows of a file, or of the first of its parts; None for what has no columns.
+
+    Parameters
+    ----------
+    path : Path
+        What was read, and can be read again.
+    reading : Reading
+        What was understood of it.
+    format : str or None
+        As its owner named it.
+    layout : Layout
+        What they said of how it is written.
+    """
+    if reading.format in OF_SEVERAL_TABLES:
+        within = first_within(path, reading.format, layout.within(reading.format))
+        return None if within is None else _of_table(reading, within)
+    if layout.wide or reading.format not in FORMATS or reading.format == "netflix":
+        return None
+    parts = parts_of(path)
+    path = parts[0].path if parts else path
+    if not path.is_file():
+        return None
+    found = recognize(path, format, layout)
+    dialect = found.dialect or DIALECTS.get(found.format)
+    if dialect is not None:
+        return _rows_of_text(path, dialect, reading)
+    table = first_rows(path, found.format)
+    return None if table is None else _of_table(reading, table)
+
+
+def _rows_of_text(path: Path, dialect: Dialect, reading: Reading) -> FirstRows | None:
+    records = (dialect.columns(fields) for _, fields in read_records(path, dialect))
+    names: Sequence[str | int] = next(records, ()) if dialect.header else ()
+    rows = list(itertools.islice(records, MOST_ROWS))
+    names = names or range(1, len(rows[0]) + 1 if rows else 1)
+    return _with_roles(reading, list(names), [row for row in rows if len(row) == len(names)])
+
+
+def _of_table(reading: Reading, table: pa.Table) -> FirstRows:
+    return _with_roles(reading, table.column_names, _columns_as_text(table))
+
+
+def _with_roles(
+    reading: Reading, names: Sequence[str | int], rows: Sequence[Sequence[str]]
+) -> FirstRows:
+    role_of = {column.name: column.role for column in reading.columns}
+    names = [
+        own if isinstance(name, str) and (own := name_at(name, at)) in role_of else name
+        for at, name in enumerate(names, 1)
+    ]
+    plain = [name.partition(":")[0] if isinstance(name, str) else name for name in names]
+    roles = tuple(
+        role_of.get(name, role_of.get(own, "")) for name, own in zip(names, plain, strict=True)
+    )
+    return FirstRows(tuple(names), roles, tuple(map(tuple, rows)))
+
+
+def _columns_as_text(table: pa.Table) -> list[tuple[str, ...]]:
+    columns = [_texts(python_values(column)) for column in table.columns]
+    return list(zip(*columns, strict=True))
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    return ["" if value is None else str(value) for value in values]

@@ -1,0 +1,190 @@
+"""Inspection: what a table holds, to be shown to its owner."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recveil.inspection.column_roles import ColumnOrder, Identifier
+from recveil.inspection.first_rows import FirstRows
+from recveil.inspection.statistics import Dates, Spread
+from recveil.io import Reading
+from recveil.ratings import Ratings
+from recveil.ratings.rating_scale import distinct
+from recveil.ratings.ratings import count_users, doubts_of
+from recveil.runtime.safe_repr import brief
+
+# More levels than these are no picture.
+MOST_LEVELS = 20
+# An end that fewer people used is pointed out, as by the other verbs that publish nothing.
+_FEW = 5
+
+
+class End(NamedTuple):
+    """An end of the scale.
+
+    Attributes
+    ----------
+    value : float
+    ratings, people : int
+        How many ratings are there, and how many people gave one; of a continuous scale, in its
+        outer tenth.
+    """
+
+    value: float
+    ratings: int
+    people: int
+
+
+class WordUse(NamedTuple):
+    """A word of ratings that are words.
+
+    Attributes
+    ----------
+    word : str
+    ratings, people : int
+        How many ratings it is, and how many people gave it.
+    """
+
+    word: str
+    ratings: int
+    people: int
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What a table holds.
+
+    Parameters
+    ----------
+    reading : Reading
+        The ratings, and what was understood of the table.
+    rows : FirstRows
+        Its first rows: private, for its owner to look at; they stand in no JSON.
+    activity, popularity : Spread
+        How many ratings people gave, and items got.
+    dates : Dates or None
+        None where no times were recognized.
+    order : ColumnOrder
+        Whether the columns of users and items look swapped.
+    identifiers : tuple of Identifier
+        What probably says who somebody is.
+    duplicates_chosen : bool
+        Whether somebody said which of several ratings of a pair to keep; else other verbs refuse
+        the table, if there are any.
+    """
+
+    reading: Reading
+    rows: FirstRows
+    activity: Spread
+    popularity: Spread
+    dates: Dates | None
+    order: ColumnOrder
+    identifiers: tuple[Identifier, ...]
+    duplicates_chosen: bool = True
+
+    @property
+    def ratings(self) -> Ratings:
+        """The ratings."""
+        return self.reading.ratings
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """The low and the high end of the scale, and how much they are used."""
+        low, high = (_end(self.ratings, side) for side in ("low", "high"))
+        return low, high
+
+    @property
+    def levels(self) -> list[tuple[float, int]]:
+        """Each different rating, and how many there are of it; empty if there are many."""
+        levels = distinct(self.ratings.values)
+        if levels.size > MOST_LEVELS:
+            return []
+        place = np.searchsorted(levels, self.ratings.values)
+        counts = np.bincount(place, minlength=levels.size).tolist()
+        return [
+            (float(f"{level:.7g}"), n) for level, n in zip(levels.tolist(), counts, strict=True)
+        ]
+
+    @property
+    def words(self) -> list[WordUse]:
+        """Each word of the scale, and how much it is used; empty if ratings are numbers."""
+        ratings = self.ratings
+        users = ratings.user_positions()
+        given = [ratings.values == at for at in range(1, len(ratings.scale.words) + 1)]
+        return [
+            WordUse(word, int(here.sum()), int(np.unique(users[here]).size))
+            for word, here in zip(ratings.scale.words, given, strict=True)
+        ]
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is doubtful about a scale that nobody named, a clause each."""
+        return [doubt.describe(_FEW) for doubt in doubts_of(self.ratings, _FEW)]
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many rows are not among the ratings, by the reason."""
+        rows = {
+            "duplicate": self.reading.duplicates_dropped,
+            "off scale": self.reading.off_scale_dropped,
+            "no rating": self.reading.unrated_dropped,
+        }
+        return {why: n for why, n in rows.items() if n}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON: no value of the table but ends and levels."""
+        reading, scale = self.reading, self.ratings.scale
+        low, high = self.ends
+        return {
+            "input": reading.name,
+            "format": reading.format,
+            "data": {
+                **reading.to_dict(),
+                "users": self.ratings.n_users,
+                "items": self.ratings.n_items,
+                "ratings": self.ratings.n_ratings,
+                "density": self.ratings.density,
+                "scale": str(scale),
+            },
+            "scale": {
+                "low": scale.low,
+                "high": scale.high,
+                "step": scale.step,
+                "inferred": not reading.scale_given,
+                "low_end": low._asdict(),
+                "high_end": high._asdict(),
+                "levels": [{"value": value, "ratings": n} for value, n in self.levels],
+                "doubts": self.doubts,
+                **(
+                    {"ordered": scale.ordered, "words": [each._asdict() for each in self.words]}
+                    if scale.words
+                    else {}
+                ),
+            },
+            "dates": self.dates and self.dates.to_dict(),
+            "dropped": self.dropped,
+            "duplicates_chosen": self.duplicates_chosen,
+            "activity": self.activity.to_dict(),
+            "popularity": self.popularity.to_dict(),
+            "order_seen": self.order.to_dict(),
+            "identifiers": [each.to_dict() for each in self.identifiers],
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "people": self.ratings.n_users,
+            "items": self.ratings.n_items,
+            "ratings": self.ratings.n_ratings,
+        }
+
+
+def _end(ratings: Ratings, side: str) -> End:
+    scale, values = ratings.scale, ratings.values
+    width = scale.step / 2 if scale.step else 0.1 * scale.range
+    # The ends of a named scale may be beyond what ratings can be.
+    low, high = np.float64(scale.low + width), np.float64(scale.high - width)
+    at_end = values <= low if side == "low" else values >= high
+    value = scale.low if side == "low" else scale.high
+    return End(value, int(at_end.sum()), count_users(ratings, side))

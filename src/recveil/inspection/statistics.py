@@ -1,0 +1,249 @@
+"""Dates: from when to when people rated, how finely that is told, and how many dates are equal."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.ratings.arrow_columns import missing_rows
+from recveil.ratings.times import seconds_of_digits, sort_keys
+from recveil.runtime.safe_repr import brief
+
+_FIRST_DIGITS = (1, 2, 5)
+_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+class Step(NamedTuple):
+    """Those who have between two numbers of ratings.
+
+    Attributes
+    ----------
+    low, high : int
+        Both ends belong to it.
+    n : int
+        How many people, or items.
+    """
+
+    low: int
+    high: int
+    n: int
+
+
+@brief
+class Spread(NamedTuple):
+    """How ratings are spread over people, or over items.
+
+    Attributes
+    ----------
+    least, quarter, median, three_quarters, most : float
+        Of the numbers of ratings: so many have this or fewer.
+    top_tenth : float
+        The share of all ratings that a tenth has, those who have most.
+    gini : float
+        0 if all have the same number, near 1 if one has nearly all (Gini's coefficient).
+    steps : tuple of Step
+        From few ratings to many, each step two or two and a half times as wide as the one before.
+    """
+
+    least: float
+    quarter: float
+    median: float
+    three_quarters: float
+    most: float
+    top_tenth: float
+    gini: float
+    steps: tuple[Step, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
+
+
+def spread_of(counts: NDArray[np.int64]) -> Spread:
+    """Say how ratings are spread.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n,)
+        How many ratings each person gave, or each item got; at least one.
+
+    Examples
+    --------
+    >>> spread = spread_of(np.array([1, 1, 3, 15]))
+    >>> spread.median, spread.top_tenth, spread.gini
+    (2.0, 0.75, 0.55)
+    >>> [(step.low, step.high, step.n) for step in spread.steps]
+    [(1, 1, 2), (2, 4, 1), (5, 9, 0), (10, 15, 1)]
+    """
+    in_order = np.sort(counts)
+    n, total = in_order.size, max(1, int(in_order.sum()))
+    places = 2 * np.arange(1, n + 1) - n - 1
+    least, quarter, median, three_quarters, most = np.quantile(in_order, _QUANTILES).tolist()
+    return Spread(
+        least=least,
+        quarter=quarter,
+        median=median,
+        three_quarters=three_quarters,
+        most=most,
+        top_tenth=float(in_order[-max(1, n // 10) :].sum() / total),
+        gini=float(places @ in_order / (n * total)),
+        steps=tuple(_steps(in_order)),
+    )
+
+
+def _steps(in_order: NDArray[np.int64]) -> list[Step]:
+    """Cut at 1, 2, 5, 10, 20, 50 and so on; the first and last step end where the numbers do."""
+    low, high = int(in_order[0]), int(in_order[-1])
+    starts = [digit * 10**zeros for zeros in range(len(str(high))) for digit in _FIRST_DIGITS]
+    starts = [low, *(start for start in starts if low < start <= high)]
+    ends = [start - 1 for start in starts[1:]] + [high]
+    below = np.searchsorted(in_order, [*starts, high + 1])
+    return [
+        Step(*each) for each in zip(starts, ends, np.diff(below).astype(int).tolist(), strict=True)
+    ]
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_A_DAY, _AN_HOUR, _A_MINUTE = 86_400, 3_600, 60
+# Up to these magnitudes, numbers count seconds, milliseconds, microseconds, nanoseconds.
+_UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (np.inf, 10**9))
+# How many of the times would fall on a whole day, month or year by chance; ten times as many, and
+# one in a hundred at least, are no chance. There are but 24 hours and 30 days to choose from.
+_OF_A_DAY = {"hour": 1 / 24, "minute": 1 / 1_440}
+_OF_A_MONTH, _OF_A_YEAR, _MONTH_OF_A_YEAR = 12 / 365.25, 1 / 365.25, 1 / 12
+_TIMES_CHANCE, _LEAST_SHARE, _MOST_NEEDED = 10, 0.01, 0.25
+
+
+@brief
+class Dates(NamedTuple):
+    """When people rated.
+
+    Attributes
+    ----------
+    first, last : str
+        ISO dates, UTC.
+    granularity : {"fraction of a second", "second", "minute", "hour", "day", "month", "year"}
+        The coarsest one that all times are whole numbers of.
+    coarser : str
+        "day", "month" or "year", if many more of the times than by chance are whole ones, though
+        not all are: two granularities in one table. Else empty.
+    coarser_share : float
+        The share of the times that are.
+    different : int
+        How many different times there are.
+    alone : float
+        The share of the ratings at whose time nobody else rated, and nothing else.
+    most_equal : int
+        How many ratings have the commonest time.
+    """
+
+    first: str
+    last: str
+    granularity: str
+    coarser: str
+    coarser_share: float
+    different: int
+    alone: float
+    most_equal: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return self._asdict()
+
+
+def dates_of(
+    column: pa.ChunkedArray, days: NDArray[np.int32], time_format: str | None = None
+) -> Dates:
+    """Say when people rated.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        The times as they stand in the table, all of which can be read.
+    days : ndarray of int32, shape (n_ratings,)
+        The days of the ratings that were kept.
+    time_format : str, optional
+        How the times are written, if that was said.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([["2020-01-15 10:00:00", "2020-02-01 18:30:00"]])
+    >>> found = dates_of(column, np.array([18276, 18293], np.int32))
+    >>> found.first, found.last, found.granularity, found.alone
+    ('2020-01-15', '2020-02-01', 'minute', 1.0)
+    """
+    times, a_second = _numbers_of(column, time_format)
+    seconds = times // a_second
+    granularity = _grain_within_day(times, seconds, a_second)
+    if granularity == "day":
+        granularity, coarser, share = _of_days(seconds // _A_DAY)
+    else:
+        chance = _OF_A_DAY.get(granularity, 1 / _A_DAY)
+        coarser, share = _if_many("day", float((seconds % _A_DAY == 0).mean()), chance)
+    _, times_each = np.unique(times, return_counts=True)
+    return Dates(
+        first=_date(int(days.min())),
+        last=_date(int(days.max())),
+        granularity=granularity,
+        coarser=coarser,
+        coarser_share=share,
+        different=int(times_each.size),
+        alone=float((times_each == 1).sum() / times.size),
+        most_equal=int(times_each.max()),
+    )
+
+
+def _numbers_of(column: pa.ChunkedArray, time_format: str | None) -> tuple[NDArray[np.int64], int]:
+    """Return the times as whole numbers, and how many of them a second has."""
+    present = column.filter(pc.invert(missing_rows(column)))
+    keys = sort_keys(present, np.arange(len(present)), "row {}".format, time_format)
+    are_numbers = time_format is None and not pa.types.is_temporal(column.type)
+    if are_numbers and (dates := seconds_of_digits(keys)) is not None:
+        return np.rint(dates * 1000).astype(np.int64), 1000
+    size = float(np.abs(keys).max())
+    a_second = next(a_second for limit, a_second in _UNITS if size < limit)
+    if keys.dtype.kind == "f" and a_second == 1:  # 978300760.5
+        return np.rint(keys * 1000).astype(np.int64), 1000
+    return keys.astype(np.int64), a_second
+
+
+def _grain_within_day(times: NDArray[np.int64], seconds: NDArray[np.int64], a_second: int) -> str:
+    """Return what all times are whole numbers of; "day" also if all are the same time of day."""
+    of_day = times % (_A_DAY * a_second)
+    if (of_day == of_day[0]).all():
+        return "day"
+    if a_second > 1 and (times % a_second).any():
+        return "fraction of a second"
+    if (seconds % _A_MINUTE).any():
+        return "second"
+    return "minute" if (seconds % _AN_HOUR).any() else "hour"
+
+
+def _of_days(days: NDArray[np.int64]) -> tuple[str, str, float]:
+    """Return what days are: days, or firsts of months or years; what many are; and how many."""
+    different, times_each = np.unique(days, return_counts=True)
+    months = different.astype("M8[D]").astype("M8[M]")
+    of_month, of_year = (
+        float(times_each[starts.astype("M8[D]").astype(np.int64) == different].sum() / days.size)
+        for starts in (months, months.astype("M8[Y]"))
+    )
+    if different.size > 1 and of_year == 1:
+        return "year", "", 0.0
+    if different.size > 1 and of_month == 1:
+        return "month", *_if_many("year", of_year, _MONTH_OF_A_YEAR)
+    if of_year > of_month / 2:  # not just a twelfth of those that tell the month
+        return "day", *_if_many("year", of_year, _OF_A_YEAR)
+    return "day", *_if_many("month", of_month, _OF_A_MONTH)
+
+
+def _if_many(name: str, share: float, chance: float) -> tuple[str, float]:
+    """Return a coarser granularity and its share, if that is no chance."""
+    needed = min(max(_TIMES_CHANCE * chance, _LEAST_SHARE), max(_MOST_NEEDED, 4 * chance))
+    return (name, share) if share >= needed else ("", 0.0)
+
+
+def _date(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).date().isoformat()

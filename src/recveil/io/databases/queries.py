@@ -1,0 +1,241 @@
+"""Queries: what is asked of a database, whatever its kind, and what a name may do in it."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from recveil.runtime.errors import RecveilError, listed, named_twice, quoted, shortened
+
+_PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+class Wanted(NamedTuple):
+    """What somebody wants to read of a database: exactly one of both.
+
+    Attributes
+    ----------
+    query : str or None
+        One SELECT.
+    table : str or None
+        The name of a table or view; a point separates it from its schema.
+    """
+
+    query: str | None = None
+    table: str | None = None
+
+
+class DatabaseColumn(NamedTuple):
+    """A column of a query's rows.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        What the database calls its type.
+    read_as : {"itself", "text", "number", "nothing"}
+        As what it is asked for: "nothing" is for several values a row, and for bytes.
+    """
+
+    name: str
+    kind: str
+    read_as: Literal["itself", "text", "number", "nothing"]
+
+
+class Database(Protocol):
+    """A database that is open for reading; nothing can be written through it.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in an error.
+    """
+
+    name: str
+
+    def tables(self) -> list[str]:
+        """List the names of its tables and views."""
+
+    def columns(
+        self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
+    ) -> list[DatabaseColumn]:
+        """Describe the columns of a query: all, or those of some names.
+
+        Parameters
+        ----------
+        query : str
+        names : collection of str, optional
+        texts : collection of str
+            Those that are read as text where their values have several types.
+        """
+
+    def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the rows of a query, batch by batch."""
+
+    def rows(
+        self, query: str, columns: Sequence[DatabaseColumn]
+    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return some columns of a query's rows, batch by batch."""
+
+
+def typed_rows(
+    database: Database, query: str, columns: Sequence[DatabaseColumn]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Return some columns of a query's rows, batch by batch, where each column has a type."""
+    return database.batches(rows_of(query, columns, database.name))
+
+
+def each_of(
+    batches: Iterable[pa.RecordBatch], telling: Callable[[], AbstractContextManager[None]]
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches; what their driver raises meanwhile is told by `telling`."""
+    with telling():
+        yield from batches
+
+
+def query_of(database: Database, wanted: Wanted, name: str) -> str:
+    """Return the query for what is wanted.
+
+    Parameters
+    ----------
+    database : Database
+    wanted : Wanted
+    name : str
+        What to call the database in an error.
+
+    Raises
+    ------
+    RecveilError
+        If neither a query nor a table is named, or a table that is not there.
+    """
+    if wanted.query is not None:
+        query = wanted.query.strip().rstrip(";").rstrip()
+        if not query or "\0" in query:
+            raise RecveilError(
+                f"{name}: query (--query) is empty; expected one SELECT", code="database.query"
+            )
+        return query
+    there = database.tables()
+    if wanted.table is None or not _is_there(wanted.table, there):
+        said = "" if wanted.table is None else f"no table {quoted(wanted.table, 40)}; "
+        raise RecveilError(
+            f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; say "
+            f"which one to read with table (--table), or what with query (--query)",
+            code="database.table",
+        )
+    return f"SELECT * FROM {table_name(wanted.table, there)}"  # noqa: S608  # the name is quoted
+
+
+def _is_there(table: str, there: Collection[str]) -> bool:
+    # In a schema that is named; or the database will say that it has no such table.
+    return table in there or "." in table
+
+
+def table_name(table: str, there: Collection[str] = ()) -> str:
+    """Return a table's name, quoted; a point separates it from its schema, if it is not its own.
+
+    Examples
+    --------
+    >>> table_name("shop.user ratings"), table_name("a.b", ["a.b"])
+    ('"shop"."user ratings"', '"a.b"')
+    """
+    parts = [table] if table in there else table.split(".")
+    return ".".join(map(name_in_sql, parts))
+
+
+def name_in_sql(name: str) -> str:
+    """Quote a name, so that it is one and nothing else.
+
+    Examples
+    --------
+    >>> name_in_sql('ratings"; DROP TABLE people; --')
+    '"ratings""; DROP TABLE people; --"'
+    """
+    if not name or "\0" in name:
+        raise RecveilError(
+            f"{quoted(name)} is no name of a table or column; give another", code="option.value"
+        )
+    return '"' + name.replace('"', '""') + '"'
+
+
+def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
+    """Return the query for some columns of another one's rows, in types that are read.
+
+    The inner query stands between brackets: anything but one SELECT is no query then.
+
+    Parameters
+    ----------
+    query : str
+    columns : sequence of DatabaseColumn
+    where : str
+        What to call the database in an error.
+
+    Raises
+    ------
+    RecveilError
+        For a column that cannot be read.
+
+    Examples
+    --------
+    >>> column = DatabaseColumn("user", "uuid", "text")
+    >>> print(rows_of("SELECT * FROM t", [column], "shop.db"))
+    SELECT CAST("user" AS TEXT) AS "user" FROM (
+    SELECT * FROM t
+    ) AS asked_for
+    """
+    for column in columns:
+        if column.read_as == "nothing":
+            raise RecveilError(
+                f"{where}: column {quoted(column.name)} holds {shortened(column.kind)}, which is "
+                f"not read: several values a row, or bytes; name another column, or make one "
+                f"value of it in the query (--query)",
+                code="column.type",
+            )
+    return _select([_expression(column) for column in columns], query)
+
+
+def sample_of(query: str, columns: Sequence[DatabaseColumn], n_rows: int) -> str:
+    """Return the query for the first rows, with nothing in columns that cannot be read."""
+    twice = {*named_twice(column.name for column in columns)}
+    shown = [
+        f"CAST(NULL AS TEXT) AS {name_in_sql(column.name)}"
+        if column.read_as == "nothing"
+        else _expression(column)
+        for column in columns
+        if column.name not in twice
+    ]
+    return f"{_select(shown, query)} LIMIT {int(n_rows)}"
+
+
+def everything_of(query: str) -> str:
+    """Return the query for all columns of another one's rows."""
+    return _select(["*"], query)
+
+
+def with_dictionaries(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:
+    """Encode the text of some columns as dictionaries: labels repeat.
+
+    Examples
+    --------
+    >>> with_dictionaries(pa.record_batch({"user": ["ann", "ann"]}), ["user"]).schema.types
+    [DictionaryType(dictionary<values=string, indices=int32, ordered=0>)]
+    """
+    columns = [
+        column.dictionary_encode()
+        if name in names and any(is_one(column.type) for is_one in _PLAIN)
+        else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _expression(column: DatabaseColumn) -> str:
+    name = name_in_sql(column.name)
+    kind = {"text": "TEXT", "number": "DOUBLE PRECISION"}.get(column.read_as)
+    return name if kind is None else f"CAST({name} AS {kind}) AS {name}"
+
+
+def _select(expressions: Sequence[str], query: str) -> str:
+    # On lines of its own, so that a comment at its end comments nothing else.
+    return f"SELECT {', '.join(expressions)} FROM (\n{query}\n) AS asked_for"  # noqa: S608

@@ -1,0 +1,1 @@
+"""Detect formats, dialects and columns."""

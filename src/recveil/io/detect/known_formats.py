@@ -1,0 +1,279 @@
+"""The formats that recveil reads, and how it tells them apart by their first bytes."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from recveil.io.detect.file_kinds import (
+    COLUMNAR,
+    HEAD_BYTES,
+    reject_other_kinds,
+    unpacked_command,
+)
+from recveil.io.files import naming, open_bytes
+from recveil.io.layout import can_split
+from recveil.ratings import find_columns
+from recveil.ratings.columns import LIKED, Feedback
+from recveil.runtime.errors import RecveilError, quoted, shortened
+
+FORMATS = {
+    "movielens-tab": "user, item, rating[, time] between tabs, no header (u.data)",
+    "movielens-colons": "user::item::rating[::time], no header (ratings.dat)",
+    "csv": "comma-separated with a header",
+    "csv-plain": "user,item,rating[,time], no header",
+    "tsv": "tab-separated with a header",
+    "space": "user, item, rating[, time] between spaces, no header (FilmTrust)",
+    "inter": "RecBole's atomic file: tab-separated, header such as user_id:token",
+    "netflix": "Netflix Prize: a folder of mv_*.txt or combined_data_*.txt, or one such file",
+    "json": "JSON Lines, or an array of objects: one object a rating",
+    "parquet": "Apache Parquet",
+    "arrow": "Apache Arrow IPC: file (Feather) or stream",
+}
+
+COLUMNAR_FORMATS = ("parquet", "arrow")
+_NETFLIX_FILES = ("mv_*.txt*", "combined_data_*.txt*")
+_PARTS = {"*.parquet": "Parquet", "*.csv*": "CSV", "part-*": "part"}
+# Whom somebody looks for, in a file of outside knowledge; as RecBole writes it, too.
+_TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
+_RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
+
+
+def resolve_format(path: Path, format: str | None) -> str:
+    """Return the named format if there is one, else find it in the file.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder in the netflix format.
+    format : str or None
+        A key of `FORMATS`.
+
+    Raises
+    ------
+    RecveilError
+        For an unknown name, a file that is not there, and a file in no known format.
+
+    Examples
+    --------
+    >>> resolve_format(Path("ratings.txt"), "space")
+    'space'
+    """
+    if format is None:
+        with naming(path):
+            return _folder_format(path) if path.is_dir() else _file_format(path)
+    check_format(format)
+    if path.is_file():
+        with naming(path):
+            reject_other_kinds(path, binary_only=True)
+    return format
+
+
+def check_format(format: str | None) -> None:
+    """Raise a RecveilError for a name that no format has."""
+    if format is not None and format not in FORMATS:
+        raise RecveilError(
+            f"format {quoted(format)}: expected one of {', '.join(FORMATS)}; "
+            f"change format (--format), or leave it out",
+            code="option.value",
+        )
+
+
+def columnar_format(head: bytes) -> str | None:
+    """Say whether a file that begins so is "parquet" or "arrow"; None if neither."""
+    return next((name for magic, name in COLUMNAR.items() if head.startswith(magic)), None)
+
+
+def netflix_files(folder: Path) -> list[Path]:
+    """List the files of the Netflix Prize that lie in a folder, by name."""
+    return sorted(path for pattern in _NETFLIX_FILES for path in folder.glob(pattern))
+
+
+def _folder_format(folder: Path) -> str:
+    if netflix_files(folder):
+        return "netflix"
+    name = folder.resolve().name  # . has none of its own
+    if (folder / "release.json").is_file():
+        published = ", ".join(sorted(file.name for file in folder.glob("ratings.*")))
+        raise RecveilError(
+            f"{name}: this is a recveil release; give the ratings that it was made from. To check "
+            f"or attack it: recveil verify {name}, recveil audit RATINGS --release {name}. To read "
+            f"what was published, name the file in it "
+            f"({shortened(published) or 'ratings.parquet'})",
+            code="input.not-a-table",
+        )
+    _reject_parts(folder, name)
+    raise RecveilError(
+        f"{name}: a folder without mv_*.txt or combined_data_*.txt (Netflix Prize); "
+        f"name the file in it that holds the ratings",
+        code="input.folder",
+    )
+
+
+def _reject_parts(folder: Path, name: str) -> None:
+    for pattern, kind in _PARTS.items():
+        found = [*folder.glob(pattern), *folder.glob(f"*/{pattern}")]
+        if parts := sorted(part for part in found if part.is_file()):
+            raise RecveilError(
+                f"{name}: a folder of {len(parts):,} {kind} file{'s' * (len(parts) > 1)}; expected "
+                f"one file: name {quoted(parts[0].name, 40)} if it holds all ratings; if each "
+                f"holds a part of them, join them first",
+                code="input.folder",
+            )
+
+
+def _file_format(path: Path) -> str:
+    with open_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+    if columnar := columnar_format(head):
+        return columnar
+    reject_other_kinds(path)
+    text = head.decode("utf-8-sig", errors="replace")
+    lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
+    if not lines:
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
+    found = text_format(lines[0])
+    if found is None:
+        reject_unknown_text(path, lines)
+    return found
+
+
+def reject_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
+    """Raise the RecveilError for a text whose first line fits no format."""
+    first_line = lines[0]
+    if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
+        raise RecveilError(
+            f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
+            f"knows, as it has two columns; if these are likes, put a line user,item above them, "
+            f"or say with format csv-plain (--format csv-plain) that there is none",
+            code="input.unknown-format",
+        )
+    if mark := rare_mark(lines):
+        reject_rare_mark(path, lines, mark)
+    raise RecveilError(
+        f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
+        f"name one with format (--format): {', '.join(FORMATS)}; or name what separates columns "
+        f"with delimiter (--delimiter)",
+        code="input.unknown-format",
+    )
+
+
+def rare_mark(lines: Sequence[str]) -> str:
+    r"""Return what seems to separate the columns of a text, such as "^"; "" if nothing does.
+
+    Examples
+    --------
+    >>> rare_mark(["user^item^rating", "7^12^4"]), rare_mark(["user|~|item|~|rating", "7|~|12|~|4"])
+    ('^', '|~|')
+    >>> rare_mark(["Ratings of 3 May", "7,12,4"])
+    ''
+    """
+    runs = re.findall(r"\\t|[^\w\s\"']+|[^\W\x00-\x7f]|[\x00-\x08\x0e-\x1f]|_", lines[0])
+    marks = dict.fromkeys([*runs, *"".join(runs)])
+    for mark in sorted(marks, key=lambda mark: (len(mark), lines[0].count(mark)), reverse=True):
+        fields = [line.split(mark) for line in lines]
+        if len({len(each) for each in fields}) > 1 or len(fields[0]) < 2:
+            continue
+        if names_columns(fields[0]) or (
+            looks_like_data(fields[0]) and all(map(all, fields)) and len(lines) > 1
+        ):
+            return mark
+    return ""
+
+
+def reject_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
+    """Raise the RecveilError for a delimiter that only an option or a new file makes readable."""
+    if can_split(mark):
+        shown = f"${mark!r}" if not mark.isprintable() else shlex.quote(mark)
+        remedy = f"say so with delimiter (--delimiter {shown})"
+    else:
+        pattern = re.sub(r"([].*+?|(){}[/\\^$])", r"\\\1", mark)
+        command = shlex.quote(f'{{gsub(/{pattern}/, "\\t")}} 1')
+        remedy = (
+            f"write tabs instead, and read the new file: cat FILE | awk {command} > ratings.tsv"
+        )
+        remedy = unpacked_command(remedy, path)
+    raise RecveilError(
+        f"{path.name}: {mark!r} seems to separate the columns of its first line "
+        f"{quoted(lines[0], 60)}; {remedy}",
+        code="input.unknown-format",
+    )
+
+
+def text_format(line: str) -> str | None:
+    """Tell a format by its first line; a field that is a number means no header."""
+    if re.fullmatch(r"\s*\d+:\s*", line):
+        return "netflix"
+    if looks_like_data(line.split("::")):
+        return "movielens-colons"
+    if "\t" not in (without := re.sub(r"\t*,\t*", ",", line.strip())):
+        line = without  # tabs beside commas are blanks
+    for delimiter, plain, with_header in (
+        ("\t", "movielens-tab", "tsv"),
+        (",", "csv-plain", "csv"),
+    ):
+        fields = line.split(delimiter)
+        if looks_like_data(fields):
+            return plain
+        if any(_RECBOLE_TYPE.search(field) for field in fields) and delimiter == "\t":
+            return "inter"
+        if len(fields) >= 3 or names_columns(fields):
+            return with_header
+    return "space" if looks_like_data(line.split(" ")) else None
+
+
+def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> bool:
+    """Say whether the fields of a line name users and items, and ratings, if there must be any.
+
+    Users may be called targets, as in files of outside knowledge.
+
+    Examples
+    --------
+    >>> names_columns(["user_id", "item_id"]), names_columns(["ann", "heat"])
+    (True, False)
+    """
+    names = [field.strip('" ') for field in fields]
+    try:
+        find_columns(names, feedback=feedback, user=target_among(names))
+    except RecveilError:
+        return False
+    return True
+
+
+def target_among(names: Sequence[str]) -> str | None:
+    """Return what a file of outside knowledge calls its column "target"; None if it has none.
+
+    Examples
+    --------
+    >>> target_among(["Target:token", "item"])
+    'Target:token'
+    """
+    return next((name for name in names if _TARGET.fullmatch(name)), None)
+
+
+def looks_like_data(fields: Sequence[str]) -> bool:
+    """Say whether the fields are a rating rather than names of columns: one is a number.
+
+    Examples
+    --------
+    >>> looks_like_data(["ann", "heat", "4.5"]), looks_like_data(["user", "item", "rating"])
+    (True, False)
+    """
+    return len(fields) >= 3 and any(is_number(field.strip('" ')) for field in fields)
+
+
+def is_number(field: str) -> bool:
+    """Say whether a field is a number, with a decimal comma or point.
+
+    Examples
+    --------
+    >>> is_number("3,5"), is_number("ann")
+    (True, False)
+    """
+    try:
+        # Who parses it says that a decimal comma must become a point.
+        float(field.replace(",", "."))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,165 @@
+"""Which column holds the people: who says so, and what there is to see where nobody does."""
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+
+from recveil.io.side_tables import users_in_levels, users_in_trust
+from recveil.io.source import Source
+from recveil.runtime.errors import UnknownOrderError, describe_count
+from recveil.runtime.safe_repr import brief
+
+Order = Literal["named", "given", "format", "guessed"]
+
+# MovieLens 100K and its folds; other tables between tabs have an order of their own.
+_MOVIELENS_NAME = re.compile(r"u\.data|u[1-5ab]\.(base|test)")
+_PRODUCT = re.compile(r"B0[0-9A-Z]{8}|[0-9]{9}[0-9X]")  # Amazon's product numbers, or books'
+_LOOKED_AT = 10_000
+
+
+def order_of(
+    name: str, source: Source, given: Mapping[str, str | None], format: str | None
+) -> Order:
+    """Say how the columns of a file were told apart.
+
+    Parameters
+    ----------
+    name : str
+        The file's name.
+    source : Source
+        What was read of it.
+    given : mapping
+        What the caller said of `user`, `item`, `rating` and `time`.
+    format : str or None
+        The format that the caller named.
+    """
+    if source.format in ("netflix", "wide"):
+        return "format"
+    if source.has_header:
+        return "named"
+    if given.get("user") is not None and given.get("item") is not None:
+        return "given"
+    named = format is not None or _MOVIELENS_NAME.fullmatch(name.removesuffix(".gz"))
+    claims = source.format == "movielens-colons" or (source.format == "movielens-tab" and named)
+    return "format" if claims and _fits_movielens(source) else "guessed"
+
+
+def _fits_movielens(source: Source) -> bool:
+    """Say whether a table can be MovieLens's: four columns, and whole numbers for ids.
+
+    Whoever writes other tables with its delimiters, or under its names, need not keep its order.
+    """
+    if source.n_columns != 4:
+        return False
+    seen = [_seen(source, role) for role in ("user", "item")]
+    whole = all(value.isascii() and value.isdigit() for column in seen for value in column.values)
+    return whole and not any(column.looks_like_products for column in seen)
+
+
+def describe_guess(name: str, source: Source) -> str:
+    """Say that columns were taken for what they are by their order alone, and what follows."""
+    user, item = _seen(source, "user"), _seen(source, "item")
+    return (
+        f"{name} has no header, so column {user.place} was taken for the users ({user.distinct:,} "
+        f"different ones) and column {item.place} for the items ({item.distinct:,}). If that is "
+        f"wrong, so is all that follows: say which is which with user and item (--user "
+        f"{item.place} --item {user.place})."
+    )
+
+
+def reject_guess(
+    name: str,
+    source: Source,
+    given: Mapping[str, str | None],
+    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    danger: str = "would publish them as they are",
+) -> UnknownOrderError:
+    """Return the error that says which columns there are, and what there is to see in them.
+
+    Parameters
+    ----------
+    name, source, given
+        As for `order_of`.
+    people_in : iterable of (str, path)
+        Files that tell of users by their ids: "levels" or "trust", and where.
+    danger : str
+        What a wrong guess would do to the users.
+    """
+    seen = [_seen(source, "user"), _seen(source, "item")]
+    facts = [column.describe() for column in seen]
+    likely: list[int] = []  # the position in `seen` that each sign speaks for
+    for kind, path in people_in:
+        ids = (users_in_levels if kind == "levels" else users_in_trust)(path)
+        shared = [len(ids & column.values) for column in seen]
+        facts.append(
+            f"{Path(path).name} lists {describe_count(len(ids), 'user')}: {shared[0]:,} of them "
+            f"are in column {seen[0].place}, {shared[1]:,} in column {seen[1].place}"
+        )
+        # Where ids are numbers from 1 on, most stand in both columns, and that says nothing.
+        if abs(shared[0] - shared[1]) > len(ids) / 2:
+            likely.append(int(shared[1] > shared[0]))
+    for at, column in enumerate(seen):
+        if column.looks_like_products and not seen[1 - at].looks_like_products:
+            facts.append(f"column {column.place} looks like product numbers")
+            likely.append(1 - at)
+    orders = [(0, 1), (1, 0)]
+    if likely and set(likely) == {1}:
+        orders = [(1, 0), (0, 1)]
+    if (user := given.get("user")) is not None:
+        orders = [order for order in orders if str(seen[order[0]].place) == user]
+    if (item := given.get("item")) is not None:
+        orders = [order for order in orders if str(seen[order[1]].place) == item]
+    choices = [
+        {"user": str(seen[user].place), "item": str(seen[item].place)} for user, item in orders
+    ]
+    ways = " or ".join(
+        f"user={choice['user']}, item={choice['item']} (--user {choice['user']} --item "
+        f"{choice['item']})"
+        for choice in choices
+    )
+    return UnknownOrderError(
+        f"{name}: without a header nothing says which column holds the users, and a wrong guess "
+        f"{danger}; say it: {ways}",
+        facts,
+        choices,
+    )
+
+
+@brief
+class _Seen(NamedTuple):
+    """What there is to see in a column."""
+
+    place: int
+    distinct: int
+    examples: list[str]
+    runs: int
+    looked_at: int
+    values: set[str]
+
+    @property
+    def looks_like_products(self) -> bool:
+        return all(_PRODUCT.fullmatch(example) for example in self.examples)
+
+    def describe(self) -> str:
+        return (
+            f"column {self.place}: {self.distinct:,} different values, such as "
+            f"{', '.join(self.examples)}; in the first {describe_count(self.looked_at, 'row')}, "
+            f"equal ones form {describe_count(self.runs, 'run')}"
+        )
+
+
+def _seen(source: Source, role: str) -> _Seen:
+    column = source.table[role]
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    distinct = [str(value) for value in column.unique().to_pylist()]
+    first = column.slice(0, _LOOKED_AT).to_pylist()
+    runs = 1 + sum(one != other for one, other in pairwise(first))
+    place = source.names[role]
+    examples = [text if len(text) <= 24 else f"{text[:24]}…" for text in distinct[:2]]
+    return _Seen(int(place), len(distinct), examples, runs, len(first), set(distinct))

@@ -1,0 +1,181 @@
+"""One table of several: in a database, by its name or a query, or a sheet of a workbook."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from recveil.io.databases import Address, Wanted, opened_database, query_of
+from recveil.io.databases.connection import reject_missing_packages
+from recveil.io.databases.queries import sample_of, with_dictionaries
+from recveil.io.detect.known_formats import looks_like_data
+from recveil.io.files import naming
+from recveil.io.source import Selection, Source, looked
+from recveil.io.worker import decoded_table, decoding
+from recveil.ratings.arrow_columns import plain_table
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.memory import memory_limit, reject_beyond_limit
+
+OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
+_SAMPLE_ROWS = 1_000
+# What a row takes beside its values while it is put in order.
+_BESIDE_A_ROW = 16
+
+Within = Mapping[str, str | None]
+
+
+def read_within(path: Path, format: str, selection: Selection, within: Within) -> Source:
+    """Read the selected columns of one table of a file.
+
+    Parameters
+    ----------
+    path : Path
+    format : {"sqlite", "duckdb", "workbook"}
+    selection : Selection
+    within : mapping
+        Which table: `query` and `table` of a database, `sheet` of a workbook.
+
+    Raises
+    ------
+    RecveilError
+        For a table that is not there or not named, a missing column, and a damaged file.
+    """
+    with naming(path):
+        if format == "workbook":
+            return _read_workbook(path, selection, within)
+        with decoding(path, format, within=within) as found:
+            chosen = selection.choose(found.schema.names, path.name)
+        raw = decoded_table(
+            path,
+            format,
+            columns=list(chosen.values()),
+            dictionary=_repeated(chosen),
+            within=within,
+        )
+        table = plain_table(pa.table({name: raw[own] for name, own in chosen.items()}))
+    return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
+
+
+def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
+    """Return the first rows of one table of a file; None if it names no columns.
+
+    Parameters
+    ----------
+    path, format, within
+        As for `read_within`.
+    """
+    found = decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
+    if format == "workbook":
+        if looks_like_data(found.schema.names):
+            return None
+        # A column without a name is nobody's.
+        found = found.select([at for at, name in enumerate(found.schema.names) if name])
+    return plain_table(found)
+
+
+def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
+    has_header, names = _has_header(path, within)
+    chosen: Mapping[str, str | int]
+    if has_header:
+        chosen = selection.choose(names, path.name)
+        places = {role: names.index(str(name)) + 1 for role, name in chosen.items()}
+    else:
+        chosen = places = selection.choose_places(len(names), path.name)
+    raw = decoded_table(
+        path,
+        "workbook",
+        columns=[str(place) for place in places.values()],
+        dictionary=[str(places["user"]), str(places["item"])],
+        within={**within, "header": "yes" if has_header else ""},
+    )
+    columns = {role: raw[str(place)] for role, place in places.items()}
+    if "time" in columns:
+        columns["time"] = columns["time"].cast(pa.string())
+    rows = raw["row"].to_numpy().astype(np.int32)
+    n_columns = 0 if has_header else len(names)
+    return Source(
+        pa.table(columns),
+        lambda row: f"{path.name} row {rows[row]}",
+        "workbook",
+        chosen,
+        n_columns=n_columns,
+    )
+
+
+def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
+    """Say whether the first row of a sheet names its columns, and what stands there."""
+    with decoding(path, "workbook", within=within) as found:
+        names = list(found.schema.names)
+    return not looks_like_data(names), names
+
+
+def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
+    """Read the selected columns of what is wanted of a database that a server keeps.
+
+    Parameters
+    ----------
+    address : Address
+    selection : Selection
+    wanted : Wanted
+
+    Raises
+    ------
+    RecveilError
+        If the server cannot be reached, or what is wanted is not there.
+    MemoryLimitError
+        If its rows take more memory than may be taken.
+    """
+    name = address.name
+    with opened_database(address.kind, address.place, name, memory_limit()) as database:
+        query = query_of(database, wanted, name)
+        columns = database.columns(query)
+
+        def first() -> pa.Table:
+            schema, batches = database.batches(sample_of(query, columns, _SAMPLE_ROWS))
+            return plain_table(pa.Table.from_batches(list(batches), schema))
+
+        look, selection = looked(selection, name, first)
+        chosen = selection.choose([column.name for column in columns], name)
+        of = {column.name: column for column in columns}
+        repeated = _repeated(chosen)
+        own = dict.fromkeys(chosen.values())
+        _, rows = database.rows(query, [of[each] for each in own])
+        batches, held = [], 0
+        for batch in rows:
+            encoded = with_dictionaries(batch, repeated)
+            batches.append(encoded)
+            held += encoded.nbytes + _BESIDE_A_ROW * encoded.num_rows
+            reject_beyond_limit(f"{name}: its rows", held, at_least=True)
+    if not batches:
+        raise RecveilError(
+            f"{name}: there are no ratings in it; expected at least one", code="table.no-ratings"
+        )
+    raw = pa.Table.from_batches(batches)
+    table = plain_table(pa.table({role: raw[each] for role, each in chosen.items()}))
+    return Source(table, lambda row: f"{name} row {row + 1}", address.kind, chosen, look)
+
+
+def _repeated(chosen: Mapping[str, str]) -> list[str]:
+    """Return the columns whose values repeat, so that they take little as dictionaries."""
+    return [chosen[role] for role in ("user", "item", "rating") if role in chosen]
+
+
+def reject_missing_reader(format: str, what: str) -> None:
+    """Raise a RecveilError if the packages that read a kind of file are not installed.
+
+    Parameters
+    ----------
+    format : {"sqlite", "duckdb", "workbook"}
+    what : str
+        The file and its kind, as the start of a sentence.
+    """
+    if format != "workbook":
+        reject_missing_packages(format, what)
+    elif find_spec("python_calamine") is None:
+        raise RecveilError(
+            f"{what}, which python-calamine reads; install it (pip install 'recveil[excel]'), or "
+            f"save the sheet as CSV (UTF-8), and name that file",
+            code="dependency.missing",
+        )

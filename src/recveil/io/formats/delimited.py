@@ -1,0 +1,581 @@
+"""Delimited text: commas, tabs, spaces or double colons, with or without a header."""
+
+import csv
+import io
+import itertools
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from recveil.io.detect.file_kinds import unpacked_command
+from recveil.io.detect.known_formats import looks_like_data
+from recveil.io.files import naming
+from recveil.io.formats.text_scan import (
+    DOUBLE_QUOTE,
+    STRAY_QUOTE,
+    Place,
+    Places,
+    Spans,
+    watched_text,
+)
+from recveil.io.source import COLUMNS, Selection, Source
+from recveil.runtime.errors import RecveilError, describe_count
+
+# Each block brings its own dictionaries of labels, so few large blocks of a large file take less
+# memory; of a small one, the blocks that are read ahead would take more than the file.
+BLOCK_BYTES = 1 << 24
+_BLOCKS, _LEAST_BLOCK_BYTES = 64, 1 << 22
+ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+_UNIX_TIME = re.compile(r"[1-9]\d{8,17}")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
+
+
+class Dialect(NamedTuple):
+    """How a delimited file separates and quotes its fields."""
+
+    delimiter: str
+    quotes: bool
+    header: bool
+    runs: bool = False  # of spaces: several separate what one does
+
+    @property
+    def character(self) -> str:
+        """What pyarrow and csv split at: they know delimiters of one character only."""
+        return self.delimiter[0]
+
+    def text(self, fields: Sequence[str]) -> str:
+        """Put the fields of a record together again, without quotes."""
+        return self.character.join(fields)
+
+    def excerpt(self, fields: Sequence[str]) -> str:
+        """Show the start of a record in an error."""
+        text = self.text(fields)
+        return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+    def columns(self, fields: Sequence[str]) -> Sequence[str]:
+        """Leave out the empty fields that a double colon makes."""
+        return fields[:: len(self.delimiter)]
+
+    def count(self, fields: Sequence[str]) -> int:
+        """Count the columns of a record."""
+        double = len(self.delimiter) > 1
+        return len(self.text(fields).split(self.delimiter)) if double else len(fields)
+
+
+DIALECTS = {
+    "movielens-tab": Dialect("\t", quotes=False, header=False),
+    "movielens-colons": Dialect("::", quotes=False, header=False),
+    "csv": Dialect(",", quotes=True, header=True),
+    "csv-plain": Dialect(",", quotes=True, header=False),
+    "tsv": Dialect("\t", quotes=True, header=True),
+    "space": Dialect(" ", quotes=False, header=False),
+    "inter": Dialect("\t", quotes=True, header=True),
+}
+
+
+# The line in which a record starts, and its fields; a plain tuple, for there may be millions.
+Record = tuple[int, list[str]]
+
+
+def read_delimited(
+    path: Path, format: str, selection: Selection, dialect: Dialect | None = None
+) -> Source:
+    """Read a delimited file with all its fields as text.
+
+    Parameters
+    ----------
+    path : Path
+    format : str
+        A key of `DIALECTS`.
+    selection : Selection
+        The columns to read.
+    dialect : Dialect, optional
+        How the text is split, if it is not as usual for the format.
+
+    Raises
+    ------
+    RecveilError
+        For a missing column, the first line with too many or too few columns, the first line that
+        is not UTF-8, and damaged gzip data.
+    """
+    dialect = dialect or DIALECTS[format]
+    names, header_line = _column_names(path, dialect)
+    in_file = names
+    if dialect.header:
+        names = selection.with_places(names)
+        chosen = selection.choose(names, path.name)
+        own: Mapping[str, str | int] = chosen
+    else:
+        places = selection.choose_places(len(names), path.name)
+        own, chosen = places, {role: names[place - 1] for role, place in places.items()}
+    try:
+        # Names between single marks are known to pyarrow, unless two columns have the same.
+        own_names = dialect.header and (names != in_file or len(dialect.delimiter) > 1)
+        skips = header_line if own_names else 0
+        raw, may_span = _parse_quickly(path, dialect, names, chosen, selection, skips)
+    except pa.ArrowInvalid:
+        step = len(dialect.delimiter)
+        wanted = [step * at for at, name in enumerate(names) if name in chosen.values()]
+        _raise_first_bad(path, dialect, len(names), wanted)
+        raise
+    table = pa.table({role: raw[name] for role, name in chosen.items()})
+    if dialect.quotes and _holds_quotes(table):
+        _reject_text_after_quotes(path, dialect, len(names))
+    spans = Spans(0, table.num_rows + dialect.header, table.num_rows, int(dialect.header))
+    if may_span:
+        roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
+        spans = _check_fields_that_span_lines(path, dialect, len(names), roles, spans)
+    n_columns = 0 if dialect.header else len(names)
+    locate = Places(partial(_walk, path, dialect)).locate
+    more: dict[str, Any] = {"n_columns": n_columns, "spans": spans, "dialect": dialect}
+    return Source(table, locate, format, own, **more)
+
+
+def _parse_quickly(
+    path: Path,
+    dialect: Dialect,
+    names: list[str],
+    chosen: dict[str, str],
+    selection: Selection,
+    skips: int,
+) -> tuple[pa.Table, bool]:
+    """Read times as numbers where they look like that; all else, and all extras, stay text."""
+    time = chosen.get("time")
+    if time is not None and not selection.extras and not selection.time_is_text:
+        records = itertools.islice(read_records(path, dialect), dialect.header, None)
+        first = dict(zip(names, dialect.columns(next(records, (0, []))[1]), strict=False))
+        if _UNIX_TIME.fullmatch(first.get(time, "")):
+            seconds = int(first[time]) < 2**31
+            with suppress(pa.ArrowInvalid):
+                known = {time: pa.int32() if seconds else pa.int64()}
+                return _parse(path, dialect, names, chosen, known, skips)
+    return _parse(path, dialect, names, chosen, {}, skips)
+
+
+def _parse(
+    path: Path,
+    dialect: Dialect,
+    names: list[str],
+    chosen: dict[str, str],
+    known: dict[str, pa.DataType],
+    skips: int,
+) -> tuple[pa.Table, bool]:
+    """Return the table, and whether a quoted field may span lines.
+
+    Where lines are skipped, the header is among them.
+    """
+    types = {name: pa.string() for name in chosen.values()}
+    encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
+    types |= dict.fromkeys(encoded, ENCODED_TEXT) | known
+    columns, included = names, list(chosen.values())
+    if len(dialect.delimiter) > 1:
+        # pyarrow splits at one character: between two columns stands one that must be empty.
+        gaps = [f"{name}::" for name in names[1:]]
+        columns = [names[0], *(both for pair in zip(gaps, names[1:], strict=True) for both in pair)]
+        types |= dict.fromkeys(gaps, pa.null())
+        included = [*gaps, *included]
+    share = path.stat().st_size // _BLOCKS
+    block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
+    keeps_text = len(chosen) > len(COLUMNS)
+    with watched_text(path, keeps_text=keeps_text, deferred=True, squeezed=dialect.runs) as stream:
+        table = arrow_csv.read_csv(
+            stream,
+            arrow_csv.ReadOptions(
+                block_size=block_size,
+                column_names=columns if skips or not dialect.header else None,
+                skip_rows=skips,
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=dialect.character,
+                quote_char='"' if dialect.quotes else False,
+                newlines_in_values=dialect.quotes,
+            ),
+            arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=included,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        watched = cast(Any, stream).raw
+        unequal = watched.lines + bool(watched.of_line) != table.num_rows + dialect.header
+        may_span = unequal or _is_open(watched.last_line, dialect)
+        return table, dialect.quotes and watched.has_quotes and may_span
+
+
+def _holds_quotes(table: pa.Table) -> bool:
+    """Return whether a value of a column that is read contains a quote, as few do."""
+    return any(
+        pc.any(pc.match_substring(values, '"')).as_py()
+        for column in table.columns
+        for chunk in column.chunks
+        for values in [chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk]
+        if pa.types.is_string(values.type)
+    )
+
+
+def _reject_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> None:
+    """Refuse a file where text follows a closing quote, which would be a part of an id."""
+    line = 0
+    try:
+        for at, _ in read_records(path, dialect, is_strict=True):
+            line = at
+    except RecveilError as error:
+        after = next((at for at, _ in read_records(path, dialect) if at > line), 1)
+        if remedy := _escape_remedy(path, dialect, after, n_columns):
+            raise RecveilError(
+                f"{Place(path.name, after)}: {remedy}", code="input.quotes"
+            ) from None
+        raise error from None
+
+
+def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> str:
+    """Return what is wrong with a record, if it is whole once backslashes escape; else ""."""
+    record: list[str] = []
+    with suppress(RecveilError):
+        for at, fields in read_records(path, dialect, escape="\\"):
+            if at > line:
+                break
+            record = fields
+    plain = next((fields for at, fields in read_records(path, dialect) if at == line), [])
+    if dialect.count(record) != n_columns or plain == record or len(dialect.delimiter) > 1:
+        return ""
+    mark = "" if dialect.delimiter == "," else f", delimiter=chr({ord(dialect.delimiter)})"
+    command = (
+        'cat FILE | python -c "import csv, sys; csv.writer(sys.stdout).writerows('
+        f'csv.reader(sys.stdin, escapechar=chr(92){mark}))" > ratings.csv'
+    )
+    return (
+        "a backslash escapes a quote, where CSV doubles it; write the file so: "
+        + unpacked_command(command, path)
+    )
+
+
+def _is_open(line: str, dialect: Dialect) -> bool:
+    """Return whether a quote is not closed at the end of a line.
+
+    Examples
+    --------
+    >>> _is_open('7,"Alien', DIALECTS["csv"]), _is_open('7,"Alien"', DIALECTS["csv"])
+    (True, False)
+    """
+    return len([*csv.reader(_Lines([line], has_end=True), delimiter=dialect.character)]) == 1
+
+
+def _check_fields_that_span_lines(
+    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], read: Spans
+) -> Spans:
+    """Count quoted fields that hold line ends; refuse those that seem to swallow other rows.
+
+    A stray quote opens a field that ends at the next quote, however many rows lie between. The
+    second reader is Python's, so that rows are counted twice, independently.
+
+    Parameters
+    ----------
+    roles : mapping of str to int
+        The positions of the user, item, rating and time among the columns.
+    read : Spans
+        How many rows and headers were read.
+    """
+    n_records = n_lines = n_fields = 0
+    first = ""
+    for line, fields in read_records(path, dialect):
+        n_records += 1
+        n_lines += 1
+        text = dialect.text(fields)
+        if "\n" not in text and "\r" not in text:
+            continue
+        spanning = [at for at, field in enumerate(fields) if _LINE_END.search(field)]
+        opened = line + len(_LINE_END.findall(dialect.text(fields[: spanning[0]])))
+        ends = line + len(_LINE_END.findall(text))
+        n_lines += ends - line
+        n_fields += len(spanning)
+        span = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
+        first = first or span
+        if (
+            (dialect.header and n_records == 1)
+            or len(fields) != n_columns
+            or {*spanning} & {*roles.values()}
+            or _holds_records(fields, dialect, roles, spanning[0])
+        ):
+            if remedy := _escape_remedy(path, dialect, line, n_columns):
+                raise RecveilError(f"{Place(path.name, line)}: {remedy}", code="input.quotes")
+            raise RecveilError(
+                f"{span}, and other rows may be inside it; {STRAY_QUOTE}",
+                code="input.quote-spans-lines",
+            )
+    if n_records - dialect.header != read.n_rows:
+        raise RecveilError(
+            f"{path.name}: two readers disagree on its quotes: {read.n_rows:,} rows or "
+            f"{n_records - dialect.header:,}; {DOUBLE_QUOTE}",
+            code="input.quotes",
+        )
+    if n_fields:  # text after a closing quote would be read
+        deque(read_records(path, dialect, is_strict=True), maxlen=0)
+    return read._replace(n_fields=n_fields, n_lines=n_lines, first=first)
+
+
+def _holds_records(
+    fields: list[str], dialect: Dialect, roles: Mapping[str, int], spanning: int
+) -> bool:
+    r"""Return whether lines within a record have all columns themselves, filled as in that record.
+
+    Both the first and the last of them, as a review ends or begins on such a line, or one between.
+    Columns behind the field that spans lines, at the position `spanning`, are counted from the end,
+    since a review may contain delimiters.
+
+    Examples
+    --------
+    >>> roles = {"user": 0, "item": 1, "rating": 2}
+    >>> stray = ["1", "a", "5", "good\n2,b,4,so good"]
+    >>> _holds_records(stray, DIALECTS["csv"], roles, 3)
+    True
+    >>> review = ["1", "a", "5", "good\nbut long, in parts, and sad, too"]
+    >>> _holds_records(review, DIALECTS["csv"], roles, 3)
+    False
+    """
+    roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
+    first, *between, last = (
+        len(split) >= len(fields) and _are_filled_alike(split, fields, roles)
+        for split in (
+            line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))
+        )
+    )
+    return (first and last) or any(between)
+
+
+def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, int]) -> bool:
+    """Return whether a line has ids, a rating and a time where a record has them.
+
+    Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
+    Without such a number, a blank before an id marks a text, such as "sad, slow, long", if the
+    record has no such blank.
+    """
+    ids = [at for role, at in roles.items() if role in ("user", "item")]
+    others = [at for at in roles.values() if at not in ids]
+    if any(_kind(split[at]) == "number" for at in others):
+        kinds = [{_kind(split[at]), _kind(fields[at])} for at in others]
+        return all(len({*kind} - {""}) < 2 for kind in kinds) and all(
+            len(split[at].split()) == 1 or _kind(split[at]) == _kind(fields[at]) for at in ids
+        )
+    return all(
+        _kind(split[at]) == _kind(fields[at]) or ("" in (split[at], fields[at]) and at in others)
+        for at in roles.values()
+    ) and not any(split[at][:1].isspace() and not fields[at][:1].isspace() for at in ids)
+
+
+def _kind(field: str) -> str:
+    field = field.strip()
+    return "number" if _NUMBER.fullmatch(field) else "text" if field else ""
+
+
+def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
+    """Return what columns are called, by the header or by their places, and where it stands."""
+    first = next(read_records(path, dialect), None)
+    if first is None:
+        raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
+    line, fields = first
+    if dialect.header:
+        check_utf8(fields, Place(path.name, line))
+        if looks_like_data(fields):
+            # Its ids would be taken for names of columns, and the row would be lost.
+            raise RecveilError(
+                f"{Place(path.name, line)}: expected a header, got {dialect.excerpt(fields)}; add "
+                f"one, or leave format (--format) out, and say which column is which with user "
+                f"and item (--user 1 --item 2)",
+                code="input.header",
+            )
+        return list(dialect.columns(fields)), line
+    n_columns = dialect.count(fields)
+    if n_columns < 2:
+        raise RecveilError(
+            f"{Place(path.name, line)}: expected 3 or 4 columns (user, item, rating, time) "
+            f"separated by {dialect.delimiter!r}, got {n_columns} ({dialect.excerpt(fields)}); "
+            f"name another format (--format), or leave it out",
+            code="input.line",
+        )
+    return [str(place) for place in range(1, n_columns + 1)], line
+
+
+def read_records(
+    path: Path,
+    dialect: Dialect,
+    kept: int | None = None,
+    *,
+    is_strict: bool = False,
+    escape: str | None = None,
+) -> Iterator[Record]:
+    r"""Read a file slowly, record by record; blank lines are passed over.
+
+    Parameters
+    ----------
+    path : Path
+        Unzipped on the way if it is gzipped.
+    dialect : Dialect
+        A header is a record like any other.
+    kept : int, optional
+        How many bytes whoever reads keeps of each record, beside all of its text; nothing of
+        either if not given.
+    is_strict : bool
+        Whether text that follows a closing quote is an error, rather than part of the field.
+    escape : str, optional
+        What makes a quote or delimiter after it a part of a field; nothing, as in CSV.
+
+    Yields
+    ------
+    Record
+        The line in which the record starts, from 1 on, and its fields. Bytes that are not UTF-8
+        become surrogates, which `check_utf8` finds; a double colon leaves an empty field between
+        two.
+
+    Raises
+    ------
+    RecveilError
+        For a quote that is never closed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.csv")
+    ...     _ = path.write_text("user_id,k\n\nann,3\n")
+    ...     list(read_records(path, DIALECTS["csv"]))
+    [(1, ['user_id', 'k']), (3, ['ann', '3'])]
+    """
+    keeps = kept is not None
+    with watched_text(path, keeps_text=keeps, a_row=kept, squeezed=dialect.runs) as raw:
+        text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
+        lines = _Lines(text, has_end=dialect.quotes)
+        quoting = csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE
+        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict, "escapechar": escape}
+        reader = csv.reader(lines, delimiter=dialect.character, **how)
+        line = 1
+        try:
+            for fields in reader:
+                if lines.is_end:
+                    if line < reader.line_num:
+                        raise csv.Error("a quote is never closed")
+                    return
+                if fields:
+                    yield line, fields
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise RecveilError(
+                f"{Place(path.name, line)}: {error}; {DOUBLE_QUOTE}", code="input.quotes"
+            ) from None
+
+
+class _Lines:
+    """Lines of a text and, for one with quotes, a last one: a record, unless a quote is open."""
+
+    def __init__(self, text: Iterable[str], *, has_end: bool) -> None:
+        self.text, self.has_end = text, has_end
+        self.is_end = False
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.text
+        if self.has_end:
+            self.is_end = True
+            yield '""'
+
+
+def _walk(path: Path, dialect: Dialect) -> Iterator[tuple[str, int]]:
+    with naming(path):
+        records = read_records(path, dialect)
+        if dialect.header:
+            next(records)
+        for line, _ in records:
+            yield path.name, line
+
+
+def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Sequence[int]) -> None:
+    """Find the line that pyarrow refused and say what is wrong with it."""
+    for line, fields in read_records(path, dialect):
+        place = Place(path.name, line)
+        if (got := dialect.count(fields)) != n_columns:
+            if dialect.quotes and (remedy := _escape_remedy(path, dialect, line, n_columns)):
+                raise RecveilError(f"{place}: {remedy}", code="input.quotes")
+            spans = _LINE_END.search(dialect.text(fields)) is not None
+            raise RecveilError(
+                f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
+                f"({dialect.excerpt(fields)}); "
+                + (DOUBLE_QUOTE if spans else "mend or drop the line"),
+                code="input.line",
+            )
+        if len(dialect.delimiter) > 1 and any(fields[1::2]):
+            raise RecveilError(
+                f"{place}: a single {dialect.character!r} in a column ({dialect.excerpt(fields)}); "
+                f"mend the line, or write the file as CSV",
+                code="input.line",
+            )
+        check_utf8([fields[position] for position in wanted], place)
+
+
+def check_one_line(fields: Sequence[str], place: Place) -> None:
+    r"""Raise a RecveilError if a field spans lines, as a stray quote makes it do.
+
+    Parameters
+    ----------
+    fields : sequence of str
+    place : Place
+        The line in which the record starts.
+
+    Raises
+    ------
+    RecveilError
+
+    Examples
+    --------
+    >>> check_one_line(["ann", "Heroes,5\nben,Heat"], Place("levels.csv", 3))
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: levels.csv line 3: a quoted field spans lines; remove a stray ...
+    """
+    if any(_LINE_END.search(field) for field in fields):
+        raise RecveilError(
+            f"{place}: a quoted field spans lines; {DOUBLE_QUOTE}", code="input.quote-spans-lines"
+        )
+
+
+def check_utf8(fields: Sequence[str], place: Place) -> None:
+    r"""Raise a RecveilError that names the place if a field holds bytes that are not UTF-8.
+
+    Parameters
+    ----------
+    fields : sequence of str
+        As from `read_records`, with surrogates for such bytes.
+    place : Place
+        Where the fields stand.
+
+    Raises
+    ------
+    RecveilError
+        For the first such field.
+
+    Examples
+    --------
+    >>> check_utf8(["ann", "\udce9"], Place("levels.csv", 3))
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: levels.csv line 3: b'\xe9' is not UTF-8 text; save the file as ...
+    """
+    for field in fields:
+        encoded = field.encode(errors="surrogateescape")
+        try:
+            encoded.decode()
+        except UnicodeDecodeError:
+            raise RecveilError(
+                f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
+                f"Windows perhaps; unpack it, then: iconv -f CP1252 -t UTF-8 FILE > NEW)",
+                code="input.encoding",
+            ) from None

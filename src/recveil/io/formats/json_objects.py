@@ -1,0 +1,488 @@
+"""JSON: one object a rating, as lines (JSON Lines) or in one array, read object by object."""
+
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from recveil.io.files import naming
+from recveil.io.formats.text_scan import LONGEST_LINE, Place, Places, watched_text
+from recveil.io.source import Selection, Source, reject_many_columns
+from recveil.runtime.errors import RecveilError, first_line_of, listed, named_twice, quoted
+from recveil.runtime.memory import reject_beyond_limit
+
+# Rows are held as Python's text until there are so many, or so long ones: 100 MB at most.
+_ROWS_AT_ONCE, _CHARACTERS = 1 << 17, 1 << 23
+_ENCODED = pa.dictionary(pa.int32(), pa.string())
+# What a row takes beside its values while it is put in order.
+_BESIDE_A_ROW = 16
+
+
+class TextColumns:
+    """Columns of text, in blocks: users, items and ratings as dictionaries, for they repeat.
+
+    Parameters
+    ----------
+    names : sequence of str
+    file : str
+        What to call the file in an error.
+
+    Examples
+    --------
+    >>> gathered = TextColumns(["user", "note"], "ratings.json")
+    >>> gathered.add(["ann", None])
+    >>> gathered.table().to_pylist()
+    [{'user': 'ann', 'note': None}]
+    """
+
+    def __init__(self, names: Sequence[str], file: str) -> None:
+        self.names = list(names)
+        self.file = file
+        self.types = [
+            _ENCODED if name in ("user", "item", "rating") else pa.string() for name in names
+        ]
+        self.rows: list[Sequence[str | None]] = []
+        self.characters = 0
+        self.blocks: list[pa.RecordBatch] = []
+        self.bytes = 0
+
+    def add(self, row: Sequence[str | None]) -> None:
+        """Add a row.
+
+        Raises
+        ------
+        MemoryLimitError
+            If all of them take more memory than they may.
+        """
+        self.rows.append(row)
+        self.characters += sum(map(len, filter(None, row)))
+        if len(self.rows) == _ROWS_AT_ONCE or self.characters > _CHARACTERS:
+            self._flush()
+
+    def table(self) -> pa.Table:
+        """Return all rows."""
+        self._flush()
+        schema = pa.schema(list(zip(self.names, self.types, strict=True)))
+        return pa.Table.from_batches(self.blocks, schema)
+
+    def _flush(self) -> None:
+        if not self.rows:
+            return
+        columns = []
+        for values, kind in zip(zip(*self.rows, strict=True), self.types, strict=True):
+            column = pa.array(values, pa.string())
+            columns.append(column.dictionary_encode() if kind == _ENCODED else column)
+        block = pa.RecordBatch.from_arrays(columns, self.names)
+        self.blocks.append(block)
+        self.bytes += block.nbytes + _BESIDE_A_ROW * len(self.rows)
+        self.rows, self.characters = [], 0
+        reject_beyond_limit(f"{self.file}: its values", self.bytes, at_least=True)
+
+
+_PIECE = 1 << 18
+# Whoever leaves a value out leaves its name out; the columns are all names of so many objects.
+_ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
+# As far before the end of what was read a fault cannot come of that end: longer than \\u1234.
+_NEAR_THE_END = 16
+# What each name becomes: a column with buffers of its own, and its place in a schema.
+_A_FIELD = 2_000
+# What each value may become: a list or an object with its place in another.
+_A_VALUE = 80
+_SPACE = " \t\r\n"
+FORMS = "names and types"
+_OF_PYTHON = re.compile(r'":\s*(None|True|False)\s*[,}\]]')
+
+# The line in which an object starts, and its fields.
+Object = tuple[int, dict[str, Any]]
+
+
+def read_json(path: Path, selection: Selection) -> Source:
+    r"""Read JSON Lines, or an array of objects; numbers stay as they are written.
+
+    Parameters
+    ----------
+    path : Path
+        Packed or not.
+    selection : Selection
+        The columns to read: the names in the first 1,000 objects. Where all are read, as they are
+        published, a column `FORMS` holds the order of names, which are missing and the types of
+        values, if objects differ in these.
+
+    Raises
+    ------
+    RecveilError
+        For a missing column; where all are read, for a name that the first objects lack; and for
+        the first object that is cut short, holds a name twice or a NUL, or has several values
+        where one was expected.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.jsonl")
+    ...     _ = path.write_text('{"user": 7, "item": "Heat", "rating": 3.50}\n')
+    ...     read_json(path, Selection()).table.to_pylist()
+    [{'user': '7', 'item': 'Heat', 'rating': '3.50'}]
+    """
+    names = _names(path)
+    chosen = selection.choose(names, path.name)
+    is_published = selection.extras
+    forms = FORMS
+    while forms in chosen:
+        forms += " (extra)"
+    columns = [*chosen, *([forms] if is_published else [])]
+    gathered = TextColumns(columns, path.name)
+    for line, each in read_objects(path, has_types=is_published):
+        row = [text_of(each.get(name), name, line, path.name) for name in chosen.values()]
+        if is_published:
+            if new := each.keys() - chosen.values():
+                raise RecveilError(
+                    f"{Place(path.name, line)}: the name {quoted(min(new), 40)} is in none of the "
+                    f"first {_ROWS:,} objects; write it in each, with null for no value",
+                    code="input.json",
+                )
+            row.append(_form_of(each, chosen["user"]))
+        gathered.add(row)
+    table = gathered.table()
+    if is_published and len(table[forms].unique()) < 2:
+        table = table.drop_columns(forms)
+    locate = Places(partial(_walk, path)).locate
+    own = {name: chosen.get(name, name) for name in table.column_names}
+    return Source(table, locate, "json", own, layout=("JSON",))
+
+
+def _form_of(each: dict[str, Any], user: str) -> str:
+    """Return the names of an object in their order, with the types of all values but the user.
+
+    Examples
+    --------
+    >>> _form_of({"user": "7", "item": "Heat", "rating": None, "note": ""}, "user")
+    'user item:str rating:NoneType note:empty'
+    """
+    types = {name: "empty" if value == "" else type(value).__name__ for name, value in each.items()}
+    return " ".join(name if name == user else f"{name}:{kind}" for name, kind in types.items())
+
+
+class Number(str):
+    """A number as it is written, told from a text of the same characters."""
+
+    __slots__ = ()
+
+
+def first_objects(path: Path) -> pa.Table:
+    """Return the first objects as rows of text; a value that is nested is null.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    rows = [{name: _plain(value) for name, value in each.items()} for each in _first(path)]
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    reject_beyond_limit(f"{path.name}: its fields", len(names) * (_A_FIELD + 8 * len(rows)))
+    kept = [name for name in names if name.isprintable()]
+    return pa.table([pa.array([row.get(name) for row in rows], pa.string()) for name in kept], kept)
+
+
+def _first(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the first objects, but no more than a few megabytes of them."""
+    length = 0
+    for _, each in itertools.islice(read_objects(path), _ROWS):
+        yield each
+        values = (len(value) if isinstance(value, str) else 1 for value in each.values())
+        length += sum(map(len, each)) + sum(values)
+        if length > _MOST_CHARACTERS:
+            return
+
+
+def read_objects(
+    path: Path, kept: int | None = None, *, has_types: bool = False
+) -> Iterator[Object]:
+    r"""Read the objects of JSON Lines, or of one array, one after the other.
+
+    Parameters
+    ----------
+    path : Path
+        Packed or not.
+    kept : int, optional
+        How many bytes whoever reads keeps of each line, beside all of its text; nothing of either
+        if not given.
+    has_types : bool
+        Whether numbers are of the type `Number`.
+
+    Yields
+    ------
+    Object
+        Numbers are text, as they are written.
+
+    Raises
+    ------
+    RecveilError
+        For what is no object, by its line.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.json")
+    ...     _ = path.write_text('[\n {"user": 7},\n {"user": 8}\n]')
+    ...     list(read_objects(path))
+    [(2, {'user': '7'}), (3, {'user': '8'})]
+    """
+    keeps = kept is not None
+    with (
+        naming(path),
+        watched_text(path, keeps_text=keeps, a_row=kept or 0, longest=None) as raw,
+    ):
+        text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="\n")
+        decoder = json.JSONDecoder(**(_EXACTLY | _WITH_TYPES if has_types else _EXACTLY))
+        first, blank = "", 0
+        while not first.strip() and (first := text.readline(_PIECE)):
+            blank += not first.strip()
+        if first.lstrip().startswith("["):
+            yield from _of_array(text, first, Place(path.name, blank + 1), decoder)
+        else:
+            # A line may be longer than what was looked at.
+            rest = first if first.endswith("\n") else first + text.readline(LONGEST_LINE)
+            lines = itertools.chain([rest], iter(partial(text.readline, LONGEST_LINE + 1), ""))
+            yield from _of_lines(lines, Place(path.name, blank + 1), decoder)
+
+
+def _names(path: Path) -> list[str]:
+    names = list(dict.fromkeys(itertools.chain.from_iterable(_first(path))))
+    if not names:
+        raise RecveilError(
+            f"{path.name}: there are no ratings in it; expected at least one",
+            code="table.no-ratings",
+        )
+    if odd := [name for name in names if not _is_text(name)]:
+        raise RecveilError(
+            f"{path.name}: the name {quoted(odd[0])} is no UTF-8 text; rename it",
+            code="input.encoding",
+        )
+    return names
+
+
+def _of_lines(lines: Iterator[str], start: Place, decoder: json.JSONDecoder) -> Iterator[Object]:
+    for line, text in enumerate(lines, start.line):
+        if not text.strip():
+            continue
+        place = Place(start.file, line)
+        if len(text) > LONGEST_LINE:
+            raise RecveilError(
+                f"{place}: has more than {LONGEST_LINE:,} characters; expected one object a rating",
+                code="input.json",
+            )
+        _reject_many_values(text, start.file)
+        try:
+            found = decoder.decode(text)
+        except (ValueError, RecursionError) as error:
+            raise _no_json(place, text, error) from None
+        yield line, _object(found, place)
+
+
+def _reject_many_values(text: str, file: str) -> None:
+    """Refuse a long text that becomes more objects than memory may hold, before it does."""
+    if len(text) > _PIECE:
+        needed = _A_VALUE * sum(map(text.count, ",[{"))
+        reject_beyond_limit(f"{file}: an object of {len(text):,} characters", needed)
+
+
+def _of_array(
+    text: io.TextIOWrapper, first: str, start: Place, decoder: json.JSONDecoder
+) -> Iterator[Object]:
+    """Yield the objects of an array, of which no more is held than what one of them takes."""
+    stream = _Stream(text, first, start, decoder)
+    stream.skip("[")
+    if stream.peek() == "]":
+        return
+    while True:
+        stream.peek()
+        place = stream.place
+        yield place.line, _object(stream.value(), place)
+        if stream.peek() == "]":
+            break
+        stream.skip(",")
+    stream.skip("]")
+    if stream.peek():
+        raise RecveilError(
+            f"{stream.place}: text behind the end of the array; expected one array of objects, or "
+            f"one object a line; drop the rest, or write JSON Lines",
+            code="input.json",
+        )
+
+
+class _Stream:
+    """Text that is taken value by value."""
+
+    def __init__(
+        self, text: io.TextIOWrapper, first: str, start: Place, decoder: json.JSONDecoder
+    ) -> None:
+        self.text = text
+        self.buffer, self.at = first, 0
+        self.place = start
+        self.decoder = decoder
+
+    def peek(self) -> str:
+        """Return the next character that is no space, without taking it; nothing at the end."""
+        while True:
+            rest = self.buffer[self.at : self.at + 1]
+            if rest and rest not in _SPACE:
+                return rest
+            if rest:
+                end = self.at + 1
+                while end < len(self.buffer) and self.buffer[end] in _SPACE:
+                    end += 1
+                self._take(end)
+            elif not self._more():
+                return ""
+
+    def skip(self, expected: str) -> None:
+        """Take a character that must stand here."""
+        if (got := self.peek()) != expected:
+            came = quoted(self.buffer[self.at : self.at + 40]) if got else "the end of the file"
+            raise RecveilError(
+                f"{self.place}: expected {expected!r} of an array of objects, got {came}; is the "
+                f"file complete? Mend it, or write JSON Lines (one object a line)",
+                code="input.json",
+            )
+        self._take(self.at + 1)
+
+    def value(self) -> Any:
+        """Take a value, reading on until all of it is there."""
+        while True:
+            try:
+                found, end = self.decoder.raw_decode(self.buffer, self.at)
+            except (ValueError, RecursionError) as error:
+                if not self._may_be_cut(error) or not self._more():
+                    raise _no_json(self.place, self.buffer[self.at :], error) from None
+                continue
+            if end == len(self.buffer) and self._more():
+                continue  # a number may go on
+            self._take(end)
+            return found
+
+    def _may_be_cut(self, error: Exception) -> bool:
+        """Say whether a fault may come of what is not read yet; a name that stands twice cannot."""
+        if not isinstance(error, json.JSONDecodeError):
+            return False
+        near = error.pos > len(self.buffer) - _NEAR_THE_END
+        return near or error.msg.startswith("Unterminated")
+
+    def _take(self, end: int) -> None:
+        ends = self.buffer.count("\n", self.at, end)
+        self.place = Place(self.place.file, self.place.line + ends)
+        self.at = end
+
+    def _more(self) -> bool:
+        """Read on: twice as much each time, so that a long value is not looked at too often."""
+        held = len(self.buffer) - self.at
+        if held > LONGEST_LINE:
+            raise RecveilError(
+                f"{self.place}: an object of more than {LONGEST_LINE:,} characters; expected one "
+                f"object a rating; is this an array of objects?",
+                code="input.json",
+            )
+        piece = self.text.read(max(_PIECE, held))
+        self.buffer, self.at = self.buffer[self.at :] + piece, 0
+        if held > _PIECE // 2:  # one object: of many small ones, no more is left
+            _reject_many_values(self.buffer, self.place.file)
+        return bool(piece)
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        twice = named_twice(name for name, _ in pairs)
+        raise ValueError(f"the name {quoted(twice[0], 30)} stands twice in an object")
+    return fields
+
+
+# Numbers stay text, as in a CSV: 3.50 is not 3.5 before somebody says so.
+_EXACTLY: dict[str, Any] = {
+    "parse_float": str,
+    "parse_int": str,
+    "parse_constant": str,
+    "object_pairs_hook": _fields,
+}
+_WITH_TYPES = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
+
+
+def _object(found: Any, place: Place) -> dict[str, Any]:
+    if isinstance(found, dict):
+        reject_many_columns(len(found), str(place))
+        return found
+    kind = "a list" if isinstance(found, list) else quoted(found, 30)
+    raise RecveilError(
+        f'{place}: expected an object such as {{"user": 7, "item": 12, "rating": 3.5}}, got '
+        f"{kind}; write one object a rating, one a line, or all in one array",
+        code="input.json",
+    )
+
+
+def text_of(value: Any, name: str, line: int, file: str) -> str | None:
+    """Return a value as it would stand in a CSV; raise for one that cannot stand there.
+
+    Examples
+    --------
+    >>> text_of(True, "liked", 7, "likes.jsonl")
+    'true'
+    """
+    if isinstance(value, str):
+        if "\0" in value:
+            raise RecveilError(
+                f"{Place(file, line)}: {quoted(name, 30)} holds a NUL (\\u0000), which no text "
+                f"has; mend or drop the object",
+                code="input.json",
+            )
+        if not value.isascii() and not _is_text(value):
+            raise RecveilError(
+                f"{Place(file, line)}: {quoted(name, 30)} holds bytes that are no UTF-8 text, or "
+                f"half a character; save the file as UTF-8",
+                code="input.encoding",
+            )
+        return value or None
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    inside = f"{len(value):,} values" if isinstance(value, list) else f"fields {listed(value, 40)}"
+    raise RecveilError(
+        f"{Place(file, line)}: {quoted(name, 40)} holds several values ({inside}), where one was "
+        f"expected; name another column, or take one value out of each",
+        code="column.type",
+    )
+
+
+def _plain(value: Any) -> str | None:
+    return value if isinstance(value, str) and value and value.isprintable() else None
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
+    """Return the error for what no JSON reader takes."""
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else first_line_of(error)
+    if _OF_PYTHON.search(text[:_PIECE]):
+        why = "None, True and False are Python's; JSON has null, true and false"
+    start = quoted(text[:40].rstrip())
+    return RecveilError(
+        f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "
+        f"a line, or one array of objects; mend or drop it",
+        code="input.json",
+    )
+
+
+def _walk(path: Path) -> Iterator[tuple[str, int]]:
+    return ((path.name, line) for line, _ in read_objects(path))

@@ -1,0 +1,479 @@
+"""Keywords: what the verbs pass on to `understand`, and whose error it is if there is none such."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from inspect import Parameter, signature
+from os import PathLike
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from recveil.io.detect.user_column import Order, describe_guess, order_of, reject_guess
+from recveil.io.inputs import open_input
+from recveil.io.layout import Layout, layout_of, reject_given
+from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value, with_ends
+from recveil.io.source import as_text
+from recveil.io.tables import read_source
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.build import build, describe_dropped
+from recveil.ratings.columns import Feedback, Locate
+from recveil.ratings.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
+from recveil.ratings.frames import frame_columns
+from recveil.ratings.ids import describe_ids
+from recveil.ratings.sorted_rows import Duplicates
+from recveil.ratings.time_columns import Look, describe_look, reject_times
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.progress import busy
+
+Looker = Callable[[Mapping[str, pa.ChunkedArray]], object]
+
+_SHOWN_TO: ContextVar[Looker | None] = ContextVar("raw_columns_shown_to", default=None)
+
+
+@contextmanager
+def raw_columns_shown(to: Looker) -> Iterator[None]:
+    """Show the columns of each table that is understood inside the block, as they stand in it.
+
+    Parameters
+    ----------
+    to : callable
+        Takes the columns `user`, `item`, `rating` and perhaps `time` by their roles. Whoever keeps
+        one keeps its memory, too.
+
+    Examples
+    --------
+    >>> from recveil.io import understand
+    >>> frame = pa.table({"uid": [1, 2], "iid": [5, 5], "score": ["3.50", "4"]})
+    >>> with raw_columns_shown(lambda columns: print(columns["rating"].to_pylist())):
+    ...     reading = understand(frame)
+    ['3.50', '4']
+    """
+    before = _SHOWN_TO.set(to)
+    try:
+        yield
+    finally:
+        _SHOWN_TO.reset(before)
+
+
+def show_raw_columns(columns: Mapping[str, pa.ChunkedArray]) -> None:
+    """Show columns to whoever asked; most of the time, nobody did."""
+    to = _SHOWN_TO.get()
+    if to is not None:
+        to(columns)
+
+
+def understand(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    format: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "error",
+    drop_off_scale: bool = False,
+    times: bool = True,
+    time_format: str | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
+    time: str | int | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
+    likes: bool = False,
+    counts: Counts | None = None,
+    order: str | Iterable[str] | None = None,
+    words: str | Iterable[str] | None = None,
+    k: int | None = None,
+    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+) -> Reading:
+    r"""Take ratings from whatever holds them, and tell what was understood.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+        A file that `read_ratings` reads; a table in memory for `Ratings.from_frame`, which takes
+        data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
+        all else here must be left at its default.
+    format, scale, duplicates, ..., words
+        All else that `read_ratings` takes; see there.
+    k : int, optional
+        Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
+        order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
+        too few people used. Without it both are told in `notes`.
+    people_in : iterable of (str, path)
+        Files that may help to tell users from items: ("levels", path) or ("trust", path).
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    UnknownOrderError
+        With `k`, if nothing tells which column holds the users.
+    RecveilError
+        As `read_ratings`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("7,ann,4\n7,ben,2\n")
+    ...     reading = understand(path, user="2", item="1", scale=RatingScale(1, 5, 1))
+    >>> reading.order, reading.mapping()
+    ('given', 'user: column 2; item: column 1; rating: column 3')
+    """
+    named, is_any = parse_scale_option(scale, order, words)
+    reading = _take(
+        source,
+        format=format,
+        scale=named,
+        duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
+        times=times,
+        time_format=time_format,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+        layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
+        feedback=feedback_of(likes=likes, counts=counts, scale=named, one_value=True, words=is_any),
+        k=k,
+        people_in=people_in,
+    )
+    return reading if k is not None else with_ends(reading)
+
+
+def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
+    """Take what somebody knows: as `understand`, but that who knows fives alone knows fives."""
+    layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
+    said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
+    named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))
+    reading["scale"], said["words"] = parse_scale_option(*named)
+    feedback = feedback_of(**said, scale=reading["scale"])
+    return with_ends(_take(source, layout=layout, feedback=feedback, **reading))
+
+
+def _take(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    layout: Layout,
+    feedback: Feedback,
+    format: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "error",
+    drop_off_scale: bool = False,
+    times: bool = True,
+    time_format: str | None = None,
+    k: int | None = None,
+    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    **columns_given: str | int | None,
+) -> Reading:
+    """Take ratings from whatever holds them; an inferred scale stays marked as such."""
+    given = as_text(columns_given)
+    if isinstance(source, Ratings):
+        options: dict[str, object] = {"format": format, "scale": scale, **given}
+        options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
+        options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
+        options["words"] = feedback.words or None
+        reject_given(options, "ratings that were read already")
+        held = Reading(source, "the ratings")
+        return of_one_value(held) if feedback.one_value else held
+    named = given.get("time") is not None or time_format is not None
+    how = _How(scale, duplicates, drop_off_scale, times, time_format, named, feedback, k)
+    if not isinstance(source, str | PathLike):
+        reject_given({"format": format, **_said(layout)}, "a data frame")
+        is_written = time_format is not None
+        framed = frame_columns(source, is_written=is_written, feedback=feedback, **given)
+        if not how.reads_times:
+            framed.columns.pop("time", None)
+        reading = _read(
+            framed.columns, framed.names, framed.name, "named", framed.locate, how, framed.look
+        )
+        return replace(reading, notes=(*filter(None, [framed.note]), *reading.notes))
+    with busy("Reading ratings"), open_input(source) as path:
+        read = read_source(
+            *(path, format, given),
+            times=how.reads_times,
+            time_format=time_format,
+            layout=layout,
+            feedback=feedback,
+            scale=scale,
+        )
+        order = order_of(path.name, read, given, format)
+        if order == "guessed" and k is not None:
+            raise reject_guess(path.name, read, given, people_in)
+        guess = [describe_guess(path.name, read)] if order == "guessed" else []
+        guess += read.notes
+        own = {role: read.names[role] for role in read.table.column_names}
+        columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
+        locate, look, said, found = read.locate, read.look, read.layout, read.format
+        del read  # so that nobody but the dictionary holds the columns
+        reading = _read(columns, own, path.name, order, locate, how, look)
+    return replace(reading, notes=(*guess, *reading.notes), layout=said, format=found)
+
+
+def _said(layout: Layout) -> dict[str, object]:
+    """Return what was said of how a text is written, by name."""
+    return {**layout._asdict(), "wide": layout.wide or None}
+
+
+def read_ratings(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    scale: RatingScale | None = None,
+    duplicates: Duplicates = "error",
+    drop_off_scale: bool = False,
+    times: bool = True,
+    time_format: str | None = None,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
+    time: str | int | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
+    likes: bool = False,
+    counts: Counts | None = None,
+    order: str | Iterable[str] | None = None,
+    words: str | Iterable[str] | None = None,
+) -> Ratings:
+    r"""Read a file of ratings, packed or not.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, a folder or pattern of part files, the folder of the Netflix Prize, a pipe, "-"
+        for standard input, or an address: of a database (``sqlite:///shop.db``,
+        ``postgresql://host/shop``), or of what lies elsewhere (``s3://bucket/ratings.csv``).
+    format : str, optional
+        A key of `FORMATS`; found by looking into the file if not given.
+    scale : RatingScale, optional
+        Inferred from the ratings if not given.
+    duplicates : {"error", "last", "mean"}
+        What to do if a user rates an item more than once: raise, keep the latest rating (that of
+        the last row, where there are no times), or take the mean.
+    drop_off_scale : bool
+        Leave out rows without a rating, and ratings that are not on the given `scale`, rather than
+        raise.
+    times : bool
+        Whether to read the times, if there are any. Where no column is called times, or the one
+        that is holds none, one that beyond doubt holds dates is taken. Of a column that is not
+        named with `time`, times are left out if some are missing or cannot be read.
+    time_format : str, optional
+        How times are written that are neither ISO dates nor Unix times, in the signs of
+        ``datetime.strptime``, such as ``%d/%m/%Y``. Which is the day is never guessed.
+    user, item, rating, time : str, optional
+        Names of the columns, or their places from 1 on; found by the usual names if not given, or,
+        where there is no header, taken in this order. `understand` tells which was taken for what.
+    delimiter : str, optional
+        What stands between columns, one character or one twice; found by looking where it is
+        certain.
+    decimal : {",", "."}, optional
+        What stands before the decimals of ratings; found by looking at all of them where it is
+        certain.
+    wide : bool
+        Whether the table is a matrix: a row for each user, and a column for each item.
+    null : str or float, optional
+        What stands in a matrix for "no rating", beside nothing at all: 99 in Jester's.
+    query, table : str, optional
+        What to read of a database: the rows of one SELECT, or a table or view; one of both. It is
+        opened for reading alone.
+    sheet : str, optional
+        Which sheet of a workbook to read, if several hold a table.
+    likes : bool
+        Whether each row is a like, whatever its rating: who chose what, and nothing more. So it is
+        in a table without ratings; verbs take ratings that are all equal for likes, too.
+    counts : {"log", "likes"}, optional
+        What to make of ratings that count how often, or how long: levels of 1 to 7 (from 1, 3, 10,
+        30, 100, 300 and 1,000 on), or likes.
+    order : str or iterable of str, optional
+        The ratings are words: all of them, the lowest first; a text has commas between them. The
+        same as a `scale` that is `RatingScale.of_words(order)`.
+    words : str or iterable of str, optional
+        The ratings are words without an order: all of them, or "all" for those in the table.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, and for the first line or row that is no rating, by its
+        number.
+
+    Warns
+    -----
+    UserWarning
+        If rows or times were left out, nothing but the usual order told users from items, or
+        nothing but its values told which column holds the times.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.dat")
+    ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
+    ...     read_ratings(path)
+    Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
+    """
+    named, is_any = parse_scale_option(scale, order, words)
+    reading = _take(
+        path,
+        format=format,
+        scale=named,
+        duplicates=duplicates,
+        drop_off_scale=drop_off_scale,
+        times=times,
+        time_format=time_format,
+        user=user,
+        item=item,
+        rating=rating,
+        time=time,
+        layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
+        feedback=feedback_of(likes=likes, counts=counts, scale=named, words=is_any),
+    )
+    for note in reading.notes:
+        warnings.warn(note, stacklevel=2)
+    return reading.ratings
+
+
+class _How(NamedTuple):
+    """What `read_ratings` was told to do with values."""
+
+    scale: RatingScale | None
+    duplicates: Duplicates
+    drop_off_scale: bool
+    times: bool
+    time_format: str | None
+    time_is_named: bool
+    feedback: Feedback
+    k: int | None
+
+    @property
+    def reads_times(self) -> bool:
+        """Whether times are read: of several ratings of a pair, they say which is the last."""
+        return self.times or self.duplicates == "last"
+
+
+def _read(
+    columns: dict[str, pa.ChunkedArray],
+    names: Mapping[str, str | int],
+    where: str,
+    order: Order,
+    locate: Locate,
+    how: _How,
+    look: Look,
+) -> Reading:
+    show_raw_columns(columns)
+    shown = [
+        ReadColumn(role, names[role], examples_of(columns[role]))
+        for role in ("user", "item", "rating", "time")
+        if role in columns
+    ]
+    if how.times and how.time_format is not None and "time" not in columns:
+        raise RecveilError(
+            f"{where}: time_format (--time-format) is given, but no column of times was "
+            f"recognized; name it with time (--time)",
+            code="time.missing",
+        )
+    is_told = how.scale is not None or how.feedback.is_specified or how.feedback.words
+    if "rating" in columns and not is_told:
+        reject_times(columns["rating"].slice(0, 1_000), names["rating"], where)
+    try:
+        built = build(
+            columns,
+            how.scale,
+            how.duplicates,
+            locate,
+            drop_off_scale=how.drop_off_scale,
+            times=how.times,
+            time_format=how.time_format,
+            time_is_doubtful=look.name is not None,
+            time_is_named=how.time_is_named,
+            feedback=how.feedback,
+        )
+        told = describe_feedback(
+            *(built.scale, built.why_likes, how.feedback, names.get("rating")),
+            publishing=how.k is not None,
+        )
+    except RecveilError as error:
+        # Most errors tell the line, and with it the file; a few speak of a column as a whole.
+        raise (
+            error if where in str(error) else RecveilError(f"{where}: {error}", code=error.code)
+        ) from None
+    problem = built.time_problem
+    time_name = str(names["time"]) if "time" in names else None
+    said = describe_look(look, problem, time_name, built.time_note)
+    return Reading(
+        ratings=Ratings.from_built(built),
+        name=where,
+        columns=tuple(column for column in shown if column.role != "time" or not problem),
+        order=order,
+        scale_given=how.scale is not None or how.feedback.counts == "log",
+        counted=how.feedback.counts == "log",
+        duplicates_dropped=built.duplicates_dropped,
+        off_scale_dropped=built.off_scale_dropped,
+        unrated_dropped=built.unrated_dropped,
+        lost_times=f"column {quoted(time_name)} {problem}" if built.times_are_lost else "",
+        notes=(
+            *told,
+            *describe_ids(built.users, built.items),
+            *(said if how.reads_times else []),
+            *describe_dropped(built, how.duplicates, how.feedback),
+        ),
+    )
+
+
+def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> None:
+    """Raise a TypeError that names the verb, for keywords that no table is read with.
+
+    Parameters
+    ----------
+    verb : str
+    given : mapping
+        What the verb would pass on.
+    *own : str
+        Keywords that the verb gives itself.
+
+    Examples
+    --------
+    >>> reject_unknown_keywords("audit", {"user": "2", "colour": 7})
+    Traceback (most recent call last):
+    ...
+    TypeError: audit() got an unexpected keyword argument 'colour'
+    """
+    known = {
+        name
+        for name, parameter in signature(understand).parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY
+    }
+    for name in given:
+        if name not in known or name in own:
+            raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")
+
+
+def has_value(value: object) -> bool:
+    """Say whether an option was given: 0 and empty words are a choice, too.
+
+    Examples
+    --------
+    >>> has_value(None), has_value(False), has_value(0), has_value("")
+    (False, False, True, True)
+    """
+    return value is not None and value is not False

@@ -1,0 +1,291 @@
+"""Standing for: which files an input is, the logs of a database among them, for output checks."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+
+from recveil.io.databases import Address, address_of, is_given_as_path, kind_of_file, scheme_of
+from recveil.io.databases.address import NAMES
+from recveil.io.files import naming
+from recveil.io.part_files import is_pattern, parts_of
+from recveil.io.pipes import STANDARD, spooled
+from recveil.io.remote import SERVICES, fetched, local_path
+from recveil.runtime.devices import is_device
+from recveil.runtime.errors import RecveilError, shortened
+
+
+@contextmanager
+def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
+    """Give a path that can be opened again and again, or the address of a database server.
+
+    Parameters
+    ----------
+    source : str or path
+        What `spooled` takes, or an address: of a database (``sqlite:///shop.db``,
+        ``postgresql://ann@host/shop``), of a file (``file:///data/ratings.csv``), or of what lies
+        with a service (``s3://bucket/ratings/``), which is copied for as long as it is read.
+
+    Raises
+    ------
+    RecveilError
+        For an address that leads nowhere, or is of another kind.
+
+    Examples
+    --------
+    >>> with open_input("file:///data/ratings.csv") as path:
+    ...     path.name
+    'ratings.csv'
+    """
+    scheme = scheme_of(source)
+    if scheme is None:
+        _reject_lost_slash(source)
+        with spooled(source) as path:
+            yield path
+    elif scheme in SERVICES:
+        with fetched(str(source)) as path:
+            yield path
+    elif scheme == "file":
+        with spooled(local_path(str(source))) as path:
+            yield path
+    elif (address := address_of(source)) is None:
+        raise RecveilError(
+            f"{shortened(scheme, 20)}://: such addresses are not read; expected a file, "
+            f"{', '.join(f'{name}://' for name in (*NAMES, *SERVICES, 'file'))}, or a copy of "
+            f"what lies there",
+            code="input.address",
+        )
+    else:
+        yield address if address.is_server else _database_file(address)
+
+
+@contextmanager
+def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]:
+    """Give the path of a file that stands beside the table; its address may be given, too.
+
+    Parameters
+    ----------
+    name : str
+        The parameter that it is given as.
+    source : str or path
+        What `open_input` takes, but no database, of which nothing says what to read there.
+
+    Examples
+    --------
+    >>> with file_next_to_table("trust", "file:///data/trust.txt") as path:
+    ...     path.name
+    'trust.txt'
+    """
+    scheme = scheme_of(source)
+    is_database = scheme not in (None, "file", *SERVICES) and address_of(source) is not None
+    if not is_database:
+        with open_input(source) as found:
+            if isinstance(found, Path):
+                yield found
+                return
+    raise RecveilError(
+        f"{name} (--{name.replace('_', '-')}): the address of a database, of which only the table "
+        f"itself is read; write what is meant to a file, such as CSV, and name that",
+        code="input.unknown-format",
+    )
+
+
+def file_at(source: object) -> Path | None:
+    """Return the path of the file or folder that a source is, whether it exists or not.
+
+    Parameters
+    ----------
+    source : object
+        What `open_input` takes, or anything else.
+
+    Returns
+    -------
+    Path or None
+        None for what lies elsewhere, is no path, or leads nowhere.
+
+    Examples
+    --------
+    >>> file_at("sqlite:///shop.db"), file_at("file:///data/r.csv"), file_at("s3://bucket/r.csv")
+    (PosixPath('shop.db'), PosixPath('/data/r.csv'), None)
+    """
+    if not isinstance(source, str | PathLike) or source == STANDARD:
+        return None
+    scheme = scheme_of(source)
+    if scheme is None:
+        return Path(source)
+    try:
+        if scheme == "file":
+            return local_path(str(source))
+        address = address_of(source)
+    except RecveilError:
+        return None  # whoever reads it will say what is wrong
+    return None if address is None or address.is_server else Path(address.place)
+
+
+def _database_file(address: Address) -> Path:
+    """Return the path of a database's file, if it is one of that kind."""
+    path = Path(address.place)
+    if is_device(path):  # it may be waited for without end, and databases are read in any order
+        raise RecveilError(
+            f"{path.name}: is a pipe or a device; expected the file of a {address.name} database; "
+            f"copy it to a file",
+            code="input.pipe",
+        )
+    with naming(path):
+        if kind_of_file(path) != address.kind:
+            raise RecveilError(
+                f"{path.name}: no {address.name} database; give its path alone, and what it is "
+                f"will be found by looking",
+                code="input.unknown-format",
+            )
+    return path
+
+
+def _reject_lost_slash(source: str | PathLike[str]) -> None:
+    if is_given_as_path(source):
+        raise RecveilError(
+            "an address such as sqlite:///shop.db was given as a path, which loses one of its "
+            "slashes; give it as text",
+            code="input.address",
+        )
+
+
+# What SQLite and DuckDB keep beside a file: rows that were committed may stand there alone.
+_LOGS = ("-wal", "-shm", "-journal", ".wal")
+
+
+def files_at(path: Path) -> list[Path]:
+    """List the files that an input stands for: itself, its parts, or what lies in its folder.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a folder, or a pattern; what is wrong with it is said by whoever reads it.
+
+    Examples
+    --------
+    >>> files_at(Path("ratings.csv"))
+    [PosixPath('ratings.csv')]
+    """
+    with suppress(RecveilError, OSError, ValueError):
+        if parts := parts_of(path):
+            return [part.path for part in parts]
+    with suppress(OSError, ValueError):
+        if path.is_dir():
+            return [path, *(each for each in path.iterdir() if each.is_file())]
+    return [path]
+
+
+def is_log_of(output: Path, path: Path) -> bool:
+    """Say whether an output is, or would be, the log of a database or what it keeps beside itself.
+
+    Parameters
+    ----------
+    output : Path
+    path : Path
+        A file that is read; whether it is a database does not matter.
+
+    Examples
+    --------
+    >>> is_log_of(Path("shop.db-wal"), Path("shop.db")), is_log_of(Path("x.csv"), Path("shop.db"))
+    (True, False)
+    """
+    own, real = identity(output), os.path.realpath(output)
+    for log in _logs(path):
+        if real == os.path.realpath(log) or (own is not None and own == identity(log)):
+            return True
+    return False
+
+
+def _logs(path: Path) -> Iterator[Path]:
+    with suppress(OSError, ValueError):
+        if path.is_dir():
+            return
+    for base in {os.fspath(path), os.path.realpath(path)}:
+        yield from (Path(base + ending) for ending in _LOGS)
+
+
+def would_be_read(output: Path, path: Path) -> bool:
+    """Say whether the next run would read an output as a part of the same input.
+
+    Parameters
+    ----------
+    output : Path
+        A file or folder that is written, and may not be there yet.
+    path : Path
+        An input: whatever is put into a folder is taken for a part of it, as what fits a pattern.
+
+    Examples
+    --------
+    >>> would_be_read(Path("parts/all.csv"), Path("parts/*.csv"))
+    True
+    >>> would_be_read(Path("parts/all.json"), Path("parts/*.csv"))
+    False
+    """
+    real = Path(os.path.realpath(output))
+    with suppress(OSError, ValueError):
+        if path.is_dir():
+            return Path(os.path.realpath(path)) in real.parents
+        if path.exists():
+            return False
+    if not is_pattern(path):
+        return False
+    at = next(at for at, name in enumerate(path.parts) if is_pattern(Path(name)))
+    base = os.path.realpath(Path(*path.parts[:at]))
+    wanted = "/".join(_as_expression(name) for name in path.parts[at:]).replace(".*/", "(?:.*/)?")
+    inner = os.path.relpath(real, base)
+    return re.fullmatch(wanted, inner) is not None
+
+
+def _as_expression(name: str) -> str:
+    """Return a part of a pattern as a regular expression."""
+    if name == "**":
+        return ".*"
+    pieces = re.findall(r"\[!?\]?[^\]]*\]|[*?]|.", name, re.DOTALL)
+    plain = {"*": "[^/]*", "?": "[^/]"}
+    return "".join(
+        plain.get(piece) or (_set(piece) if len(piece) > 1 else re.escape(piece))
+        for piece in pieces
+    )
+
+
+def _set(piece: str) -> str:
+    """Return a set of characters, such as [0-9] or [!a]."""
+    inner = piece[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+    negated = inner.startswith("!")
+    inner = inner.removeprefix("!")
+    first = "\\]" if inner.startswith("]") else ""
+    return f"[{'^' if negated else ''}{first}{inner.removeprefix(']')}]"
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file or folder from all others, by whatever links; None for none.
+
+    Examples
+    --------
+    >>> identity(Path("nowhere")) is None
+    True
+    """
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def standard_input_file() -> Path | None:
+    """Return a path of standard input if it is fed from a file, which can be written over.
+
+    Examples
+    --------
+    >>> standard_input_file() in (None, Path("/dev/stdin"))
+    True
+    """
+    try:
+        found = os.fstat(0)
+    except OSError:  # it is closed
+        return None
+    return Path("/dev/stdin") if stat.S_ISREG(found.st_mode) else None

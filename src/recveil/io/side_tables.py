@@ -1,0 +1,617 @@
+"""Trust from a file: whom each user says they trust."""
+
+import codecs
+import io
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.io.databases import kind_of_file
+from recveil.io.databases.address import NAMES
+from recveil.io.detect.dialect import split_line
+from recveil.io.detect.file_kinds import (
+    HEAD_BYTES,
+    is_json,
+    is_zip,
+    reject_archive,
+    reject_unreadable,
+    workbook_in,
+)
+from recveil.io.detect.known_formats import columnar_format
+from recveil.io.files import naming, opened_text
+from recveil.io.formats.delimited import Dialect, check_one_line, check_utf8, read_records
+from recveil.io.formats.json_objects import first_objects, read_objects, text_of
+from recveil.io.formats.text_scan import Place, watched_text
+from recveil.io.inputs import file_next_to_table
+from recveil.io.worker import PACKINGS, decoded_table, decoding
+from recveil.ratings.arrow_columns import plain_table, python_values
+from recveil.ratings.columns import USUAL_NAMES, Locate
+from recveil.ratings.ids import encode_labels
+from recveil.runtime.errors import RecveilError, describe_count, listed, quoted
+from recveil.runtime.safe_repr import brief
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+# The line and the values of a row, as Python keeps them.
+_A_ROW = 250
+# What may stand between names; the first, if none does.
+_MARKS = ",\t;|"
+
+
+@brief
+class NamedColumns:
+    """What a file says, row by row, and where.
+
+    Parameters
+    ----------
+    columns : mapping of str to pyarrow.ChunkedArray
+        By the names that they were asked for; text where the file holds text, an empty field being
+        null.
+    locate : callable
+        Turns a row's position, from 0, into its place in the file: "levels.csv line 812".
+    """
+
+    def __init__(self, columns: Mapping[str, pa.ChunkedArray], locate: Locate) -> None:
+        self.columns = columns
+        self.locate = locate
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        return self.columns[name]
+
+    def _facts(self) -> dict[str, object]:
+        return {name: len(column) for name, column in self.columns.items()}
+
+
+def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) -> NamedColumns:
+    r"""Read the columns of a file that have certain names; others are passed over.
+
+    Parameters
+    ----------
+    path : Path
+        Text with a header, between commas, tabs, semicolons or bars; JSON Lines or an array of
+        objects; Parquet or Arrow; packed or not.
+    usual : mapping of str to sequence of str
+        For each column that is needed how files may call it, small letters alone; the first that a
+        file has is taken.
+    expected : str
+        What was expected instead, for errors.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, is of another kind, or lacks a column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.jsonl")
+    ...     _ = path.write_text('{"user_id": "ann", "k": 3}\n{"user_id": "ben", "k": 1}\n')
+    ...     found = read_named(path, {"user": ("userid",), "k": ("k",)}, "objects with both")
+    >>> found["k"].to_pylist(), found.locate(1)
+    (['3', '1'], 'levels.jsonl line 2')
+    """
+    choose = partial(_choose, usual=usual, where=path.name, expected=expected)
+    with naming(path):
+        head = head_of(path)
+        if (columnar := columnar_format(head)) is not None:
+            return _read_columnar(path, columnar, choose)
+        # A byte order mark that ends in its middle is nothing to whoever reads on.
+        text = (
+            "" if codecs.BOM_UTF8.startswith(head) else head.decode("utf-8-sig", errors="replace")
+        )
+        if not text.strip():
+            raise RecveilError(f"{path.name}: the file is empty; {expected}", code="input.empty")
+        if is_json(text):
+            return _read_json(path, choose)
+        return _read_text(path, dialect_of(text), choose)
+
+
+def head_of(path: Path) -> bytes:
+    """Return how a file begins, unpacked; refuse one that is no table of a kind that is read.
+
+    Raises
+    ------
+    RecveilError
+        What the file is, and what to make of it.
+    """
+    what = workbook_in(path)
+    if kind := kind_of_file(path):
+        what = f"a {NAMES[kind]} database"
+    if what is not None:
+        raise RecveilError(
+            f"{path.name}: {what}, of which only the table itself is read; write what is meant to "
+            f"a file, such as CSV, and name that",
+            code="input.unknown-format",
+        )
+    if is_zip(path):
+        reject_archive(path)
+    with opened_text(path) as file:
+        head = file.read(HEAD_BYTES)
+    reject_unreadable(path, head)
+    return head
+
+
+def dialect_of(text: str) -> Dialect:
+    r"""Say how a text is split, by what stands between the names of its columns.
+
+    Examples
+    --------
+    >>> dialect_of("user_id\tk\n7\t3\n").delimiter, dialect_of("user_id;k\n7;3\n").delimiter
+    ('\t', ';')
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return Dialect(max(_MARKS, key=first.count), quotes=True, header=True)
+
+
+def finds_all(names: Sequence[str], usual: Mapping[str, Sequence[str]]) -> bool:
+    """Say whether each column has a name among some.
+
+    Examples
+    --------
+    >>> finds_all(["User-ID", "K"], {"user": ("userid",), "k": ("k", "level")})
+    True
+    """
+    return all(_fitting(names, wished) for wished in usual.values())
+
+
+def _read_columnar(path: Path, format: str, choose: Any) -> NamedColumns:
+    with decoding(path, format, packings=PACKINGS) as found:
+        chosen = choose(found.schema.names)
+    table = decoded_table(path, format, columns=[*chosen.values()], packings=PACKINGS)
+    table = plain_table(table)
+    columns = {role: table[name] for role, name in chosen.items()}
+    return NamedColumns(columns, lambda row: f"{path.name} row {row + 1}")
+
+
+def _read_json(path: Path, choose: Any) -> NamedColumns:
+    chosen = choose(first_objects(path).column_names)
+    rows = (
+        (line, [text_of(each.get(name), name, line, path.name) for name in chosen.values()])
+        for line, each in read_objects(path, _A_ROW)
+    )
+    return _gathered(path, [*chosen], rows)
+
+
+def _read_text(path: Path, dialect: Dialect, choose: Any) -> NamedColumns:
+    records = read_records(path, dialect, _A_ROW)
+    line, names = next(records)
+    check_utf8(names, Place(path.name, line))
+    chosen = choose(names)
+    places = [names.index(name) for name in chosen.values()]
+    rows = (
+        (line, [fields[place] or None for place in places])
+        for line, fields in _whole_records(records, names, dialect, path)
+    )
+    return _gathered(path, [*chosen], rows)
+
+
+def _gathered(
+    path: Path, names: list[str], rows: Iterator[tuple[int, list[str | None]]]
+) -> NamedColumns:
+    """Keep rows of text as columns, and in which lines they stand."""
+    lines: list[int] = []
+    values: list[list[str | None]] = [[] for _ in names]
+    for line, row in rows:
+        lines.append(line)
+        for column, value in zip(values, row, strict=True):
+            column.append(value)
+    columns = {
+        name: pa.chunked_array([pa.array(column, pa.string())])
+        for name, column in zip(names, values, strict=True)
+    }
+    return NamedColumns(columns, lambda row: str(Place(path.name, lines[row])))
+
+
+def _whole_records(
+    records: Iterator[tuple[int, list[str]]], names: Sequence[str], dialect: Dialect, path: Path
+) -> Iterator[tuple[int, list[str]]]:
+    for line, fields in records:
+        place = Place(path.name, line)
+        if len(fields) != len(names):
+            raise RecveilError(
+                f"{place}: expected {describe_count(len(names), 'column')}, got {len(fields)} "
+                f"({dialect.excerpt(fields)}); mend or drop the line",
+                code="input.line",
+            )
+        check_one_line(fields, place)
+        check_utf8(fields, place)
+        yield line, fields
+
+
+def _choose(
+    names: Sequence[str], *, usual: Mapping[str, Sequence[str]], where: str, expected: str
+) -> dict[str, str]:
+    """Return what the file calls each column that is needed."""
+    chosen: dict[str, str] = {}
+    for role, wished in usual.items():
+        fitting = _fitting(names, wished, chosen.values())
+        if not fitting:
+            raise RecveilError(
+                f"{where}: no {role} column among {listed(names)}; {expected}",
+                code="column.missing",
+            )
+        if names.count(fitting[0]) > 1:
+            raise RecveilError(
+                f"{where}: two columns are called {quoted(fitting[0])}; rename one",
+                code="column.duplicate",
+            )
+        chosen[role] = fitting[0]
+    return chosen
+
+
+def _fitting(names: Sequence[str], wished: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    free = [name for name in names if name not in taken]
+    return [name for wish in wished for name in free if _plain(name) == wish]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[_\- ]", "", name.partition(":")[0]).lower()
+
+
+_LEVEL_NAMES = ("k", "level", "privacylevel")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_HEADER = "expected a header such as user_id,k"
+
+
+@brief
+class _Column(NamedTuple):
+    """What a file says, row by row, and where."""
+
+    users: pa.ChunkedArray
+    levels: list[Any]
+    locate: Locate
+
+
+def read_levels(
+    source: str | PathLike[str], users: NDArray[Any], default: int
+) -> NDArray[np.int64]:
+    r"""Read the privacy level of each user from a file with the columns user_id and k.
+
+    Parameters
+    ----------
+    source : str or path
+        CSV or tab-separated text with a header, JSON Lines, Parquet or Arrow, packed or not; a
+        pipe, "-" for standard input, or an address such as s3://. Other columns are passed over.
+    users : ndarray of int64 or of str objects, shape (n_users,)
+        The users' labels, as in `Ratings.users`.
+    default : int
+        The level of all users who are not in the file.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_users,)
+        The least number of people who shall share a published row with each user, who
+        counts too; 1 says that they do not mind being published as they are.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, lacks a column or has no rows; for the first level that is
+        not a whole number from 1 to the number of users; for a user who stands twice, and for
+        users in the file who have no ratings.
+
+    Notes
+    -----
+    Source: Chen 2012 (thesis), sections 5.1 and 5.2. Ids are compared as they are written: "007"
+    is not 7.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.csv")
+    ...     _ = path.write_text("user_id,k\nben,1\nann,3\n")
+    ...     read_levels(path, np.array(["ann", "ben", "eve"], dtype=object), default=2)
+    array([3, 1, 2])
+    """
+    _check_default(default, len(users))
+    with file_next_to_table("privacy_levels", source) as path:
+        return _read_levels(path, users, default)
+
+
+def _read_levels(path: Path, users: NDArray[Any], default: int) -> NDArray[np.int64]:
+    column = _read(path)
+    with naming(path):
+        if not column.levels:
+            raise RecveilError(
+                f"{path.name}: there are no levels in it; expected at least one", code="input.empty"
+            )
+        labels, label_of = encode_labels(column.users, "user", column.locate)
+    in_file = _whole_levels(column, len(users))
+    _reject_twice(labels, label_of, in_file, column.locate)
+    position = _find_users(labels, label_of, users, path.name, column.locate)
+    levels = np.full(len(users), default, dtype=np.int64)
+    levels[position[label_of]] = in_file
+    return levels
+
+
+def _check_default(default: int, n_users: int) -> None:
+    whole = isinstance(default, int | np.integer) and not isinstance(default, bool)
+    if not whole or not 1 <= default <= n_users:
+        raise RecveilError(
+            f"the default level is {default!r}; expected a whole number from 1 to the number of "
+            f"users ({n_users})",
+            code="option.value",
+        )
+
+
+def _read(path: Path) -> _Column:
+    found = read_named(path, {"user": USUAL_NAMES["user"], "k": _LEVEL_NAMES}, _HEADER)
+    return _Column(found["user"], python_values(found["k"]), found.locate)
+
+
+def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
+    for row, value in enumerate(column.levels):
+        level = _whole(value)
+        if level is None or level < 1:
+            got = "missing" if value is None else quoted(value)
+            raise RecveilError(
+                f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more",
+                code="level.value",
+            )
+        if level > n_users:
+            are, users = (
+                "there is" if n_users == 1 else "there are",
+                describe_count(n_users, "user"),
+            )
+            raise RecveilError(
+                f"{column.locate(row)}: k is {level}, but {are} {users}; lower it",
+                code="level.value",
+            )
+        column.levels[row] = level
+    return np.array(column.levels, dtype=np.int64)
+
+
+def _whole(value: Any) -> int | None:
+    """Read a whole number, or text that is one; a data frame may keep it as a float."""
+    if isinstance(value, str):
+        text = value.strip()
+        return int(text) if _WHOLE.fullmatch(text) else None
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole and not isinstance(value, bool) else None
+
+
+def _reject_twice(
+    labels: NDArray[Any], label_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
+) -> None:
+    first = np.full(len(labels), len(label_of))
+    np.minimum.at(first, label_of, np.arange(len(label_of)))
+    again = np.flatnonzero(first[label_of] < np.arange(len(label_of)))
+    if again.size:
+        row, before = int(again[0]), int(first[label_of[again[0]]])
+        same = levels[row] == levels[before]
+        raise RecveilError(
+            f"{locate(row)}: user {quoted(labels.tolist()[label_of[row]], 40)} stands twice, "
+            + (
+                f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
+                if same
+                else f"with k = {levels[before]} ({locate(before)}) and k = {levels[row]}; keep one"
+            ),
+            code="id.duplicate",
+        )
+
+
+def _find_users(
+    labels: NDArray[Any], label_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
+) -> NDArray[np.int64]:
+    """Return the position of each label among the users."""
+    # As text: the file may hold digits only, and so be read as numbers, while the users are text.
+    place = {str(user): position for position, user in enumerate(users.tolist())}
+    position = np.array([place.get(str(label), -1) for label in labels.tolist()], dtype=np.int64)
+    unknown = np.flatnonzero(position[label_of] < 0)
+    if unknown.size:
+        named = ", ".join(
+            f"{quoted(labels.tolist()[label_of[row]], 20)} ({locate(row)})"
+            for row in unknown[:3].tolist()
+        )
+        more = ", ..." if unknown.size > 3 else ""
+        users_are = "user is" if unknown.size == 1 else "users are"
+        raise RecveilError(
+            f"{name}: {unknown.size} {users_are} not among the ratings: {named}{more}; "
+            f"drop them, or check the ids",
+            code="id.unknown",
+        )
+    return position
+
+
+def users_in_levels(source: str | PathLike[str]) -> set[str]:
+    r"""Return everybody who stands in a file of privacy levels, whoever has ratings.
+
+    Raises
+    ------
+    RecveilError
+        As `read_levels`, for a file that cannot be read or lacks a column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "levels.csv")
+    ...     _ = path.write_text("user_id,k\nann,3\n")
+    ...     users_in_levels(path)
+    {'ann'}
+    """
+    with file_next_to_table("privacy_levels", source) as path:
+        column = _read(path)
+    return {str(user) for user in python_values(column.users.unique())}
+
+
+_NAMES = {
+    "truster": ("truster", "trustor", "userid", "user"),
+    "trustee": ("trustee", "trusted", "friendid", "friend"),
+    "value": ("value", "trust", "trustvalue", "weight"),
+}
+_EXPECTED = "expected the names truster, trustee and value"
+
+# Who trusts, and whom.
+Pair = tuple[str, str]
+
+
+@brief
+class StatedTrust(NamedTuple):
+    """What a trust file says about the users of some ratings.
+
+    Attributes
+    ----------
+    links : scipy.sparse.csr_array of float64, shape (n_users, n_users)
+        How much the user of the row trusts the one of the column; nothing where nothing was said.
+    n_ignored : int
+        Lines about users who are not among the ratings.
+    n_unknown : int
+        How many such users there are.
+    """
+
+    links: "sparse.csr_array"
+    n_ignored: int
+    n_unknown: int
+
+
+def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
+    r"""Read who trusts whom: lines of truster, trustee and value, or columns with these names.
+
+    Parameters
+    ----------
+    source : str or path
+        Text without a header, such as FilmTrust's ``trust.txt``; or columns called truster,
+        trustee and value, as CSV, JSON Lines, Parquet or Arrow; packed or not. A pipe, "-" for
+        standard input, or an address such as s3://.
+    users : ndarray of int64 or of str objects, shape (n_users,)
+        The users' labels, as in `Ratings.users`. Ids are compared as they are written: "007" is
+        not 7.
+
+    Returns
+    -------
+    StatedTrust
+        For `TrustKNN`. Lines about users without ratings are passed over and counted, since
+        nothing can be predicted by them. Of lines about the same pair the last one counts.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read or has no lines, and for the first line that does not have
+        three columns or whose value is not a finite number.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "trust.txt")
+    ...     _ = path.write_text("ann ben 1\nben eve 1\n")
+    ...     stated = read_trust(path, np.array(["ann", "ben"], dtype=object))
+    >>> stated.links.toarray(), stated.n_ignored, stated.n_unknown
+    (array([[0., 1.], [0., 0.]]), 1, 1)
+    """
+    with file_next_to_table("trust", source) as path:
+        return _read_trust(path, users)
+
+
+def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
+    position = {str(label): at for at, label in enumerate(users.tolist())}
+    values: dict[tuple[int, int], float] = {}
+    unknown: set[str] = set()
+    n_ignored = 0
+    for pair, value in _stated(path):
+        strangers = {name for name in pair if name not in position}
+        if strangers:
+            unknown |= strangers
+            n_ignored += 1
+        else:
+            values[position[pair[0]], position[pair[1]]] = value
+    if not values and not n_ignored:
+        raise RecveilError(
+            f"{path.name}: the file is empty; expected lines such as 'ann ben 1'",
+            code="input.empty",
+        )
+    from scipy import sparse
+
+    pairs = np.array(list(values), dtype=np.int64).reshape(-1, 2)
+    trust = np.array(list(values.values()), dtype=np.float64)
+    shape = (len(position), len(position))
+    return StatedTrust(sparse.csr_array((trust, pairs.T), shape=shape), n_ignored, len(unknown))
+
+
+def _stated(path: Path) -> Iterator[tuple[Pair, float]]:
+    """Yield who trusts whom, and how much, from a file of any kind."""
+    with naming(path):
+        named = _has_names(head_of(path))
+    return _of_columns(path) if named else _of_lines(path)
+
+
+def _has_names(head: bytes) -> bool:
+    """Say whether columns have names, as all but plain lines have."""
+    text = head.decode("utf-8-sig", errors="replace")
+    if columnar_format(head) is not None or is_json(text):
+        return True
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return finds_all(split_line(first, dialect_of(text).delimiter), _NAMES)
+
+
+def _of_columns(path: Path) -> Iterator[tuple[Pair, float]]:
+    found = read_named(path, _NAMES, _EXPECTED)
+    with naming(path):
+        ends = [encode_labels(found[role], role, found.locate) for role in ("truster", "trustee")]
+    names = [[str(label) for label in labels.tolist()] for labels, _ in ends]
+    stated = python_values(found["value"])
+    for row, value in enumerate(stated):
+        truster, trustee = (named[of[row]] for named, (_, of) in zip(names, ends, strict=True))
+        yield (truster, trustee), _number(value, found.locate(row))
+
+
+def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
+    # What is not UTF-8 equals no label of a user, and so counts as unknown.
+    with (
+        naming(path),
+        watched_text(path, keeps_text=True, a_row=_A_ROW) as raw,
+        io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape") as text,
+    ):
+        for line, each in enumerate(text, start=1):
+            if fields := each.split():
+                place = str(Place(path.name, line))
+                if len(fields) != 3:
+                    raise RecveilError(
+                        f"{place}: expected three columns (truster, trustee, value), got "
+                        f"{len(fields)}; mend or drop the line",
+                        code="input.line",
+                    )
+                yield (fields[0], fields[1]), _number(fields[2], place)
+
+
+def _number(value: Any, place: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        got = "missing" if value is None else quoted(value)
+        raise RecveilError(
+            f"{place}: trust is {got}; expected a finite number; mend or drop the line",
+            code="input.line",
+        )
+    return number
+
+
+def users_in_trust(source: str | PathLike[str]) -> set[str]:
+    """Return everybody who stands in a trust file, whoever has ratings.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "trust.txt")
+    ...     _ = path.write_text("ann ben 1")
+    ...     sorted(users_in_trust(path))
+    ['ann', 'ben']
+    """
+    with file_next_to_table("trust", source) as path:
+        return {name for pair, _ in _stated(path) for name in pair}

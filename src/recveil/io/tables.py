@@ -1,0 +1,542 @@
+"""From a file to a table, whatever the format; nothing is made of its values yet."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recveil.io.databases import Address
+from recveil.io.detect.dialect import (
+    Recognized,
+    of_several,
+    recognize,
+    recognize_wide,
+    reject_doubtful_header,
+)
+from recveil.io.detect.file_kinds import reject_other_kinds
+from recveil.io.detect.known_formats import resolve_format
+from recveil.io.files import naming
+from recveil.io.formats.containers import (
+    OF_SEVERAL_TABLES,
+    first_within,
+    read_server,
+    read_within,
+)
+from recveil.io.formats.delimited import DIALECTS, Dialect, read_delimited, read_records
+from recveil.io.formats.json_objects import first_objects, read_json
+from recveil.io.formats.netflix_prize import read_netflix
+from recveil.io.formats.parquet import read_columnar
+from recveil.io.formats.wide_matrix import read_wide
+from recveil.io.layout import Layout
+from recveil.io.part_files import (
+    Part,
+    describe_names,
+    keyed,
+    keys_of,
+    naming_part,
+    parts_of,
+    read_parts,
+    reject_not_liked,
+    time_key,
+)
+from recveil.io.pipes import is_pipe, name_of
+from recveil.io.source import Selection, Source, looked, reject_many_columns
+from recveil.io.worker import PACKINGS, decoded_table
+from recveil.ratings.arrow_columns import plain_table
+from recveil.ratings.columns import MUST_RATE, NOT_SAID, Feedback
+from recveil.ratings.feedback import reject_doubtful
+from recveil.ratings.frames import frame_of
+from recveil.ratings.rating_scale import RatingScale
+from recveil.ratings.time_columns import Look
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.memory import reject_beyond_limit
+
+_ROWS = 1_000
+# What each becomes: a name, an array of its own with buffers, and its place in a schema.
+_A_COLUMN = 2_000
+
+
+def first_rows(
+    path: Path,
+    format: str,
+    dialect: Dialect | None = None,
+    within: Mapping[str, str | None] = MappingProxyType({}),
+) -> pa.Table | None:
+    r"""Return the first rows of a table that names its columns, with all of these.
+
+    Parameters
+    ----------
+    path : Path
+    format : str
+        A key of `FORMATS`.
+    dialect : Dialect, optional
+        How text is split, if it is not as usual for the format.
+    within : mapping
+        Which table it is, of a file that may hold several.
+
+    Returns
+    -------
+    pyarrow.Table or None
+        Delimited text stays text, and an empty field is null. None for a format without names, and
+        for names that are no text. A column of several values a row is null.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user,item,rating,note\n7,12,3.5,\n")
+    ...     first_rows(path, "csv").to_pylist()
+    [{'user': '7', 'item': '12', 'rating': '3.5', 'note': None}]
+    """
+    if format in ("parquet", "arrow"):
+        return plain_table(
+            decoded_table(path, format, wanted="first", rows=_ROWS, packings=PACKINGS)
+        )
+    if format in OF_SEVERAL_TABLES:
+        return first_within(path, format, within)
+    if format == "json":
+        found = first_objects(path)
+        return found if found.num_columns else None
+    dialect = dialect or DIALECTS.get(format)
+    if dialect is None or not dialect.header:
+        return None
+    records = read_records(path, dialect)
+    _, fields = next(records, (0, []))
+    names = list(dialect.columns(fields))
+    reject_beyond_limit(f"{path.name}: its columns", _A_COLUMN * len(names))
+    reject_many_columns(len(names), path.name)
+    if not names or not all(name.isprintable() or not name for name in names):
+        return None
+    # Whoever reads all of it will say what is wrong with a row.
+    several = (dialect.columns(fields) for _, fields in itertools.islice(records, _ROWS))
+    rows = [fields for fields in several if len(fields) == len(names)]
+    columns = [[_text(fields[at]) for fields in rows] for at in range(len(names))]
+    return pa.table([pa.array(column, pa.string()) for column in columns], names)
+
+
+def _text(field: str) -> str | None:
+    """Return a field, or null for one that is empty or not UTF-8."""
+    return field if field and field.isprintable() else None
+
+
+_BLANKS = r"[\s\pZ]*"
+_WITH_COMMA = rf"^{_BLANKS}[-+]?\d+,\d+{_BLANKS}$"
+# Three digits behind a comma may be thousands: 1,000.
+_NO_THOUSANDS = rf"^{_BLANKS}[-+]?(\d+,\d{{1,2}}|\d+,\d{{4,}}|0\d*,\d+|\d{{4,}},\d+){_BLANKS}$"
+_WITH_POINT = rf"^{_BLANKS}[-+]?\d*\.\d"
+
+
+def with_points(source: Source, decimal: str | None) -> Source:
+    """Write the ratings of a text with decimal points, if they have decimal commas.
+
+    Parameters
+    ----------
+    source : Source
+    decimal : {",", "."} or None
+        What stands before decimals; found by looking at all ratings if not given. A comma is one
+        beyond doubt, if no rating has a point, and a comma separates no thousands: not all of them
+        stand before three digits.
+
+    Raises
+    ------
+    RecveilError
+        If that is in doubt, and if a rating has a decimal point where commas were said.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([pa.array(["3,5", "4"]).dictionary_encode()])
+    >>> table = pa.table({"user": [1, 2], "item": [1, 1], "rating": column})
+    >>> source = Source(table, "row {}".format, "csv", {})
+    >>> found = with_points(source, None)
+    >>> found.table["rating"].to_pylist(), found.layout
+    (['3.5', '4'], ('decimal commas',))
+    """
+    if "rating" not in source.table.column_names:
+        return source
+    at = source.table.column_names.index("rating")
+    column = source.table["rating"]
+    is_text = pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type)
+    if decimal == "." or not is_text:
+        return source
+    values = [chunk.dictionary for chunk in column.chunks]
+    if not any(_any(each, _WITH_COMMA) for each in values):
+        return source
+    pointed = any(_any(each, _WITH_POINT) for each in values)
+    if decimal is None and (pointed or not any(_any(each, _NO_THOUSANDS) for each in values)):
+        if pointed:
+            return source  # whoever parses them names the line
+        raise _doubt(source)
+    if pointed:
+        row = _first(column, _WITH_POINT)
+        raise RecveilError(
+            f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} has a decimal point, "
+            f"but decimal (--decimal) is ','; mend the line, or leave that out",
+            code="rating.decimal",
+        )
+    chunks = [
+        pa.DictionaryArray.from_arrays(
+            chunk.indices, pc.replace_substring(chunk.dictionary, ",", ".", max_replacements=1)
+        )
+        for chunk in column.chunks
+    ]
+    mended = source.table.set_column(at, "rating", pa.chunked_array(chunks, column.type))
+    return source._replace(table=mended, layout=(*source.layout, "decimal commas"))
+
+
+def _doubt(source: Source) -> RecveilError:
+    column = source.table["rating"]
+    row = _first(column, _WITH_COMMA)
+    return RecveilError(
+        f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} may have a decimal comma, "
+        f"or one between thousands; say that it is a decimal one with decimal (--decimal ,), or "
+        f"write thousands without a mark",
+        code="rating.decimal",
+    )
+
+
+def _any(values: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())
+
+
+def _first(column: pa.ChunkedArray, pattern: str) -> int:
+    """Return the first row whose value fits."""
+    row = 0
+    for chunk in column.chunks:
+        fits = pc.match_substring_regex(chunk.dictionary, pattern).to_pylist()
+        codes = chunk.indices.to_pylist()
+        found = (at for at, code in enumerate(codes) if code is not None and fits[code])
+        if (at := next(found, None)) is not None:
+            return row + at
+        row += len(chunk)
+    return 0
+
+
+def read_table(
+    path: str | PathLike[str],
+    format: str | None = None,
+    given: Mapping[str, str | None] | None = None,
+    layout: Layout | None = None,
+) -> Source:
+    r"""Read a file of ratings as it stands: nothing is made of its values yet.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, or the folder of the Netflix Prize. It must stay there as long as the source is
+        used, so that what can be read once only is for `spooled` first.
+    format : str, optional
+        A key of `FORMATS`; found by looking into the file if not given.
+    given : mapping, optional
+        Names or places of the columns `user`, `item`, `rating` and `time`, where the caller knows
+        them.
+    layout : Layout, optional
+        What was said of how the text is written.
+
+    Returns
+    -------
+    Source
+        The table with its columns under the names `user`, `item`, `rating`, `time`, all other
+        columns under their own, and the way to say where a row stands.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, lacks a column, or has no rows, and for a pipe.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ratings.csv")
+    ...     _ = path.write_text("user_id,item_id,rating,group_size\n007,12,3.50,5\n")
+    ...     source = read_table(path)
+    ...     source.table.to_pylist(), source.locate(0)
+    ([{'user': '007', 'item': '12', 'rating': '3.50', 'group_size': '5'}], 'ratings.csv line 2')
+    """
+    if is_pipe(path):
+        raise RecveilError(
+            f"{name_of(path)}: can be read once only; expected a file (see spooled)",
+            code="input.pipe",
+        )
+    selection = Selection(given or {}, extras=True)
+    return _read_published(Path(path), format, selection, layout or Layout())
+
+
+def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
+    """Take a data frame as it stands, with all its columns, as `read_table` takes a file.
+
+    Raises
+    ------
+    RecveilError
+        If it is no data frame, lacks a column, has no rows, or has a column that Arrow cannot hold.
+
+    Examples
+    --------
+    >>> frame = pa.table({"uid": [1], "iid": [5], "score": [3.5], "town": ["Rome"]})
+    >>> frame_table(frame, {}).table.column_names
+    ['user', 'item', 'rating', 'town']
+    """
+    taken = frame_of(frame, MUST_RATE, **given)
+    table = taken.table
+    if not taken.is_whole:  # a column that is left out may tell people apart
+        raise RecveilError(
+            f"{taken.name}: only {table.num_columns} of {len(frame.columns)} columns can be "
+            f"compared; expected numbers, text or times in each; convert the others to text",
+            code="column.type",
+        )
+    if table.num_rows == 0:
+        raise RecveilError(
+            f"{taken.name} has no rows; expected at least one rating", code="table.no-ratings"
+        )
+    named = {role: name for role, name in given.items() if name is not None}
+    chosen = Selection({**taken.roles, **named}, extras=True).choose(table.column_names, taken.name)
+    columns = {name: table[own] for name, own in chosen.items()}
+    return Source(pa.table(columns), taken.locate, "data frame", chosen)
+
+
+def read_source(
+    path: Path | Address,
+    format: str | None,
+    given: Mapping[str, str | None],
+    *,
+    times: bool,
+    time_format: str | None = None,
+    layout: Layout | None = None,
+    feedback: Feedback = NOT_SAID,
+    scale: RatingScale | None = None,
+) -> Source:
+    """Read the columns of a file that hold users, items, ratings and, if asked for, times.
+
+    Parameters
+    ----------
+    path : Path or Address
+        As for `read_table`, or the address of a database server.
+    format : str or None
+        As for `read_table`.
+    given : mapping
+        Names or places of those columns, where the caller knows them.
+    times : bool
+    time_format : str, optional
+        How the times are written, if that must be said.
+    layout : Layout, optional
+        What was said of how the text is written.
+    feedback : Feedback
+        What is known of the ratings; a table may be certain to have none.
+    scale : RatingScale, optional
+        The scale that was named; what are words is not looked at as numbers.
+    """
+    layout = layout or Layout()
+    are_words = feedback.words or (scale is not None and bool(scale.words))
+    if are_words and layout.wide:
+        raise RecveilError(
+            f"{path.name}: wide (--wide) is given, but the cells of a matrix are numbers; write "
+            f"words one a row, as user,item,rating",
+            code="option.conflict",
+        )
+    selection = Selection(
+        given, times=times, time_is_text=time_format is not None, feedback=feedback
+    )
+    if isinstance(path, Address):
+        source = _read_server(path, format, selection, layout)
+    else:
+        source = _read_files(path, format, selection, layout)
+    if are_words:
+        _reject_word_as_name(path.name, source, scale)
+    else:
+        source = with_points(source, layout.decimal)
+    if "rating" not in source.table.column_names and time_format is None:
+        columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
+        reject_doubtful(columns, feedback, source.names.get("time"), path.name)
+    if not times and "time" in source.table.column_names:
+        source = source._replace(table=source.table.drop_columns("time"))
+    return source
+
+
+def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) -> None:
+    """Refuse a first row that was taken for names of columns, as it holds no number."""
+    name = source.names.get("rating")
+    if scale is not None and isinstance(name, str) and name in scale.words:
+        raise RecveilError(
+            f"{where}: its first line, with {quoted(name, 40)} in it, was taken for names of "
+            f"columns; if it is a row, say so with format (--format csv-plain, or movielens-tab)",
+            code="input.header",
+        )
+
+
+def _read_files(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
+    """Read a table that lies in a file, or in several."""
+    parts = parts_of(path)
+    if layout.wide:
+        source = _read_wide(path, format, selection.given, layout, parts)
+    elif parts is not None:
+        source = _read_parts(path, parts, format, selection, layout)
+    else:
+        found = _recognize(path, format, layout)
+        _reject_doubtful_header(path, format, found, selection)
+        look, selection = _looked(path, found, selection)
+        source = _read_recognized(path, found, selection)._replace(look=look)
+    return _checked(source, path)
+
+
+def _read_server(
+    address: Address, format: str | None, selection: Selection, layout: Layout
+) -> Source:
+    """Read a table that a server keeps."""
+    said = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
+    said |= {"sheet": layout.sheet}
+    for name, value in said.items():
+        if value is not None:
+            raise RecveilError(
+                f"{address.name}: {name} (--{name}) is given, but a database has columns with "
+                f"types; leave that out",
+                code="option.unsupported",
+            )
+    return read_server(address, selection, layout.wanted)
+
+
+def _reject_doubtful_header(
+    path: Path, format: str | None, found: Recognized, selection: Selection
+) -> None:
+    """Refuse names of columns that may be a row, where nobody said which."""
+    is_guess = found.dialect.header if found.dialect else found.format == "workbook"
+    if format is not None or not is_guess:
+        return
+    with naming(path):
+        rows = first_rows(path, found.format, found.dialect, found.within)
+    if rows is not None:
+        reject_doubtful_header(rows, found, selection.given.values(), path.name)
+
+
+def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
+    """Look for the column of times, where nobody named it."""
+    with naming(path):
+        return looked(
+            selection,
+            path.name,
+            lambda: first_rows(path, found.format, found.dialect, found.within),
+        )
+
+
+def _read_parts(
+    path: Path, parts: list[Part], format: str | None, selection: Selection, layout: Layout
+) -> Source:
+    """Read all parts as the first of them is read."""
+    # Times of one part may look like numbers, and those of another not.
+    selection = replace(selection, time_is_text=True)
+    time = time_key(parts) if selection.times else None
+    with naming_part(parts[0]):
+        first = _recognize(parts[0].path, format, layout)
+        _reject_doubtful_header(parts[0].path, format, first, selection)
+        names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
+    told = keyed(parts, names, selection, path.name)
+    with naming_part(parts[0]):
+        look, selection = _looked(parts[0].path, first, told.selection)
+
+    def read(part: Path) -> Source:
+        return _read_recognized(part, _recognize(part, format, layout), selection)
+
+    source = read_parts(path.name, parts, read, told.roles, time)
+    source = source._replace(look=look, layout=(*source.layout, *told.said))
+    if "rating" in source.table.column_names:
+        return source
+    if not selection.feedback or not selection.feedback.likes:
+        reject_not_liked(parts, path.name)
+    return source._replace(notes=(*source.notes, *describe_names(parts)))
+
+
+def _names_of_first(
+    path: Path, found: Recognized, selection: Selection, keys: Sequence[str]
+) -> list[str]:
+    """Return what a part calls its columns; without a header, what each of them is taken for."""
+    if not keys:
+        return []
+    rows = None
+    with naming(path):
+        rows = first_rows(path, found.format, found.dialect, found.within)
+    if rows is not None:
+        return rows.column_names
+    given = {role: name for role, name in selection.given.items() if name not in keys}
+    read = _read_recognized(path, found, replace(selection, given=given))
+    return read.table.column_names
+
+
+def _read_wide(
+    path: Path,
+    format: str | None,
+    given: Mapping[str, str | None],
+    layout: Layout,
+    parts: list[Part] | None,
+    *,
+    is_published: bool = False,
+) -> Source:
+    """Read a matrix."""
+    if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
+        raise RecveilError(
+            f"{named[0]} (--{named[0]}): given for a wide table, whose columns are the items; "
+            f"leave that out",
+            code="option.unsupported",
+        )
+    if parts is not None or path.is_dir():
+        raise RecveilError(
+            f"{path.name}: a folder or pattern, where one wide table was expected; name its file",
+            code="input.folder",
+        )
+    dialect = recognize_wide(path, format, layout)
+    split = dialect.dialect or DIALECTS["csv"]
+    source = read_wide(path, split, given.get("user"), layout.null, is_published=is_published)
+    return source._replace(layout=(*dialect.said, *source.layout))
+
+
+def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
+    """Say what a file or folder is."""
+    if path.is_dir():
+        return Recognized(resolve_format(path, format))
+    return recognize(path, format, layout)
+
+
+def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Source:
+    with naming(path):
+        if found.dialect is not None:
+            source = read_delimited(path, found.format, selection, found.dialect)
+        elif found.format == "json":
+            source = read_json(path, selection)
+        elif found.format in OF_SEVERAL_TABLES:
+            source = read_within(path, found.format, selection, found.within)
+        elif found.format == "netflix":
+            source = read_netflix(path, selection)
+        else:
+            source = read_columnar(path, found.format, selection)
+    return source._replace(layout=(*found.said, *source.layout))
+
+
+def _read_published(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
+    """Read what the verifier reads: all of one table, as it is published."""
+    if not path.is_dir():
+        with naming(path):
+            if of_several(path) is not None:
+                reject_other_kinds(path, binary_only=True)
+    if layout.wide:
+        source = _read_wide(path, format, selection.given, layout, None, is_published=True)
+    else:
+        found = _recognize(path, format, layout)
+        _reject_doubtful_header(path, format, found, selection)
+        source = _read_recognized(path, found, selection)
+    return _checked(source, path)
+
+
+def _checked(source: Source, path: Path) -> Source:
+    """Refuse a table without rows, and a single field that spans lines; report several."""
+    if source.table.num_rows == 0:
+        raise RecveilError(
+            f"{path.name}: there are no ratings in it; expected at least one",
+            code="table.no-ratings",
+        )
+    spans = [] if source.spans is None else source.spans.describe(path.name)
+    return source._replace(notes=(*spans, *source.notes))

@@ -1,0 +1,418 @@
+"""Child: the process that decodes files with types, and answers with what is in them.
+
+A damaged file can make the decoder crash, and a small one can become many gigabytes. So it is
+decoded here, where nothing is lost if the process dies or runs out of memory. Each value is
+checked, and written anew for the process that asked. Of libraries, pyarrow alone is needed.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+from recveil.io.worker.packing import DAMAGED, opened_unpacked
+from recveil.runtime.child_process import hold_on
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.memory import MemoryLimitError
+
+# For each row that is kept: what becomes of it beside the decoded values, while it is put in order.
+_BESIDE_A_ROW = 16
+# Of batches, one is held there, and a few by the process that asked; such a one always may be.
+_HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
+
+
+class TooLargeError(Exception):
+    """What is decoded takes more memory than it may: so many bytes, and of how many rows."""
+
+
+def each_small(
+    batches: Iterator[tuple[pa.RecordBatch, int]], limit: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield batches of which a few are held at a time; refuse one that is too large for that."""
+    most = max(limit // _HELD_AT_A_TIME, _SMALL_BATCH)
+    for batch, group in batches:
+        if batch.nbytes > most:
+            raise TooLargeError(_HELD_AT_A_TIME * batch.nbytes, None)
+        yield batch, group
+
+
+class Held:
+    """Counts what the asking process will hold of all that is read."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.rows = 0
+        self.bytes = 0
+
+    def reject_rows(self, n_rows: int, schema: pa.Schema) -> None:
+        """Refuse so many rows, as the file tells them, before any is read."""
+        a_row = sum(_bits(field.type) for field in schema) // 8 + _BESIDE_A_ROW
+        if n_rows * a_row > self.limit:
+            raise TooLargeError(n_rows * a_row, n_rows)
+
+    def counting(
+        self, batches: Iterator[tuple[pa.RecordBatch, int]]
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches until they are too many."""
+        for batch, group in batches:
+            self.rows += batch.num_rows
+            self.bytes += batch.nbytes + _BESIDE_A_ROW * batch.num_rows
+            if self.bytes > self.limit:
+                raise TooLargeError(self.bytes, None)
+            yield batch, group
+
+
+def _bits(kind: pa.DataType) -> int:
+    """Return how many bits a value takes at least."""
+    if pa.types.is_dictionary(kind):
+        return _bits(kind.index_type)
+    try:
+        return int(kind.bit_width)
+    except ValueError:  # text: where it begins
+        return 32
+
+
+_ARROW_FILE_MAGIC = b"ARROW1"
+_ROWS_AT_ONCE = 1 << 21
+_PIECE = 1 << 22
+# What reads a file that may hold several tables.
+_OF_FILES = "recveil.io.worker.database_file"
+_LOADED = {
+    "sqlite": (_OF_FILES, "recveil.io.databases.sqlite", "adbc_driver_sqlite.dbapi"),
+    "duckdb": (_OF_FILES, "recveil.io.databases.duckdb", "duckdb"),
+    "workbook": ("recveil.io.worker.workbook", "python_calamine"),
+}
+
+
+def serve(lifeline: int = -1) -> None:
+    """Answer requests, a line of JSON each, until there are no more.
+
+    Each is answered by a process of its own, a copy of this one: however it dies, so does this one,
+    which the asking process sees.
+
+    Parameters
+    ----------
+    lifeline : int
+        The end of a pipe whose other end the asking process holds, and nobody else; -1 for none.
+    """
+    if lifeline >= 0:
+        hold_on(lifeline, group=True)
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides when it is over
+    _leave_no_core()
+    for line in sys.stdin.buffer:
+        if not hasattr(os, "fork"):
+            answer(json.loads(line), sys.stdout.buffer)
+            continue
+        _load(json.loads(line)["format"])
+        copy = os.fork()
+        if not copy:
+            try:
+                answer(json.loads(line), sys.stdout.buffer)
+            except BrokenPipeError:
+                os._exit(0)  # nobody listens any more
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(copy, 0)
+        if os.WIFSIGNALED(status):
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+            os.kill(os.getpid(), os.WTERMSIG(status))
+        if status:
+            sys.exit(1)
+
+
+def _load(format: str) -> None:
+    """Load what reads a format, once for all copies; they will say what is missing."""
+    with suppress(ImportError):
+        for name in _LOADED.get(format, ()):
+            import_module(name)
+
+
+def answer(request: dict[str, Any], out: Any) -> None:
+    """Write a line of JSON, the values as an Arrow stream, and a line of JSON as the end."""
+    try:
+        _limit(request["limit"])
+        source = _open(request)
+        head, schema, batches = source.answer(request)
+        for field in schema:
+            _reject_no_text(field)
+    except Exception as error:
+        _write_line(out, _told(error))
+        return
+    _write_line(out, head)
+    end: dict[str, Any] = {}
+    with pa.ipc.new_stream(pa.PythonFile(out, "w"), schema) as stream:
+        try:
+            for batch, group in batches:
+                batch.validate(full=True)
+                stream.write_batch(batch, custom_metadata={"group": str(group)})
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            end = _told(error)
+    _write_line(out, end)
+
+
+def _write_line(out: Any, content: dict[str, Any]) -> None:
+    out.write(json.dumps(content).encode() + b"\n")
+    out.flush()
+
+
+def _told(error: Exception) -> dict[str, Any]:
+    """Tell an error in plain data."""
+    if isinstance(error, TooLargeError):
+        needed, rows = error.args
+        return {"error": "large", "needed": needed, "rows": rows}
+    if isinstance(error, MemoryError | MemoryLimitError):
+        return {"error": "memory"}
+    if isinstance(error, RecveilError):
+        return {"error": "refused", "message": str(error), "code": error.code}
+    if isinstance(error, DAMAGED):
+        return {"error": "packed", "message": str(error)}
+    if isinstance(error, OSError) and error.errno:
+        return {"error": "system", "errno": error.errno, "message": os.strerror(error.errno)}
+    return {"error": "content", "message": str(error) or type(error).__name__}
+
+
+def _leave_no_core() -> None:
+    """See to it that no copy of what is decoded stays on the disk if the process crashes."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit(n_bytes: int) -> None:
+    """Let this process take no more memory than it may, beside what it has."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        # In pages; the sixth number is data and stacks.
+        pages = Path("/proc/self/statm").read_text().split()[5]
+        taken = int(pages) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = taken + n_bytes + (1 << 28)  # for threads, and what is decompressed at a time
+        ends = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min([most, *ends]), hard))
+
+
+def _open(request: dict[str, Any]) -> "_Parquet | _Arrow | _Within":
+    if request["format"] in _LOADED:
+        return _Within(_table_within(request))
+    path = os.fsencode(request["path"])  # it may be no UTF-8
+    if request["packed"]:
+        source: Any = pa.BufferReader(_unpacked(path, request["limit"]))
+    else:
+        source = pa.OSFile(path)  # not mapped: a file may shrink while it is read
+    return (_Parquet if request["format"] == "parquet" else _Arrow)(source)
+
+
+def _table_within(request: dict[str, Any]) -> Any:
+    """Open a file that may hold several tables; what reads it is loaded where it is needed."""
+    path = Path(request["path"])
+    if request["format"] == "workbook":
+        from recveil.io.worker.workbook import Workbook
+
+        return Workbook(path, request["limit"], **request["within"])
+    from recveil.io.worker.database_file import DatabaseFile
+
+    return DatabaseFile(request["format"], path, request["within"], request["limit"])
+
+
+def _unpacked(path: bytes, limit: int) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with opened_unpacked(Path(os.fsdecode(path))) as packed:
+        while piece := packed.read(_PIECE):
+            sink.write(piece)
+            if sink.tell() > limit:
+                raise TooLargeError(sink.tell(), None)
+    return sink.getvalue()
+
+
+Answer = tuple[dict[str, Any], pa.Schema, Iterator[tuple[pa.RecordBatch, int]]]
+
+
+class _Parquet:
+    """A Parquet file."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.parquet = pq.ParquetFile(file)
+
+    def answer(self, request: dict[str, Any]) -> Answer:
+        """Return what to tell first, the schema, and the batches with their row groups."""
+        about = self.parquet.metadata
+        groups = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+        head: dict[str, Any] = {"groups": groups}
+        schema = self.parquet.schema_arrow
+        if request["wanted"] == "schema":
+            return head | {"metadata": _legible(about.metadata)}, schema, iter(())
+        if request["wanted"] == "first":
+            batches = self.parquet.iter_batches(request["rows"])
+            first = _first(batches, request["rows"], schema)
+            return head, _flat(schema), each_small(first, request["limit"])
+        self.parquet = pq.ParquetFile(self.file, read_dictionary=request["dictionary"])
+        schema = _chosen(self.parquet.schema_arrow, request["columns"])
+        if request["wanted"] == "batches":
+            batches = self._by_group(request["rows"], schema)
+            return head, schema, each_small(batches, request["limit"])
+        if request["narrow"]:
+            schema = self._narrowed(schema)
+        held = Held(request["limit"])
+        held.reject_rows(sum(groups), schema)
+        return head, schema, held.counting(self._all(groups, schema))
+
+    def _all(self, groups: list[int], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield all rows; groups are read together, to keep all cores busy, but not all at once."""
+        run, rows = [], 0
+        for group, n_rows in enumerate(groups):
+            run.append(group)
+            rows += n_rows
+            if rows >= _ROWS_AT_ONCE or group == len(groups) - 1:
+                table = self.parquet.read_row_groups(run, schema.names).select(schema.names)
+                for batch in table.cast(schema).to_batches():
+                    yield batch, group
+                run, rows = [], 0
+
+    def _by_group(self, rows: int, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
+        for group in range(self.parquet.num_row_groups):
+            for batch in self.parquet.iter_batches(rows, [group], schema.names):
+                yield batch.select(schema.names), group
+
+    def _narrowed(self, schema: pa.Schema) -> pa.Schema:
+        """Read whole numbers as 32 bits where the file says that all of them fit."""
+        for at, field in enumerate(schema):
+            if pa.types.is_int64(field.type) and self._fits_32_bits(field.name):
+                schema = schema.set(at, pa.field(field.name, pa.int32()))
+        return schema
+
+    def _fits_32_bits(self, name: str) -> bool:
+        about = self.parquet.metadata
+        at = next(i for i in range(about.num_columns) if about.schema.column(i).path == name)
+        for group in range(about.num_row_groups):
+            known = about.row_group(group).column(at).statistics
+            if known is None or not known.has_min_max:
+                return False
+            if not -(2**31) <= known.min <= known.max < 2**31:
+                return False
+        return True
+
+
+class _Arrow:
+    """An Arrow file or stream."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def answer(self, request: dict[str, Any]) -> Answer:
+        """Return what to tell first, the schema, and the batches; an Arrow file has no groups."""
+        head: dict[str, Any] = {"groups": []}
+        reader = self._reader()
+        if request["wanted"] == "schema":
+            return head | {"metadata": _legible(reader.schema.metadata)}, reader.schema, iter(())
+        if request["wanted"] == "first":
+            batches = _batches(reader)
+            first = _first(batches, request["rows"], reader.schema)
+            return head, _flat(reader.schema), each_small(first, request["limit"])
+        names = reader.schema.names
+        included = sorted({names.index(name) for name in request["columns"]})
+        reader = self._reader(pa.ipc.IpcReadOptions(included_fields=included))
+        batches = _batches(reader)
+        held = Held(request["limit"])
+        return head, reader.schema, held.counting((batch, 0) for batch in batches)
+
+    def _reader(self, options: Any = None) -> Any:
+        self.file.seek(0)
+        is_stream = self.file.read(len(_ARROW_FILE_MAGIC)) != _ARROW_FILE_MAGIC
+        self.file.seek(0)
+        opened = pa.ipc.open_stream if is_stream else pa.ipc.open_file
+        return opened(self.file, options=options)
+
+
+class _Within:
+    """One table of a file that may hold several."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def answer(self, request: dict[str, Any]) -> Answer:
+        """Return what to tell first, the schema, and the batches; there are no groups."""
+        head: dict[str, Any] = {"groups": []}
+        if request["wanted"] == "schema":
+            schema = pa.schema([(name, pa.null()) for name in self.table.names()])
+            return head, schema, self._closing(iter(()))
+        if request["wanted"] == "first":
+            schema, batches = self.table.first(request["rows"])
+            small = each_small(((batch, 0) for batch in batches), request["limit"])
+            return head, schema, self._closing(small)
+        schema, batches = self.table.rows(request["columns"], request["dictionary"])
+        held = Held(request["limit"])
+        return head, schema, self._closing(held.counting((batch, 0) for batch in batches))
+
+    def _closing(
+        self, batches: Iterator[tuple[pa.RecordBatch, int]]
+    ) -> Iterator[tuple[pa.RecordBatch, int]]:
+        yield from batches
+        self.table.close()
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        return (reader.get_batch(at) for at in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _chosen(schema: pa.Schema, columns: list[str]) -> pa.Schema:
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def _flat(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with nothing in the place of columns that hold several values a row."""
+    fields = [field.with_type(pa.null()) if _is_nested(field) else field for field in schema]
+    return pa.schema(fields)
+
+
+def _legible(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
+    """Return metadata as text, whatever bytes they are."""
+    pairs = (metadata or {}).items()
+    return {key.decode(errors="replace"): of.decode(errors="replace") for key, of in pairs}
+
+
+def _reject_no_text(field: pa.Field) -> None:
+    """Refuse a name that is no UTF-8: whoever asks what it is would get an error of Python's."""
+    try:
+        _ = field.name, getattr(field.type, "tz", None)
+    except UnicodeDecodeError:
+        raise pa.ArrowInvalid("the name of a column or time zone is no UTF-8 text") from None
+    if pa.types.is_nested(field.type):
+        for at in range(field.type.num_fields):
+            _reject_no_text(field.type.field(at))
+
+
+def _is_nested(field: pa.Field) -> bool:
+    return bool(pa.types.is_nested(field.type) or pa.types.is_run_end_encoded(field.type))
+
+
+def _first(
+    batches: Iterator[pa.RecordBatch], n_rows: int, schema: pa.Schema
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield the first rows."""
+    taken = 0
+    while taken < n_rows and (batch := next(batches, None)) is not None:
+        rows = batch.slice(0, n_rows - taken)
+        taken += len(rows)
+        columns = [
+            pa.nulls(len(rows)) if _is_nested(field) else column
+            for field, column in zip(schema, rows.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=_flat(schema)), 0

@@ -1,0 +1,58 @@
+"""From ratings to a release."""
+
+from recveil.methods._anonymize import Anonymized, anonymize
+from recveil.methods._dry_run import DryRun, dry_run
+from recveil.methods._sample import sample
+from recveil.methods.baselines.perturbation import (
+    AdditiveNoise,
+    Baseline,
+    GlobalItemMeans,
+    HistogramRecovery,
+    LabelNoise,
+    RandomValues,
+    RawRelease,
+    histogram_recovery,
+    reconstruct_distribution,
+)
+from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.methods.k_corating.anonymizer import KCoRater
+from recveil.methods.predictive.anonymizer import PredictiveAnonymizer
+from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
+from recveil.methods.registry import BASELINES
+from recveil.methods.sparse.anonymizer import SparseRows
+from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.publish.release import Release
+from recveil.release.claim import Claim
+from recveil.release.records import Groups
+from recveil.release.sides import Private, Published
+
+__all__ = [
+    "BASELINES",
+    "AdditiveNoise",
+    "Anonymized",
+    "Baseline",
+    "Claim",
+    "DryRun",
+    "GeometricPerturbation",
+    "GlobalItemMeans",
+    "Groups",
+    "HistogramRecovery",
+    "KCoRater",
+    "LabelNoise",
+    "PredictiveAnonymizer",
+    "Private",
+    "Published",
+    "RandomValues",
+    "RawRelease",
+    "Release",
+    "RotationPerturbation",
+    "SparseRows",
+    "Synthesizer",
+    "anonymize",
+    "dry_run",
+    "histogram_recovery",
+    "homogenize_padded",
+    "homogenize_simple",
+    "reconstruct_distribution",
+    "sample",
+]

@@ -1,0 +1,571 @@
+"""anonymize: from a file of ratings to a verified release, in one call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recveil.io import Reading, file_at, understand
+from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.inputs import files_at, is_log_of, would_be_read
+from recveil.io.pipes import reject_no_path, reject_two_standard_inputs
+from recveil.methods.base import check_seed, check_users, drawn_seed
+from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
+from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.registry import Maker, is_rule, maker_of
+from recveil.methods.synthetic.options import check_many_drawn
+from recveil.publish.folder import check_form, naming_cost
+from recveil.publish.release import Release
+from recveil.publish.size_estimate import Expected, reject_too_large
+from recveil.publish.staging import check_target
+from recveil.ratings import Ratings
+from recveil.ratings.ids import reject_people
+from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
+from recveil.release.method import OF_COUNTS, Method, Option
+from recveil.release.registry import all_methods
+from recveil.release.sides import Anonymizer, FileFormat, Layout
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.progress import parts
+from recveil.runtime.safe_repr import brief
+from recveil.verification import Verification
+
+
+def options_of_method(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide keywords into the options of methods, and all others.
+
+    Examples
+    --------
+    >>> options_of_method({"fill": "random", "scale": None})
+    ({'fill': 'random'}, {'scale': None})
+    """
+    names = {option.name for method in all_methods() for option in method.options}
+    return (
+        {name: value for name, value in given.items() if name in names},
+        {name: value for name, value in given.items() if name not in names},
+    )
+
+
+def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were really given, or refuse what the method would not look at.
+
+    None counts as not given, and so does what another method's option is anyway.
+
+    Raises
+    ------
+    RecveilError
+        If an option is another method's, or has a value that the method does not know.
+    """
+    chosen: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None or (method.option(name) is None and _is_usual(name, value)):
+            continue
+        chosen[name] = value
+    _reject_strange(method, chosen)
+    for name, value in chosen.items():
+        _reject_of_another(method, name, value)
+    return chosen
+
+
+def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -> str:
+    """Return the method that follows from what was asked for: k, or what is given instead.
+
+    Parameters
+    ----------
+    method : str or None
+        As it was named; None if it was not.
+    k : int or None
+    given : dict
+        The options of methods, None for those that were not given.
+
+    Raises
+    ------
+    RecveilError
+        If neither promise is asked for, or both.
+
+    Examples
+    --------
+    >>> choose_method(None, 5, {}), choose_method("k-corating", 5, {})
+    ('predictive', 'k-corating')
+    """
+    # One class of promise is asked for by k; each other one by an option of its own.
+    asked = [each for each in all_methods() if each.asked_by and given.get(each.asked_by)]
+    if k is not None and asked:
+        flag = asked[0].asked_by
+        raise RecveilError(
+            f"k (--k) and {flag} (--{flag}): two promises that no release makes together; "
+            f"{_promises()}; give one",
+            code="option.conflict",
+        )
+    if method is not None:
+        named = next((each for each in all_methods() if each.name == method), None)
+        is_asked = named is None or (named in asked if named.asked_by else k is not None)
+        if not is_asked:
+            flag = "k" if named is None else named.asked_by or "k"
+            raise RecveilError(
+                f"the method {method} is asked for by {flag} (--{flag}), which was not given; "
+                f"give it, or take another method (--method)",
+                code="option.required",
+            )
+        return method
+    if k is None and not asked:
+        raise RecveilError(
+            f"no promise is asked for; give one of: {_promises()}", code="option.required"
+        )
+    return asked[0].name if asked else next(each.name for each in all_methods() if each.card)
+
+
+def _promises() -> str:
+    """Say the promises that can be asked for, a line each."""
+    told = ["--k K: at least k people share each published row"]
+    told += [
+        f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
+    ]
+    return "".join(f"\n  {line}" for line in told)
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    """Say whether a value is what an option of some method is if nobody gives it."""
+    options = (known.option(name) for known in all_methods())
+    return any(
+        option is not None and type(option.default) is type(value) and option.default == value
+        for option in options
+    )
+
+
+def _reject_strange(method: Method, chosen: Mapping[str, Any]) -> None:
+    """Refuse options that the method would not look at."""
+    for other in all_methods():
+        strange = [
+            option
+            for option in other.options
+            if option.name in chosen and method.option(option.name) is None
+        ]
+        if strange:
+            named = ", ".join(f"{option.name} ({_spelled(option)})" for option in strange)
+            raise RecveilError(
+                f"{named}: only for the method {other.name}, but the method is {_named(method)}; "
+                f"leave that out, or take the method {other.name} (--method {other.name})",
+                code="option.unsupported",
+            )
+
+
+def _reject_of_another(method: Method, name: str, value: Any) -> None:
+    """Refuse a value that another method knows by that name, as it is not unknown."""
+    own = method.option(name)
+    if own is None or not own.choices or not isinstance(value, str) or value in own.choices:
+        return
+    for other in all_methods():
+        theirs = other.option(name)
+        if theirs is None or value not in theirs.choices:
+            continue
+        needed = other.option(theirs.needs.get(value, ""))
+        if needed is not None and method.option(needed.name) is None:
+            raise RecveilError(
+                f"{name} {value!r}: only for {needed.name} ({_spelled(needed)}), which the method "
+                f"{method.name} does not know; take another {name}, or the method {other.name} "
+                f"(--method {other.name}) with it",
+                code="option.unsupported",
+            )
+        if needed is None:
+            raise RecveilError(
+                f"{name} {value!r}: only for the method {other.name}, but the method is "
+                f"{_named(method)}; take another {name}, or the method {other.name} (--method "
+                f"{other.name})",
+                code="option.unsupported",
+            )
+    raise RecveilError(
+        f"{name} {value!r}: expected one of {', '.join(own.choices)}", code="option.value"
+    )
+
+
+def _spelled(option: Option) -> str:
+    """Return all flags of an option, as in "--round-fills, --no-round"."""
+    return option.spelled.replace("/", ", ")
+
+
+def _named(method: Method) -> str:
+    first = next(known for known in all_methods() if known.card)
+    return f"{method.name}, the default" if method == first else method.name
+
+
+# The parts of the work. None takes longest with all methods and tables.
+_READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing and verifying"
+
+
+@brief
+class Anonymized(NamedTuple):
+    """What was read, what was made of it, and what the checker says of the written files.
+
+    And the earlier releases of the same people that were seen: two of them tell more than one.
+    """
+
+    ratings: Ratings
+    release: Release
+    verification: Verification
+    reading: Reading
+    earlier: tuple[Earlier, ...] = ()
+
+    def warnings(self, output: Path) -> list[str]:
+        """Say what the release that was written to `output` tells together with each of these."""
+        made, ratings_sha256 = self.release.published, self.release.private.ratings_sha256
+        return warnings_of(self.earlier, output, made.claim, ratings_sha256)
+
+    def _facts(self) -> dict[str, object]:
+        return self.verification._facts()
+
+
+def anonymize(
+    source: str | PathLike[str] | Ratings | Any,
+    output: str | PathLike[str],
+    *,
+    k: int | None = None,
+    method: str | None = None,
+    layout: Layout = "auto",
+    file_format: FileFormat = "parquet",
+    seed: int | None = None,
+    hide_items: bool = False,
+    force: bool = False,
+    allow_large: bool = False,
+    against: str | PathLike[str] | None = None,
+    tell: Callable[[Expected], object] | None = None,
+    **options: Any,
+) -> Anonymized:
+    r"""Read a file of ratings and write a release of it that is verified to keep its claim.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+        The ratings, in any format that `recveil.io` reads. In a file without a header, whose
+        format does not fix their order, `user` and `item` must say which column is which.
+    output : path
+        The folder to be published; its private twin is `output` + ".private".
+    k : int, optional
+        Smallest group of people who share what the method makes them share. Either k is given, or
+        what another method is asked for by instead, such as epsilon.
+    method : str, optional
+        "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
+        one that was registered; see `recveil.methods.registry`.
+    layout, file_format, force, allow_large
+        See `Release.write`.
+    against : path, optional
+        An earlier release; `earlier` of the result tells whether it holds some of the same people.
+        Those in the folder of the output are looked at without being named.
+    seed : int, optional
+        Fixes everything random; drawn from the system if not given.
+    hide_items : bool
+        Publish a pseudonym in the place of each item's id, in an order drawn at random; the private
+        twin alone tells which is which. Attacks often tell it, too: audit the release.
+    tell : callable, optional
+        Is told what the release will take, as soon as it is known: before the work for padded
+        rows, before the writing for others, whose groups say how many labels there are.
+    **options
+        Those of the method, whose class says what they mean and what they are if not given:
+        homogenize, predictor, grouping, round_labels, b and l for "predictive", and
+        `privacy_levels` as a file with the columns user_id and k, in which users who are missing
+        have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
+        protect for "k-corating", and `trust` as a file of whom people say they trust. And those of
+        reading, passed to `understand`: format, scale, duplicates, drop_off_scale, and names or
+        places of columns.
+
+    Raises
+    ------
+    RecveilError
+        If the source cannot be read, a setting makes no sense or is of the other method, or the
+        output cannot be written or would be too large. Nothing is written then.
+    UnknownOrderError
+        If nothing tells which column holds the users.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.ratings import RatingScale
+    >>> with TemporaryDirectory() as folder:
+    ...     source, output = Path(folder, "ratings.csv"), Path(folder, "release")
+    ...     rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2".split()
+    ...     _ = source.write_text("\n".join(["user,item,rating", *rows]))
+    ...     made = anonymize(source, output, k=3, seed=1, scale=RatingScale(1, 5, 1))
+    ...     made.verification.k_achieved
+    3
+    """
+    with parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin:
+        begin(_READING)
+        ready = prepare(
+            source,
+            output,
+            k=k,
+            method=method,
+            layout=layout,
+            file_format=file_format,
+            seed=seed,
+            hide_items=hide_items,
+            force=force,
+            allow_large=allow_large,
+            against=against,
+            tell=tell,
+            **options,
+        )
+        begin(_MAKING)
+        release = _make(ready, hide_items=hide_items)
+        if ready.expected is None and release.published.expect is not None:
+            expected = release.published.expect(layout, file_format)
+            if expected is not None:
+                with naming_cost(release.published.claim):
+                    ready.size.check(expected)
+        begin(_WRITING)
+        verification = release.write(
+            output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
+        )
+    seen = tuple(others(list(ready.earlier), Path(output)))
+    return Anonymized(ready.ratings, release, verification, ready.reading, seen)
+
+
+@brief
+class Prepared(NamedTuple):
+    """All that is known before the work: what was read, and how the release will be made.
+
+    Attributes
+    ----------
+    reading : Reading
+    maker : Maker
+    given : dict
+        The options of the method that were given.
+    anonymizer : Anonymizer
+    seed : int
+    size : Size
+    expected : Expected or None
+        None where only the finished groups tell.
+    earlier : tuple of Earlier
+    """
+
+    reading: Reading
+    maker: Maker
+    given: Mapping[str, Any]
+    anonymizer: Anonymizer
+    seed: int
+    size: "Size"
+    expected: Expected | None
+    earlier: tuple[Earlier, ...]
+
+    @property
+    def ratings(self) -> Ratings:
+        """What was read."""
+        return self.reading.ratings
+
+
+def _make(ready: Prepared, *, hide_items: bool) -> Release:
+    """Make a release, whose card says how many rows of the input are not in it."""
+    sides = (
+        anonymize_hidden(ready.ratings, ready.anonymizer, ready.seed)
+        if hide_items
+        else ready.anonymizer.anonymize(ready.ratings)
+    )
+    dropped = ready.reading.duplicates_dropped
+    published = replace(sides.published, duplicates_dropped=dropped)
+    if ready.reading.counted:
+        said = {OF_COUNTS.name: OF_COUNTS.allowed[0]}
+        published = replace(published, settings={**published.settings, **said})
+    return Release(published, sides.private)
+
+
+def prepare(
+    source: str | PathLike[str] | Ratings | Any,
+    output: str | PathLike[str],
+    *,
+    k: int | None,
+    method: str | None,
+    layout: Layout,
+    file_format: FileFormat,
+    seed: int | None,
+    hide_items: bool,
+    force: bool,
+    allow_large: bool,
+    against: str | PathLike[str] | None,
+    tell: Callable[[Expected], object] | None,
+    is_dry: bool = False,
+    **options: Any,
+) -> Prepared:
+    """Read and check all that `anonymize` is given, and write nothing.
+
+    The parameters are those of `anonymize`; `is_dry` leaves what killed runs left as it is.
+
+    Raises
+    ------
+    RecveilError
+        As `anonymize`, for all that is seen before the work.
+    """
+    given, reading = options_of_method(options)
+    maker = maker_of(choose_method(method, k, given))
+    reject_unknown_keywords("anonymize", reading, "k", "people_in", "times")
+    given = check_options(maker.method, given)
+    maker.check(given)
+    _reject_idle(maker, given, k, seed, hide_items=hide_items)
+    check_form(layout, file_format)
+    check_layout(maker.method, layout)
+    check_many_drawn(given, layout, allow_large=allow_large)
+    reject_no_path("a release", is_output=True, output=output)
+    if against is not None:
+        reject_no_path("a release folder", against=against)
+    files = _files(maker, given)
+    reject_two_standard_inputs(source=source, **files)
+    check_target(output, force=force, is_dry=is_dry)  # a mistyped output should not cost the work
+    reject_within(source, output)
+    # The published rows carry no times, so that bad ones need not stop anybody.
+    people_in = [(maker.people_in[name], file) for name, file in files.items()]
+    found = understand(source, times=False, k=k, people_in=people_in, **reading)
+    ratings = found.ratings
+    is_secret = maker.is_secret(given)
+    if not (hide_items or is_secret):  # with noise, the method decides by public ids alone
+        reject_people(ratings.items, can_hide=_can_hide(maker.method))
+    _reject_feedback(maker, ratings, is_secret=is_secret)
+    # Before the work: an older release at the same place is gone after it.
+    earlier = find_earlier(ratings.users, Path(output), against)
+    for name, read in maker.read.items():
+        if name in given:
+            given[name] = read(given[name], ratings, k or 0)
+    check_seed(seed)
+    seed = drawn_seed(seed)
+    anonymizer = maker.make(k, seed=None if is_secret else seed, **given)
+    size = Size(Path(output), layout, file_format, allow_large, tell)
+    expected = None
+    if maker.expect is not None and isinstance(k, int):
+        expected = maker.expect(ratings, k, given, layout, file_format)
+    if expected is not None and isinstance(k, int):
+        takes = {"takes_likes": maker.method.takes_likes}
+        takes["takes_unordered"] = maker.method.takes_unordered
+        check_users(ratings, k, **takes)  # who is refused need not hear how long it would take
+        size.check(expected)
+    return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
+
+
+def reject_within(source: Any, output: str | PathLike[str]) -> None:
+    """Raise a RecveilError if the input stands in the output, or would with the next run."""
+    held = file_at(source)
+    stood_for = [] if held is None else [held, *files_at(held)]
+    if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
+        raise RecveilError(
+            f"{held} stands in the output {output}; choose another output", code="output.is-input"
+        )
+    if held is not None and (would_be_read(Path(output), held) or is_log_of(Path(output), held)):
+        raise RecveilError(
+            f"{output} would stand among the files of {held}, which the next run reads; choose "
+            f"another output",
+            code="output.is-input",
+        )
+
+
+def _reject_idle(
+    maker: Maker, given: Mapping[str, Any], k: int | None, seed: int | None, *, hide_items: bool
+) -> None:
+    """Refuse what a method does not look at, or what would undo its promise."""
+    method = maker.method
+    if k is not None and not method.takes_k:
+        raise RecveilError(
+            f"k (--k): the method {method.name} takes none, as no row is shared; leave it out",
+            code="option.unsupported",
+        )
+    if seed is not None and maker.is_secret(given):
+        raise RecveilError(
+            f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
+            f"secret, as whoever guesses a seed takes the noise away; leave it out",
+            code="option.conflict",
+        )
+    if not hide_items or _can_hide(method):
+        return
+    if method.takes_unordered:
+        raise RecveilError(
+            f"hide_items (--hide-items): not with the method {method.name} yet, as no audit looks "
+            f"for hidden items by words; leave it out",
+            code="option.unsupported",
+        )
+    raise RecveilError(
+        f"hide_items (--hide-items): not with the method {method.name}, as rows are synthetic "
+        f"and counts reveal the items; leave it out",
+        code="option.unsupported",
+    )
+
+
+def _can_hide(method: Method) -> bool:
+    return not (method.takes_unordered or method.asked_by)
+
+
+def check_layout(method: Method, layout: Layout) -> None:
+    """Refuse a layout that the method's releases never have, before any query or grouping."""
+    if layout == "groups" and method.asked_by:
+        raise RecveilError(
+            f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
+            f"who have no groups; take users or model",
+            code="option.unsupported",
+        )
+
+
+def _reject_feedback(maker: Maker, ratings: Ratings, *, is_secret: bool) -> None:
+    """Refuse likes where a method needs ratings, and a scale that nobody named or paid for."""
+    if not maker.method.takes_unordered:
+        reject_unordered(ratings, "this method")
+    if ratings.is_unary and not maker.method.takes_likes:
+        reject_likes(ratings, PUBLISHED)
+    elif is_secret and ratings.is_unary:
+        _reject_unsaid_likes(maker, ratings)
+    elif is_secret:
+        _reject_unpaid_scale(maker, ratings)
+    elif not ratings.is_unary:
+        reject_likes(ratings, PUBLISHED)
+
+
+def _reject_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
+    """Refuse a scale that was read off the ratings where everything that is told must be paid."""
+    if ratings.scale.inferred:
+        raise RecveilError(
+            f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
+            f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
+            f"person, so name the scale, such as --scale {ratings.scale}",
+            code="scale.inferred",
+        )
+
+
+def _reject_unsaid_likes(maker: Maker, likes: Ratings) -> None:
+    """Refuse ratings that were taken for likes because all are equal: one person's may differ."""
+    if likes.scale.inferred:
+        raise RecveilError(
+            f"likes (--likes): all ratings are equal, and were taken for likes; one person could "
+            f"change that, and with {maker.method.asked_by} nothing is told of one person, so say "
+            f"that they are likes (--likes), or name the scale (--scale)",
+            code="scale.inferred",
+        )
+
+
+# What each kind of file that names users is called.
+_FILES = {"levels": "a file of privacy levels", "trust": "a file of who trusts whom"}
+
+
+def _files(maker: Maker, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are files which name users: these may help to tell them from items.
+
+    Privacy levels may be a rule instead, which names nobody.
+    """
+    files = {
+        name: given[name] for name in maker.people_in if name in given and not is_rule(given[name])
+    }
+    for name, file in files.items():
+        reject_no_path(_FILES[maker.people_in[name]], **{name: file})
+    return files
+
+
+@brief
+class Size(NamedTuple):
+    """Where the release goes, and how large it may be."""
+
+    output: Path
+    layout: Layout
+    file_format: FileFormat
+    allow_large: bool
+    tell: Callable[[Expected], object] | None
+
+    def check(self, expected: Expected) -> None:
+        """Tell what is expected, and refuse what is too large."""
+        parent = self.output.absolute().parent
+        reject_too_large(expected, parent, self.layout, allow_large=self.allow_large)
+        if self.tell is not None:
+            self.tell(expected)

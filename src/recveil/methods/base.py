@@ -1,0 +1,185 @@
+"""Base: what all anonymizers share: the checks, the seed, and putting a release together."""
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.publish import Release
+from recveil.publish.size_estimate import Expected
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.ratings import PUBLISHED, reject_doubts, reject_likes, reject_unordered
+from recveil.release.claim import Claim
+from recveil.release.private_folder import digest_of
+from recveil.release.pseudonyms import fresh_prefix
+from recveil.release.records import Groups, Records
+from recveil.release.sides import FileFormat, Layout, Private, Published
+from recveil.runtime.errors import RecveilError, describe_count
+
+# Labels have ten digits after the point; a release tells no rating beyond so much.
+FINEST_STEP, _LARGEST = 1e-9, 1e12
+
+Blocks = Callable[[], Iterator[Records]]
+
+
+def check_seed(seed: int | None) -> None:
+    """Raise a RecveilError unless the seed is a whole number of at least 0, or not given."""
+    if seed is not None and not (isinstance(seed, int) and seed >= 0):
+        raise RecveilError(
+            f"seed is {seed!r}; expected a whole number of at least 0", code="option.value"
+        )
+
+
+def check_k(k: Any, least: int = 2) -> None:
+    """Raise a RecveilError unless k is a whole number of at least `least`."""
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < least:
+        raise RecveilError(
+            f"k is {k!r}; expected a whole number of at least {least}", code="option.value"
+        )
+
+
+def check_users(
+    ratings: Ratings, k: int, *, takes_likes: bool = False, takes_unordered: bool = False
+) -> None:
+    """Raise a RecveilError unless groups of k can be made of people with ratings.
+
+    Likes, unless a method takes them, ratings that are all equal, and a scale that nobody named,
+    and whose end fewer than k people used, are refused, too: the published scale would tell of
+    them.
+    """
+    if ratings.n_users < k:
+        raise RecveilError(
+            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
+            f"or add users",
+            code="table.too-few-users",
+        )
+    check_every_user_rated(ratings, takes_unordered=takes_unordered)
+    if not (takes_likes and ratings.is_unary):
+        reject_likes(ratings, PUBLISHED)
+    reject_doubts(ratings, int(k))
+
+
+def check_every_user_rated(ratings: Ratings, *, takes_unordered: bool = False) -> None:
+    """Raise a RecveilError if a user has no rating, or ratings are words without an order.
+
+    Or if the scale is one whose labels a release cannot tell.
+    """
+    check_scale(ratings.scale)
+    if not takes_unordered:
+        reject_unordered(ratings, "this method")
+    if (ratings.activity == 0).any():
+        raise RecveilError(
+            f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
+            f"expected at least one of everybody; drop users without ratings",
+            code="table.too-few-ratings",
+        )
+
+
+def check_scale(scale: RatingScale) -> None:
+    """Raise a RecveilError for a scale whose labels no release can tell.
+
+    Tenths of steps, and hundredths of a range without steps, are to be told apart.
+
+    Examples
+    --------
+    >>> try:
+    ...     check_scale(RatingScale(0, 1e-11, 1e-12))
+    ... except RecveilError as error:
+    ...     print(str(error).partition(";")[0])
+    scale 0:1e-11:1e-12: a release tells ratings up to 1e+12, in steps of 1e-08 or more
+    """
+    unit = scale.step if scale.step and not scale.is_fine else scale.range / 10
+    is_too_small = scale.range > 0 and unit < 10 * FINEST_STEP
+    if is_too_small or max(abs(scale.low), abs(scale.high)) > _LARGEST:
+        raise RecveilError(
+            f"scale {scale}: a release tells ratings up to {_LARGEST:g}, in steps of "
+            f"{10 * FINEST_STEP:g} or more; give ratings in another unit",
+            code="scale.invalid",
+        )
+
+
+def drawn_seed(seed: int | None) -> int:
+    """Return the seed, or draw one from the system."""
+    return secrets.randbits(64) if seed is None else seed
+
+
+def rounded(values: Any, scale: RatingScale, step: float | None) -> Any:
+    """Return labels on the grid of a step, or between the ends of the scale alone.
+
+    Examples
+    --------
+    >>> rounded(np.array([3.666, 5.2]), RatingScale(1, 5, 1), 0.1)
+    array([3.7, 5. ])
+    """
+    if step is not None:
+        return scale.round(values, step)
+    # + 0.0 turns -0.0, which equals 0.0 but is written differently, into 0.0.
+    return np.clip(values, scale.low, scale.high) + 0.0
+
+
+def secret_rng(seed: int, ratings: Ratings) -> np.random.Generator:
+    """Return a generator that nobody can repeat who knows the seed alone.
+
+    The seed and a digest of the private ratings go into it together: whoever guesses a seed such
+    as 0 can undo nothing that was drawn here.
+    """
+    return np.random.default_rng([seed, int.from_bytes(ratings.digest()[:16], "big")])
+
+
+def assemble(
+    ratings: Ratings,
+    rng: np.random.Generator,
+    *,
+    claim: Claim,
+    settings: Mapping[str, Any],
+    groups: Groups,
+    blocks: Blocks,
+    default_layout: Literal["users", "groups"],
+    seed: int,
+    expect: Callable[[Layout, FileFormat], Expected] | None = None,
+    used: Mapping[str, Any] | None = None,
+    levels: NDArray[np.int64] | None = None,
+) -> Release:
+    """Put the two sides of a release together; the pseudonyms' prefix is drawn from `rng`.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What it is made of.
+    rng : Generator
+        From `secret_rng`.
+    claim, settings, blocks, default_layout, expect
+        See `Published`.
+    groups, seed, levels
+        See `Private`.
+    used : dict
+        The full settings, for the owner alone.
+    """
+    published = Published(
+        claim=claim,
+        items=ratings.items,
+        scale=ratings.scale,
+        settings=dict(settings),
+        n_users=ratings.n_users,
+        prefix=fresh_prefix(ratings.users, rng),
+        blocks=blocks,
+        default_layout=default_layout,
+        expect=expect,
+    )
+    private = Private(
+        users=ratings.users,
+        groups=groups,
+        seed=seed,
+        settings=dict(used or {}),
+        levels=levels,
+        ratings_sha256=digest_of(ratings),
+    )
+    return Release(published, private)
+
+
+def with_private(release: Release, **changes: Any) -> Release:
+    """Return a release of whose private side some parts are others."""
+    return replace(release, private=replace(release.private, **changes))

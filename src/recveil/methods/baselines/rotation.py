@@ -1,0 +1,280 @@
+"""RotationPerturbation: full rows turned in space, so that who is near to whom stays as it was."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ortho_group
+
+from recveil.methods.base import Blocks
+from recveil.methods.baselines.perturbation import Baseline, LabelNoise, each_user_alone, places_of
+from recveil.methods.components import PREDICTORS
+from recveil.predict import Padder, Padding
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Groups, Records
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+
+Space = Literal["padded", "latent"]
+# An orthogonal matrix of items × items takes 800 MB at this number, and a minute to draw.
+MOST_ITEMS_ROTATED = 10_000
+# Cells of a tile of rows: 32 MiB.
+_TILE_CELLS = 1 << 22
+# Labels are rounded to so many digits, which leaves distances alone and hides what a matrix
+# product adds to equal rows.
+_DIGITS = 11
+
+
+class RotationPerturbation(Baseline):
+    """Publish every row multiplied with one secret random orthogonal matrix. It promises nothing.
+
+    Distances between any two people, and the angles between their rows, stay exactly what they
+    were, so whatever looks at these alone works as on the raw data. A published label is a mix of
+    all ratings of the person, and not what they think of the item whose name it bears; it may lie
+    far beyond the scale. So a recommender that reads the labels as ratings learns little.
+
+    **That attacks find nobody does not mean that nobody can be found.** The attacks of
+    `recveil.attacks` read labels as ratings, too, and do not try to undo the rotation. Whoever does
+    needs no luck: the distances among rows that they know tell which published ones these are, and
+    from as many of them as there are dimensions the rotation follows by linear algebra.
+
+    Parameters
+    ----------
+    space : {"padded", "latent"}
+        What is turned. "padded": the padded rows, the person's own ratings in them, in as many
+        dimensions as there are rated items, about the point where all ratings are 0. "latent": the
+        predicted rows, only in the directions in which predictions differ, about their mean. Item
+        means are kept then, and labels stay near the scale; own ratings count by what the
+        predictor learnt from them.
+    predictor : str or Padder
+        As in `PredictiveAnonymizer`: rotating needs full rows.
+    seed : int, optional
+        Fixes everything random. Whoever knows it cannot undo the rotation without the ratings.
+
+    Notes
+    -----
+    Source: Chen & Liu 2005, as told by Chen 2012, section 2.2.2. Neither says what becomes of empty
+    cells; padding them is our reading, as is the table: one label for each person and rated item.
+    The matrix is uniformly distributed over all orthogonal ones, reflections included.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=20, n_items=8, n_ratings=60, seed=1)
+    >>> release = RotationPerturbation(predictor="item-mean", seed=1).anonymize(ratings)
+    >>> (block,) = release.published.blocks()
+    >>> block.values.reshape(20, -1).shape, release.published.claim.kind  # 7 items were rated
+    ((20, 7), 'nothing')
+    """
+
+    method: ClassVar[str] = "rotation perturbation"
+
+    def __init__(
+        self,
+        space: Space = "padded",
+        predictor: str | Padder = "funk-svd",
+        *,
+        seed: int | None = None,
+    ) -> None:
+        self.space = space
+        self.predictor = predictor
+        self.seed = seed
+
+    def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
+        padding = self._predictor(int(rng.integers(2**32))).fit(ratings).padding()
+        turned = _turn(ratings, padding, self.space, rng)
+        groups = each_user_alone(ratings.n_users, rng)
+        shift = self._shift(turned.items.size, ratings.scale, rng)
+        noise, seed = self._noise(ratings.scale), int(rng.integers(2**62))
+
+        def blocks() -> Iterator[Records]:
+            step = max(1, _TILE_CELLS // turned.items.size)
+            for first in range(0, groups.members.size, step):
+                users = groups.members[first : first + step]
+                # One thread, so that the last bit does not depend on the machine.
+                with one_thread():
+                    labels = turned.rows(users)
+                labels += shift
+                if noise is not None:
+                    own = np.random.default_rng([seed, first])
+                    labels += noise.draw(labels.size, own).reshape(labels.shape)
+                yield _full_records(turned.items, np.round(labels, _DIGITS) + 0.0)
+
+        return groups, blocks
+
+    def _shift(
+        self, n_items: int, _scale: RatingScale, _rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return what is added to every row, shape (n_items,)."""
+        return np.zeros(n_items)
+
+    def _noise(self, _scale: RatingScale) -> LabelNoise | None:
+        """Return the noise that is added to every label."""
+        return None
+
+    def _predictor(self, seed: int) -> Padder:
+        if not isinstance(self.predictor, str):
+            if not callable(getattr(self.predictor, "padding", None)):
+                raise RecveilError(
+                    f"predictor {type(self.predictor).__name__} has no padding to rotate; expected "
+                    f"one that has, such as FunkSVD(), or one of {', '.join(PREDICTORS)}",
+                    code="argument.type",
+                )
+            return copy.copy(self.predictor)
+        if self.predictor not in PREDICTORS:
+            raise RecveilError(
+                f"predictor {self.predictor!r}: expected one of {', '.join(PREDICTORS)}",
+                code="argument.value",
+            )
+        return PREDICTORS[self.predictor](seed)
+
+    def _settings(self, _scale: RatingScale) -> dict[str, Any]:
+        name = self.predictor if isinstance(self.predictor, str) else type(self.predictor).__name__
+        return {"space": self.space, "predictor": name}
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        if self.space not in get_args(Space):
+            raise RecveilError(
+                f"space is {self.space!r}; expected 'padded' or 'latent'", code="argument.value"
+            )
+        n_rated = int((ratings.support > 0).sum())
+        if self.space == "padded" and n_rated > MOST_ITEMS_ROTATED:
+            raise RecveilError(
+                f"{n_rated:,} items are too many to turn padded rows; expected "
+                f"{MOST_ITEMS_ROTATED:,} at most; take space='latent'",
+                code="table.too-large",
+            )
+
+
+class GeometricPerturbation(RotationPerturbation):
+    """Publish every row rotated, shifted and with noise on each label. It promises nothing.
+
+    The noise is what is new: it keeps somebody who knows rows from undoing the rotation exactly,
+    and the more known rows they have, the less it helps. Distances are kept but for the noise.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Standard deviation of the Gaussian noise, in rating points; a tenth of the scale's range if
+        not given.
+    space, predictor, seed
+        As in `RotationPerturbation`, whose warning about attacks holds here, too.
+
+    Notes
+    -----
+    Source: Chen & Liu 2007, ``G(X) = R X + Ψ + Δ``; Chen 2012, section 2.2.3, tells it without the
+    shift Ψ, which is the same for everybody. Reading: each item's shift is drawn evenly from half
+    the scale's range below 0 to half above.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=20, n_items=8, n_ratings=60, seed=1)
+    >>> release = GeometricPerturbation(predictor="item-mean", seed=1).anonymize(ratings)
+    >>> release.published.settings["scale"]
+    0.4
+    """
+
+    method: ClassVar[str] = "geometric perturbation"
+
+    def __init__(
+        self,
+        scale: float | None = None,
+        space: Space = "padded",
+        predictor: str | Padder = "funk-svd",
+        *,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(space, predictor, seed=seed)
+        self.scale = scale
+
+    def _shift(
+        self, n_items: int, scale: RatingScale, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        return rng.uniform(-scale.range / 2, scale.range / 2, n_items)
+
+    def _noise(self, scale: RatingScale) -> LabelNoise:
+        return LabelNoise(
+            "gaussian", (scale.range / 10 or 1.0) if self.scale is None else self.scale
+        )
+
+    def _settings(self, scale: RatingScale) -> dict[str, Any]:
+        return {**super()._settings(scale), "scale": self._noise(scale).scale}
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        self._noise(ratings.scale)
+
+
+def padded_rows(
+    ratings: Ratings, padding: Padding, users: NDArray[np.int64], items: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return some users' predictions of some items, their own ratings over them.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    padding : Padding
+    users : ndarray of int64, shape (n_users,)
+    items : ndarray of int, shape (n_items,)
+        Positions; all that the users rated must be among them.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_users, n_items)
+
+    Examples
+    --------
+    >>> from recveil.predict import ItemMean
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> padded_rows(ratings, ItemMean().fit(ratings).padding(), np.array([1]), np.array([0, 1]))
+    array([[5., 2.]])
+    """
+    rows = padding.rows(users)[:, items].astype(np.float64)
+    column = np.zeros(ratings.n_items, np.int64)
+    column[items] = np.arange(items.size)
+    indptr, at = places_of(ratings, users)
+    row_of = np.repeat(np.arange(users.size), np.diff(indptr))
+    rows[row_of, column[ratings.indices[at]]] = ratings.scale.round(ratings.values[at])
+    return rows
+
+
+@brief
+class _Turned(NamedTuple):
+    """The turned table, which is never held as a whole."""
+
+    items: NDArray[np.int32]  # positions of the columns
+    rows: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+
+def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Generator) -> _Turned:
+    # A prediction for an item that nobody rated rests on nothing.
+    items = np.flatnonzero(ratings.support).astype(np.int32)
+    if space == "padded":
+        with one_thread():
+            matrix = ortho_group.rvs(items.size, random_state=rng)
+        return _Turned(items, lambda users: padded_rows(ratings, padding, users, items) @ matrix.T)
+    of_items = padding.item_factors[items].astype(np.float64)
+    of_users = padding.user_factors.astype(np.float64)
+    centre = of_users.mean(axis=0)
+    with one_thread():
+        mean_row = padding.item_offset[items] + of_items @ centre
+        # An orthonormal basis of the directions in which predictions differ.
+        basis, triangular = np.linalg.qr(of_items) if of_items.size else (of_items, np.eye(0))
+        matrix = ortho_group.rvs(basis.shape[1], random_state=rng)
+        turn = triangular.T @ matrix.T @ basis.T  # from a user's factors to their turned row
+    return _Turned(items, lambda users: mean_row + (of_users[users] - centre) @ turn)
+
+
+def _full_records(items: NDArray[np.int32], labels: NDArray[np.float64]) -> Records:
+    n_rows = len(labels)
+    return Records(
+        sizes=np.ones(n_rows, np.int64),
+        indptr=np.arange(n_rows + 1, dtype=np.int64) * items.size,
+        indices=np.tile(items, n_rows),
+        values=labels.ravel(),
+    )

@@ -1,0 +1,153 @@
+"""Parts: the predictors and groupings of predictive anonymization, by name or as objects."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from recveil.clustering import (
+    MDAV,
+    BisectingKGather,
+    BisectingOneKGather,
+    BoundedTMeans,
+    KGather,
+    KMember,
+    LevelGather,
+    PredictiveGrouping,
+    UnionSplit,
+)
+from recveil.clustering.base import Grouping
+from recveil.clustering.level_gather import LevelGrouping
+from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
+from recveil.release.settings import OF_ITS_OWN
+from recveil.runtime.errors import RecveilError
+
+# How to make each from a seed, which a mean does not need.
+PREDICTORS: dict[str, Callable[[int], Padder]] = {
+    "funk-svd": lambda seed: FunkSVD(seed=seed),
+    "item-mean": lambda _: ItemMean(),
+}
+# The first is the default.
+GROUPINGS: dict[str, type[Grouping]] = {
+    "k-gather": KGather,
+    "bisecting": BisectingKGather,
+    "predictive": PredictiveGrouping,
+    "bounded-t-means": BoundedTMeans,
+    "mdav": MDAV,
+    "k-member": KMember,
+    "union-split": UnionSplit,
+}
+LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
+    "level-gather": LevelGather,
+    "one-k-gather": BisectingOneKGather,
+}
+
+
+def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
+    """Return the predictor of a name, made from a seed, or a copy of the one that was given.
+
+    Raises
+    ------
+    RecveilError
+        If the name is unknown, or the object cannot fit and predict.
+
+    Examples
+    --------
+    >>> make_predictor("funk-svd", seed=1).seed
+    1
+    """
+    if not isinstance(choice, str):
+        able = [callable(getattr(choice, name, None)) for name in ("fit", "predict")]
+        if isinstance(choice, type) or not all(able):
+            raise RecveilError(
+                f"predictor (--predictor): got {_kind(choice)}; expected an object with fit and "
+                f"predict, such as UserKNN(), or one of {', '.join(PREDICTORS)}",
+                code="argument.type",
+            )
+        return copy.copy(choice)
+    if choice not in PREDICTORS:
+        raise RecveilError(
+            f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}", code="option.value"
+        )
+    return PREDICTORS[choice](seed)
+
+
+def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) -> Any:
+    """Return the grouping of a name, made from a seed, or a copy of the one that was given.
+
+    Raises
+    ------
+    RecveilError
+        If the name is unknown, or stands for one that needs privacy levels where there are none.
+
+    Examples
+    --------
+    >>> make_grouping(None, 5, None, seed=1)
+    KGather()
+    """
+    if choice is not None and not isinstance(choice, str):
+        if isinstance(choice, type) or not callable(getattr(choice, "get_params", None)):
+            raise RecveilError(
+                f"grouping (--grouping): got {_kind(choice)}; expected a scikit-learn clusterer, "
+                f"such as KGather(min_size={k}), or one of {', '.join(GROUPINGS)}",
+                code="argument.type",
+            )
+        return clone(choice)
+    known: dict[str, Any] = {**(GROUPINGS if levels is None else LEVEL_GROUPINGS)}
+    name = next(iter(known)) if choice is None else choice
+    if name not in known:
+        names = ", ".join(known)
+        if name in LEVEL_GROUPINGS:
+            raise RecveilError(
+                f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one "
+                f"of {names}",
+                code="option.required",
+            )
+        when = "" if levels is None else " with privacy_levels (--privacy-levels)"
+        raise RecveilError(f"grouping {name!r}: expected one of {names}{when}", code="option.value")
+    return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
+
+
+def _kind(choice: Any) -> str:
+    """Say what somebody gave instead of a part."""
+    if isinstance(choice, type):
+        return f"the class {choice.__name__}"
+    return f"an object of {type(choice).__name__}"
+
+
+def settings_of(predictor: Any, grouping: Any) -> dict[str, Any]:
+    """Return all parameters of predictor and grouping, for the owner's records."""
+    return {"predictor": _parameters(predictor), "grouping": grouping.get_params()}
+
+
+def _parameters(part: Any) -> dict[str, Any]:
+    """Return what a predictor was given, but no statements of trust."""
+    given = getattr(part, "__dict__", {}).items()
+    return {name: value for name, value in given if not name.endswith("_") and name != "links"}
+
+
+def told(part: Any) -> str:
+    """Return what the public settings call a part: by its class alone, if a name stands for it.
+
+    One with parameters of its own gets another name, so that nobody takes the usual one for it:
+    who makes the release again, to attack it, would make another.
+    """
+    usual: list[type[Any]] = [FunkSVD, ItemMean, *GROUPINGS.values(), *LEVEL_GROUPINGS.values()]
+    ours = {made.__name__: made for made in usual}
+    name = type(part).__name__
+    if name not in ours:
+        return name
+    own = type(part) is not ours[name] or _chosen(part) != _chosen(ours[name]())
+    return name + OF_ITS_OWN if own else name
+
+
+def _chosen(part: Any) -> dict[str, Any]:
+    """Return the parameters that say more than how many people, or which random numbers."""
+    return {
+        name: value
+        for name, value in _parameters(part).items()
+        if name not in ("seed", "random_state", "min_size")
+    }

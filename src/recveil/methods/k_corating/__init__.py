@@ -1,0 +1,1 @@
+"""k-coRating: fill rows until k users rate the same items."""

@@ -1,0 +1,227 @@
+"""Fills: what is written into the cells that k-coRating adds."""
+
+import copy
+from collections.abc import Callable
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.io import StatedTrust
+from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
+from recveil.ratings import Ratings
+from recveil.runtime.errors import RecveilError, describe_count
+
+# SplitMix64: what a number is moved by, and the factors that mix its bits.
+_STRIDE = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+
+
+class Learned(Protocol):
+    """Knows what to write into cells that nobody rated.
+
+    `predict` is called by several threads at once, with the cells of some groups at a time.
+    """
+
+    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        """Return labels for pairs of user and item positions, shape (n,)."""
+
+
+class Fill(Learned, Protocol):
+    """Learns from the original ratings what to write there."""
+
+    def fit(self, ratings: Ratings) -> Self:
+        """Learn from all of `ratings`."""
+
+
+class RandomFill:
+    """Writes values of the scale, each equally likely: the paper's worst fill.
+
+    Parameters
+    ----------
+    seed : int
+        A cell's value depends on the seed, the user and the item alone. So it must be kept secret,
+        and hard to guess: whoever has it can tell whose row it is by the values in it.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2])
+    >>> fill = RandomFill(seed=1).fit(ratings)
+    >>> bool(fill.predict([0], [1]) == fill.predict([1, 0], [0, 1])[1])
+    True
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def fit(self, ratings: Ratings) -> Self:
+        """Learn the scale."""
+        self.scale_ = ratings.scale
+        return self
+
+    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        """Return a random value for each cell."""
+        # A mixture of the cell's number: no cell needs to know which were drawn before it.
+        rows, columns = (np.atleast_1d(np.asarray(axis, np.uint64)) for axis in (users, items))
+        cells = rows << np.uint64(32) | columns
+        first, second = np.random.default_rng(self.seed).integers(2**64, size=2, dtype=np.uint64)
+        share = _mixed(_mixed(cells + first) ^ second).astype(np.float64) / 2**64
+        scale = self.scale_
+        step = scale.step or scale.range / 1000 or 1.0
+        n_levels = round(scale.range / step) + 1
+        level = np.minimum(np.floor(share * n_levels), n_levels - 1)
+        return np.asarray(scale.low + step * level, dtype=np.float32)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Turn each number into one that looks random (SplitMix64)."""
+    x = numbers * _STRIDE
+    for shift, factor in zip(_SHIFTS[:2], _FACTORS, strict=True):
+        x = (x ^ (x >> shift)) * factor
+    return x ^ (x >> _SHIFTS[2])
+
+
+# How to make each from a seed, which not all of them need.
+FILLS: dict[str, Callable[[int], Fill]] = {
+    "item-mean": lambda _: ItemMean(),
+    "random": RandomFill,
+    "funk-svd": lambda seed: FunkSVD(seed=seed),
+    "similarity": lambda _: UserKNN(),
+    "trust": lambda _: TrustKNN(),
+}
+
+
+def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -> Fill:
+    """Return the fill of a name, or a copy of the one that was given.
+
+    Parameters
+    ----------
+    choice : str or Fill
+        A name in `FILLS`, or an object.
+    seed : int
+        For the fills by name; objects keep their own.
+    trust : StatedTrust, optional
+        For "trust": whom people say they trust, instead of what is worked out from ratings.
+
+    Raises
+    ------
+    RecveilError
+        If the name is unknown, or there is trust, but the fill does not ask for it, it is about
+        nobody, or not what `read_trust` returns.
+
+    Examples
+    --------
+    >>> make_fill("similarity", seed=1).n_neighbours
+    60
+    """
+    if trust is not None and choice != "trust":
+        raise RecveilError(
+            f"trust was given, but fill is {choice!r}; expected the fill 'trust', or no trust",
+            code="option.conflict",
+        )
+    if not isinstance(choice, str):
+        return copy.copy(choice)
+    if choice not in FILLS:
+        raise RecveilError(
+            f"fill {choice!r}: expected one of {', '.join(FILLS)}", code="option.value"
+        )
+    if trust is None:
+        return FILLS[choice](seed)
+    if not isinstance(trust, StatedTrust):
+        raise RecveilError(
+            f"trust: expected what recveil.io.read_trust returns, got {type(trust).__name__}",
+            code="argument.type",
+        )
+    if not count_statements(trust):
+        raise RecveilError(
+            f"trust: no user trusts another one "
+            f"({describe_count(trust.n_ignored, 'line names', 'lines name')} "
+            f"{describe_count(trust.n_unknown, 'user')} without ratings); expected user ids as in "
+            f"the ratings, and values above 0",
+            code="id.unknown",
+        )
+    return TrustKNN(links=trust.links)
+
+
+def count_statements(trust: StatedTrust) -> int:
+    """Count the pairs of whom one says that they trust the other.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> count_statements(StatedTrust(sparse.csr_array([[1, 0], [-1, 0]]), 0, 0))
+    0
+    """
+    links = trust.links.tocoo()
+    return int(((links.row != links.col) & (links.data > 0)).sum())
+
+
+def reject_of_labels(
+    fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
+) -> None:
+    """Refuse for likes what says something of labels: theirs are all 1.
+
+    Parameters
+    ----------
+    fill, grouping, trust, round_fills, protect
+        Those of `KCoRater`.
+
+    Raises
+    ------
+    RecveilError
+        For the first that is not as usual, and for a grouping by predicted ratings.
+
+    Examples
+    --------
+    >>> reject_of_labels("item-mean", "supports", None, True, "none")
+    >>> reject_of_labels("random", "gecom", None, True, "none")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: fill (--fill) is about labels, and likes have none: what is ...
+    """
+    given = {
+        "fill": fill != "item-mean",
+        "trust": trust is not None,
+        "round_fills": not round_fills,
+        "protect": protect != "none",
+        "grouping": grouping not in ("gecom", "supports"),
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise RecveilError(
+                f"{name} (--{name.replace('_', '-')}) is about labels, and likes have none: what "
+                f"is added to a row is a like as any other; leave it out",
+                code="option.unsupported",
+            )
+
+
+def reject_between_words(*, round_fills: bool) -> None:
+    """Refuse fills that are not rounded, where ratings are words.
+
+    Examples
+    --------
+    >>> reject_between_words(round_fills=True)
+    """
+    if not round_fills:
+        raise RecveilError(
+            "round_fills is off, but ratings are words, and nothing lies "
+            "between two words; leave it out",
+            code="option.unsupported",
+        )
+
+
+def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
+    """Fit a fill with all threads, so that each thread can then ask it on its own.
+
+    Groups are filled in parallel. A fill that used several threads for each of them would only
+    make them wait for each other.
+    """
+    if not isinstance(fill, UserKNN):
+        fitted = fill.fit(ratings)
+        # Somebody's own may return nothing, and is fitted all the same.
+        return fill if fitted is None else fitted
+    fill.threads = threads
+    fill.fit(ratings)
+    fill.threads = 1
+    return fill

@@ -1,0 +1,211 @@
+"""GeCom's grouping: who shall share a set of rated items with whom (k-coRating)."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import Ratings
+from recveil.release.records import Groups
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError, describe_count
+
+
+def gecom(ratings: Ratings, k: int) -> Groups:
+    """Gather users so that few cells must be filled for each group to rate the same items.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    k : int
+        Smallest group.
+
+    Returns
+    -------
+    Groups
+        First the classes of at least k users who rated the same items (M1, to which nothing needs
+        to be added), then the others in the order in which they are cut (M2).
+
+    Raises
+    ------
+    RecveilError
+        If k is below 1, or there are fewer than k users.
+
+    Notes
+    -----
+    Source: k-coRating, Algorithms 1 and 2. The users are sorted by the number of their ratings,
+    then by the positions of the items they rated, then by their own position. From the front of
+    M2, k users are cut off at a time, with all that follow and rated the same items as the last of
+    them; fewer than k that are left at the end join the last group. If M2 has fewer than k users
+    altogether, each of them joins the class of M1 where the fewest cells must be filled for them
+    alone (of equally good ones, the first), which the paper leaves open.
+
+    Examples
+    --------
+    Two users rated a alone, two b and c; with k = 2 they are M1. The others are one group.
+
+    >>> users, items = [1, 2, 3, 3, 4, 4, 5, 6, 6], list("aabcbccab")
+    >>> groups = gecom(Ratings.from_columns(users, items, [3] * 9), k=2)
+    >>> groups.members, groups.starts
+    (array([0, 1, 2, 3, 4, 5]), array([0, 2, 4, 6]))
+    """
+    if k < 1:
+        raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
+    if ratings.n_users < k:
+        raise RecveilError(
+            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
+            f"or add users",
+            code="table.too-few-users",
+        )
+    order, same = _sorted_by_support(ratings)
+    starts = np.flatnonzero(~same)
+    sizes = np.diff(np.append(starts, order.size))
+    large = np.repeat(sizes >= k, sizes)
+    done = [order[at : at + n] for at, n in zip(starts, sizes, strict=True) if n >= k]
+    left, sizes_left = order[~large], sizes[sizes < k]
+    if 0 < left.size < k:
+        done = _join_nearest(ratings, done, left)
+    elif left.size:
+        groups, n_whole, _ = form_groups(sizes_left, k, 0)
+        # Those who still wait at the end join the last group.
+        group_of = np.repeat(np.minimum(groups, n_whole - 1), sizes_left)
+        done += np.split(left, np.flatnonzero(np.diff(group_of)) + 1)
+    lengths = np.array([group.size for group in done])
+    return Groups(np.concatenate(done), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+@compiled()
+def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any], int, int]:
+    """Let people who follow each other form groups of at least k, and no class be divided.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n_classes,)
+        Of the classes of people who rated the same items, in GeCom's order.
+    k : int
+    waiting : int
+        People before them, fewer than k, who wait for others in the first group.
+
+    Returns
+    -------
+    tuple
+        The group of each class, from 0 on; how many groups have k people; and how many people wait
+        at the end, in the group after these.
+
+    Examples
+    --------
+    >>> form_groups(np.array([1, 2, 1, 1]), 3, 1)
+    (array([0, 0, 1, 1]), 1, 2)
+    """
+    groups = np.empty(sizes.size, np.int64)
+    n_whole = 0
+    for at in range(sizes.size):
+        groups[at] = n_whole
+        waiting += sizes[at]
+        if waiting >= k:
+            n_whole += 1
+            waiting = 0
+    return groups, n_whole, waiting
+
+
+def filling_costs(
+    own: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Say how many cells must be filled for somebody alone to join each of some classes.
+
+    Parameters
+    ----------
+    own : ndarray of int
+        The items that they rated.
+    starts, items : ndarray of int
+        Those of each class, in compressed rows.
+    sizes : ndarray of int64, shape (n_classes,)
+
+    Examples
+    --------
+    Two people rated items 0 and 1, three rated item 2.
+
+    >>> filling_costs(np.array([1, 2]), np.array([0, 2, 3]), np.array([0, 1, 2]), np.array([2, 3]))
+    array([3, 3])
+    """
+    widths = np.diff(starts)
+    class_of = np.repeat(np.arange(sizes.size), widths)
+    common = np.bincount(class_of[np.isin(items, own)], minlength=sizes.size)
+    # What the class lacks of this user's items, and what this user lacks of the class's.
+    return np.asarray(sizes * (own.size - common) + widths - common)
+
+
+def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the items that somebody in each group rated, in compressed rows, ascending.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "c", "b", "c"], [5, 1, 2, 3])
+    >>> union_of_items(ratings, Groups.from_labels([0, 0, 1]))
+    (array([0, 3, 4]), array([0, 1, 2, 2], dtype=int32))
+    """
+    return unions(groups.members, groups.starts, ratings.indptr, ratings.indices, ratings.n_items)
+
+
+def _sorted_by_support(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the users in GeCom's order, and whether each rated the same items as the one before.
+
+    Big-endian numbers sort as their bytes do, so that whole rows are compared at memory's speed.
+    """
+    content = ratings.indices.astype(">i4").tobytes()
+    bounds = (4 * ratings.indptr).tolist()
+    rows = [content[start:end] for start, end in itertools.pairwise(bounds)]
+    order = sorted(range(ratings.n_users), key=lambda user: (len(rows[user]), rows[user]))
+    same = [False] + [rows[a] == rows[b] for a, b in itertools.pairwise(order)]
+    return np.array(order, dtype=np.int64), np.array(same)
+
+
+def _join_nearest(
+    ratings: Ratings, classes: list[NDArray[np.int64]], left: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Let each of the users who are left join the class where the fewest cells must be filled."""
+    supports = [ratings.row(members[0])[0] for members in classes]
+    sizes = np.array([members.size for members in classes])
+    starts = np.cumsum([0, *(support.size for support in supports)])
+    items = np.concatenate(supports)
+    joined: list[list[int]] = [[] for _ in classes]
+    for user in left.tolist():
+        costs = filling_costs(ratings.row(user)[0], starts, items, sizes)
+        joined[int(np.argmin(costs))].append(user)
+    return [
+        np.concatenate([members, np.array(more, dtype=np.int64)])
+        for members, more in zip(classes, joined, strict=True)
+    ]
+
+
+@compiled()
+def unions(
+    members: NDArray[Any],
+    starts: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    n_items: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """List the items of each group in ascending order."""
+    ends = np.zeros(starts.size, np.int64)
+    seen = np.full(n_items, -1, np.int64)
+    for group in range(starts.size - 1):  # once to know how many there are
+        ends[group + 1] = ends[group]
+        for user in members[starts[group] : starts[group + 1]]:
+            for item in indices[indptr[user] : indptr[user + 1]]:
+                if seen[item] != group:
+                    seen[item] = group
+                    ends[group + 1] += 1
+    items = np.empty(ends[-1], np.int32)
+    seen[:] = -1
+    for group in range(starts.size - 1):
+        place = ends[group]
+        for user in members[starts[group] : starts[group + 1]]:
+            for item in indices[indptr[user] : indptr[user + 1]]:
+                if seen[item] != group:
+                    seen[item] = group
+                    items[place] = item
+                    place += 1
+        items[ends[group] : place].sort()
+    return ends, items

@@ -1,0 +1,182 @@
+"""Co-rated rows: what people rated, and what is filled in until all of a group rated the same."""
+
+import itertools
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.methods.k_corating.fills import Learned
+from recveil.methods.k_corating.gecom import union_of_items
+from recveil.methods.predictive.anonymizer import label_step
+from recveil.ratings import Ratings
+from recveil.release.records import Groups, Records
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+Protect = Literal["none", "labels", "mean", "shuffle"]
+# Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
+# so many blocks, if there are as many groups, so that no thread is without work.
+_BLOCK_CELLS, _BLOCKS = 1 << 21, 16
+
+
+@brief
+class CoRatedRows(NamedTuple):
+    """What it takes to write the rows of any group.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    fill : Learned
+    groups : Groups
+    starts, items : ndarray
+        The items of each group, in compressed rows.
+    round_fills : bool
+    protect : {"none", "labels", "mean", "shuffle"}
+        See `recveil.methods.KCoRater`.
+    seed : int
+        For what is dealt anew.
+    """
+
+    ratings: Ratings
+    fill: Learned
+    groups: Groups
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    round_fills: bool
+    protect: Protect
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Ratings,
+        fill: Learned,
+        groups: Groups,
+        *,
+        round_fills: bool,
+        protect: Protect,
+        seed: int,
+    ) -> "CoRatedRows":
+        """Gather the items of each group."""
+        starts, items = union_of_items(ratings, groups)
+        return cls(ratings, fill, groups, starts, items, round_fills, protect, seed)
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """How many labels the rows of each group have."""
+        return np.asarray(np.diff(self.starts) * self.groups.sizes)
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Cut the groups into blocks, each from a first to a last, which is no longer of it.
+
+        Nothing but the ratings and groups decides where: random numbers go by block.
+        """
+        cells = self.cells
+        size = min(_BLOCK_CELLS, int(cells.sum()) // _BLOCKS + 1)
+        ends = np.searchsorted(np.cumsum(cells), np.arange(size, cells.sum(), size))
+        bounds = np.unique(np.concatenate([[0], ends + 1, [cells.size]])).tolist()
+        return list(itertools.pairwise(bounds))
+
+    def rows(self, first: int, last: int) -> Records:
+        """Write the rows of the members of some groups."""
+        ratings, groups, scale = self.ratings, self.groups, self.ratings.scale
+        users = groups.members[groups.starts[first] : groups.starts[last]]
+        indptr, items, values, missing = lay_out(
+            *(first, last, groups.members, groups.starts, self.starts, self.items),
+            *(ratings.indptr, ratings.indices, ratings.values),
+        )
+        row_of = np.repeat(np.arange(users.size), np.diff(indptr))
+        if scale.step is not None:
+            # Kept in 32 bits, 3.7 is 3.7000000477: that would tell real ratings from fills.
+            values = scale.round(values)
+        values[missing] = self._fills(users[row_of[missing]], items[missing])
+        averages = self.protect in ("labels", "mean")
+        if self.protect != "none":
+            sizes, widths = groups.sizes[first:last], np.diff(self.starts[first : last + 1])
+            rng = np.random.default_rng([self.seed, first])
+            protect_labels(values, sizes, widths, averages, rng)
+        if averages:
+            values = scale.round(values, label_step("usual", scale))
+        return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
+
+    def _fills(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return what is written into cells that nobody rated."""
+        scale = self.ratings.scale
+        fills = np.asarray(self.fill.predict(users, items), dtype=np.float64)
+        if fills.shape != users.shape or not np.isfinite(fills).all():
+            raise RecveilError(
+                f"fill {type(self.fill).__name__}: expected a finite number for each of "
+                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill",
+                code="argument.result",
+            )
+        return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)
+
+    def _facts(self) -> dict[str, object]:
+        return {"groups": self.groups.sizes.size, "cells": int(self.cells.sum())}
+
+
+@compiled()
+def lay_out(
+    first: int,
+    last: int,
+    members: NDArray[Any],
+    starts: NDArray[Any],
+    item_starts: NDArray[Any],
+    group_items: NDArray[Any],
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    ratings: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Lay the rows of some groups out: the real ratings, and where labels are missing."""
+    n_rows = starts[last] - starts[first]
+    ends = np.zeros(n_rows + 1, np.int64)
+    row = 0
+    for group in range(first, last):
+        for _ in range(starts[group], starts[group + 1]):
+            ends[row + 1] = ends[row] + item_starts[group + 1] - item_starts[group]
+            row += 1
+    items, values = np.empty(ends[-1], np.int32), np.zeros(ends[-1])
+    missing = np.ones(ends[-1], np.bool_)
+    row = 0
+    for group in range(first, last):
+        wanted = group_items[item_starts[group] : item_starts[group + 1]]
+        for user in members[starts[group] : starts[group + 1]]:
+            at, place = indptr[user], ends[row]
+            for item in wanted:
+                items[place] = item
+                if at < indptr[user + 1] and indices[at] == item:
+                    values[place] = ratings[at]
+                    missing[place] = False
+                    at += 1
+                place += 1
+            row += 1
+    return ends, items, values, missing
+
+
+@compiled()
+def protect_labels(
+    values: NDArray[Any],
+    sizes: NDArray[Any],
+    widths: NDArray[Any],
+    mean: bool,
+    rng: np.random.Generator,
+) -> None:
+    """Replace the labels of each item in a group by their mean, or deal them anew."""
+    start = 0
+    for group in range(sizes.size):
+        size, width = sizes[group], widths[group]
+        rows = values[start : start + size * width].reshape(size, width)
+        for item in range(width):
+            if mean:
+                total = 0.0
+                for row in range(size):
+                    total += rows[row, item]
+                for row in range(size):
+                    rows[row, item] = total / size
+            else:
+                for row in range(size - 1, 0, -1):
+                    other = int(rng.random() * (row + 1))
+                    rows[row, item], rows[other, item] = rows[other, item], rows[row, item]
+        start += size * width

@@ -1,0 +1,1 @@
+"""Rows of nominal labels that k users share."""

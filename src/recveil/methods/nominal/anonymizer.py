@@ -1,0 +1,393 @@
+"""Shared words: at least k people share one row of words that have no order."""
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+
+from recveil.methods.base import (
+    assemble,
+    check_k,
+    check_seed,
+    check_users,
+    drawn_seed,
+    secret_rng,
+)
+from recveil.methods.components import GROUPINGS, make_grouping, told
+from recveil.methods.rare_items import pooled_items
+from recveil.publish.release import Release
+from recveil.publish.size_estimate import Expected, expect, expect_padded
+from recveil.ratings import Ratings
+from recveil.release.claim import Claim
+from recveil.release.records import Groups, Records
+from recveil.release.specs.nominal import WORDS
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+
+Numbers = NDArray[np.float64]
+
+# So many directions tell people's own words apart, beside how often they give each word.
+_DIRECTIONS = 50
+# Shares that differ by less are equal: the last digits of a sum must not choose a word.
+_DIGITS = 9
+
+
+@brief
+class WordShares(NamedTuple):
+    """How often each word is given, smoothed: each counts once more than it was given.
+
+    Attributes
+    ----------
+    of_items : ndarray of float64, shape (n_items, n_words)
+    of_people : ndarray of float64, shape (n_users, n_words)
+        Each row adds up to 1. Only words count that `many_gave` to the item: what somebody alone
+        says is no habit that their group's row may show.
+    many_gave : ndarray of bool, shape (n_items, n_words)
+        Whether enough people gave a word to an item for it to count as theirs.
+    """
+
+    of_items: NDArray[np.float64]
+    of_people: NDArray[np.float64]
+    many_gave: NDArray[np.bool_]
+
+    def at(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return how likely each word is in some cells, shape (n_cells, n_words).
+
+        It is the mean of the item's shares and the person's.
+        """
+        return (self.of_items[items] + self.of_people[users]) / 2
+
+
+def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
+    """Count words by item and by person, and smooth the shares (Laplace: one more of each word).
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Words without an order.
+    least : int
+        Items that fewer people gave a word are counted as if they were one: the commonest word of
+        one that a single person knows would be that person's. Each person counts once there, by
+        the shares of their words: nobody is more than one in `least`, whatever they gave. And
+        so many must have given a word to an item for it to count as theirs, by itself and among
+        the words that they usually give: else the group of who alone gave it could be the only
+        one that shows it. Words that fewer people gave to anything have no share.
+
+    Examples
+    --------
+    >>> from recveil.ratings import RatingScale
+    >>> scale = RatingScale.of_words("up,down", ordered=False)
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], ["up", "up", "down"],
+    ...                                scale=scale)
+    >>> shares = learn_shares(ratings)
+    >>> shares.of_items.tolist()  # of a: one up, one down; of b: one up
+    [[0.5, 0.5], [0.6666666666666666, 0.3333333333333333]]
+    >>> shares.at(np.array([1]), np.array([1], np.int32)).round(3).tolist()
+    [[0.5, 0.5]]
+    """
+    n_words, words = len(ratings.scale.words), word_positions(ratings)
+
+    def counted(of: NDArray[np.int64], n: int, weights: NDArray[Any] | None = None) -> Numbers:
+        counts = np.bincount(of * n_words + words, weights, n * n_words)
+        return counts.reshape(n, n_words).astype(np.float64)
+
+    def smoothed(counts: Numbers) -> Numbers:
+        return (counts + possible) / (counts.sum(axis=1, keepdims=True) + possible.sum())
+
+    users = ratings.user_positions().astype(np.int64)
+    items = ratings.indices.astype(np.int64)
+    many_gave = counted(items, ratings.n_items) >= least
+    in_use = _givers(users, words, n_words) >= least
+    # Where there is none at all, each is as likely as the others, which tells of nobody.
+    possible = in_use if in_use.any() else np.ones(n_words, np.bool_)
+    known = in_use[words]
+    of_items, pool = counted(items, ratings.n_items, known), pooled_items(ratings, least)
+    in_pool = np.isin(items, pool) & known
+    each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # words in the pool
+    of_items[pool] = counted(items, ratings.n_items, in_pool / each[users])[pool].sum(axis=0)
+    of_people = counted(users, ratings.n_users, many_gave[items, words])
+    return WordShares(smoothed(of_items), smoothed(of_people), many_gave)
+
+
+def _givers(users: NDArray[np.int64], words: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
+    """Return how many people gave each word to anything, shape (n_words,)."""
+    return np.bincount(np.unique(users * n_words + words) % n_words, minlength=n_words)
+
+
+def word_positions(ratings: Ratings) -> NDArray[np.int64]:
+    """Return the position of each rating's word among the words of the scale, from 0 on."""
+    return np.rint(ratings.values).astype(np.int64) - 1
+
+
+def group_shares(
+    ratings: Ratings, shares: WordShares, groups: Groups, first: int, last: int
+) -> NDArray[np.float64]:
+    """Return the share of each word in the padded rows of some groups.
+
+    A padded row holds 1 for the word that the member gave, and 0 for the others; where they gave
+    none, or one that too few gave to the item, how likely each word is.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    shares : WordShares
+    groups : Groups
+    first, last : int
+        The groups, from the first to the one before the last.
+
+    Returns
+    -------
+    ndarray of float64, shape (last - first, n_items, n_words)
+        Rounded to nine digits; the words of each item add up to 1.
+
+    Notes
+    -----
+    What all members are predicted to give is a sum of two terms, so that it is worked out for the
+    group as a whole; what members gave themselves is then put in its place, rating by rating.
+
+    Examples
+    --------
+    >>> from recveil.ratings import RatingScale
+    >>> scale = RatingScale.of_words("up,down", ordered=False)
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], ["up", "up", "down"],
+    ...                                scale=scale)
+    >>> group_shares(ratings, learn_shares(ratings), Groups.from_labels([0, 0]), 0, 1).tolist()
+    [[[0.5, 0.5], [0.75, 0.25]]]
+    """
+    sizes = groups.sizes[first:last]
+    members = groups.members[groups.starts[first] : groups.starts[last]]
+    group_of = np.repeat(np.arange(last - first), sizes)
+    n_words = shares.of_items.shape[1]
+    people = np.zeros((last - first, n_words))
+    np.add.at(people, group_of, shares.of_people[members])
+    found = (shares.of_items[None] + (people / sizes[:, None])[:, None]) / 2
+    lengths = ratings.activity[members]
+    # Where the ratings of each member stand: a run of neighbours for each.
+    at = np.repeat(ratings.indptr[members] - np.cumsum(lengths) + lengths, lengths)
+    at += np.arange(lengths.sum())
+    users, items = np.repeat(members, lengths), ratings.indices[at]
+    words = word_positions(ratings)[at]
+    counts = shares.many_gave[items, words]
+    users, items, words = users[counts], items[counts], words[counts]
+    own = -shares.at(users, items)
+    own[np.arange(words.size), words] += 1
+    groups_of_own = np.repeat(group_of, lengths)[counts]
+    np.add.at(found, (groups_of_own, items), own / sizes[groups_of_own][:, None])
+    return np.asarray(np.round(np.clip(found, 0, 1), _DIGITS), np.float64)
+
+
+def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[np.float32]:
+    """Place each person so that near ones have nearly the same padded rows.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    shares : WordShares
+    seed : int
+        Of the directions that stand for all items and words, where there are many.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_users, n_dimensions)
+        How likely each word is for them, and in what their own words differ from that, where
+        many gave these.
+    """
+    n_words, words = shares.of_items.shape[1], word_positions(ratings)
+    users = ratings.user_positions().astype(np.int64)
+    apart = -shares.at(users, ratings.indices)
+    apart[np.arange(words.size), words] += 1
+    apart[~shares.many_gave[ratings.indices, words]] = 0  # as in the rows
+    columns = ratings.indices.astype(np.int64)[:, None] * n_words + np.arange(n_words)
+    shape = (ratings.n_users, ratings.n_items * n_words)
+    own = sparse.csr_array((apart.ravel(), columns.ravel(), ratings.indptr * n_words), shape=shape)
+    likely = shares.of_people * (math.sqrt(ratings.n_items) / 2)
+    n_directions = min(_DIRECTIONS, *(size - 1 for size in shape))
+    if n_directions < 1:
+        return np.hstack([likely, own.toarray()]).astype(np.float32)
+    directions = TruncatedSVD(n_directions, random_state=seed % 2**32)
+    # The last bit of a sum can change who is in which group; rows may be alike, without a spread.
+    with one_thread(), np.errstate(invalid="ignore", divide="ignore"):
+        return np.hstack([likely, directions.fit_transform(own)]).astype(np.float32)
+
+
+def commonest(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the position of the word with the largest share; of equal ones, the first.
+
+    Examples
+    --------
+    >>> commonest(np.array([[0.2, 0.4, 0.4]]))
+    array([1])
+    """
+    return np.asarray(shares.argmax(axis=-1))
+
+
+def drawn(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a word for each group and item, each as likely as its share.
+
+    Examples
+    --------
+    >>> drawn(np.array([[1.0, 0.0], [0.0, 1.0]]), np.random.default_rng(1))
+    array([0, 1])
+    """
+    reached = np.cumsum(shares, axis=-1)
+    at = rng.random(shares.shape[:-1]) * reached[..., -1]
+    return np.asarray((at[..., None] >= reached[..., :-1]).sum(axis=-1))
+
+
+ByWord = Literal["commonest", "shares"]
+# Shares of words in a block of groups: small enough to forget.
+_BLOCK_CELLS = 1 << 22
+
+
+class SharedWords:
+    """Give groups of at least k people one row of words.
+
+    Cells that nobody filled are padded with probabilities of words, people with similar padded rows
+    form a group, and each item gets one word for the whole group.
+
+    Parameters
+    ----------
+    k : int
+        Smallest group, at least 2.
+    homogenize : {"commonest", "shares"}
+        "commonest" writes the word with the largest share in the group's padded rows; of equal
+        ones, the first of the scale. "shares" draws a word by these shares, once for each group and
+        item, so that rows stay identical within a group, and over all groups words are about as
+        frequent as they are expected to be.
+    grouping : str, optional
+        One of `GROUPINGS`; the first if not given.
+    seed : int, optional
+        Fixes everything random. Drawn from the system if not given.
+
+    Notes
+    -----
+    Guarantee: every published record stands for at least k people with identical rows, so that
+    nobody is found with probability above 1/k from the records alone. Precondition: groups of at
+    least k, which is checked here and, from the written files, by `recveil.verification`. It does
+    not say
+    that a person's words stay hidden, nor who is in the data.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.ratings import RatingScale
+    >>> scale = RatingScale.of_words("up,down,sideways", ordered=False)
+    >>> ratings = make_ratings(50, 30, 400, seed=1, scale=RatingScale(1, 3, 1)).with_scale(scale)
+    >>> release = SharedWords(5, seed=1).anonymize(ratings)
+    >>> int(release.private.groups.sizes.min()) >= 5
+    True
+    """
+
+    def __init__(
+        self,
+        k: int,
+        homogenize: ByWord | None = None,
+        grouping: str | None = None,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        self.k = k
+        self.homogenize: ByWord = "commonest" if homogenize is None else homogenize
+        self.grouping = grouping
+        self.seed = seed
+
+    def anonymize(self, ratings: Ratings) -> Release:
+        """Turn ratings into a release; `ratings` stay as they are.
+
+        Raises
+        ------
+        RecveilError
+            If ratings are no words without an order, k is below 2 or above the number of users,
+            somebody has no rating, nobody named the words and fewer than k people used one, a
+            setting is unknown, or the grouping returns a group below k.
+        """
+        self.check(ratings)
+        seed = drawn_seed(self.seed)
+        of_places, of_groups = np.random.default_rng(seed).integers(2**32, size=2).tolist()
+        shares = learn_shares(ratings, int(self.k))
+        grouping = make_grouping(self.grouping, int(self.k), None, of_groups)
+        labels = grouping.fit(place_by_words(ratings, shares, of_places)).labels_
+        rng = secret_rng(seed, ratings)
+        groups = Groups.from_labels(labels, rng.permutation(int(labels.max()) + 1))
+        if groups.sizes.min() < self.k:
+            raise RecveilError(
+                f"{type(grouping).__name__} returned a group of {groups.sizes.min()} people; "
+                f"expected at least k = {self.k}; take another grouping (--grouping)",
+                code="argument.result",
+            )
+        drawing = int(rng.integers(2**62))
+        widths = np.full(groups.sizes.size, (ratings.support > 0).sum())
+        return assemble(
+            ratings,
+            rng,
+            claim=Claim(WORDS.claim_of({}), int(self.k)),
+            settings={
+                "method": WORDS.title,
+                "homogenize": self.homogenize,
+                "grouping": told(grouping),
+            },
+            groups=groups,
+            blocks=lambda: self._blocks(ratings, shares, groups, drawing),
+            default_layout="groups",
+            seed=seed,
+            expect=partial(expect, ratings, "padded", widths, groups.sizes, step=1.0),
+            used={"grouping": grouping.get_params()},
+        )
+
+    def check(self, ratings: Ratings) -> None:
+        """Raise what `anonymize` would raise before any work."""
+        check_seed(self.seed)
+        check_k(self.k)
+        if self.homogenize not in get_args(ByWord):
+            raise RecveilError(
+                f"homogenize (--homogenize) is {self.homogenize!r}; of words without an order, "
+                f"expected commonest or shares",
+                code="option.value",
+            )
+        if self.grouping is not None and self.grouping not in GROUPINGS:
+            raise RecveilError(
+                f"grouping (--grouping) is {self.grouping!r}; expected one of "
+                f"{', '.join(GROUPINGS)}",
+                code="option.value",
+            )
+        if ratings.scale.ordered:
+            raise RecveilError(
+                "method (--method) is words, which is for words without an order (--words); of "
+                "others take predictive",
+                code="table.kind",
+            )
+        check_users(ratings, self.k, takes_unordered=True)
+
+    def _blocks(
+        self, ratings: Ratings, shares: WordShares, groups: Groups, drawing: int
+    ) -> Iterator[Records]:
+        """Yield the rows of the groups; every item that anybody rated has a word."""
+        items = np.flatnonzero(ratings.support).astype(np.int32)
+        cells = ratings.n_items * len(ratings.scale.words)
+        step = max(1, _BLOCK_CELLS // cells)
+        for first in range(0, groups.sizes.size, step):
+            last = min(first + step, groups.sizes.size)
+            found = group_shares(ratings, shares, groups, first, last)[:, items]
+            words: NDArray[np.int64]
+            if self.homogenize == "commonest":
+                words = commonest(found)
+            else:
+                words = drawn(found, np.random.default_rng([drawing, first]))
+            indptr = np.arange(last - first + 1, dtype=np.int64) * items.size
+            values: NDArray[Any] = words.ravel() + 1.0
+            yield Records(groups.sizes[first:last], indptr, np.tile(items, last - first), values)
+
+
+def expect_words(
+    ratings: Ratings, k: int, _options: Mapping[str, Any], layout: str, file_format: str
+) -> Expected | None:
+    """Say what a release will take before any work; None if there can be none."""
+    if not 1 <= k <= ratings.n_users:
+        return None
+    return expect_padded(ratings, k, None, layout, file_format, 1.0)

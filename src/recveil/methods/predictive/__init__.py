@@ -1,0 +1,1 @@
+"""Predictive anonymization: pad, cluster, homogenize."""

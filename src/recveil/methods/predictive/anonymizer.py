@@ -1,0 +1,410 @@
+"""PredictiveAnonymizer: pad, group, homogenize (Chang et al., sections 4 and 5.2)."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.clustering.level_gather import checked_levels
+from recveil.methods.base import (
+    FINEST_STEP,
+    assemble,
+    check_k,
+    check_seed,
+    check_users,
+    drawn_seed,
+    rounded,
+    secret_rng,
+    with_private,
+)
+from recveil.methods.components import make_grouping, make_predictor, settings_of, told
+from recveil.methods.k_corating.fills import learn
+from recveil.methods.predictive.diversity import (
+    AddedEdges,
+    DiversityCost,
+    add_edges,
+    diversify,
+    gather_coverage,
+    padded_labels,
+)
+from recveil.methods.predictive.homogenize import (
+    count_items,
+    homogenize_padded,
+    homogenize_simple,
+)
+from recveil.methods.rare_items import labelled_as, merge_items
+from recveil.predict import Padded, Predictor, padded_by
+from recveil.publish.release import Release
+from recveil.publish.size_estimate import expect
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.ratings import levels_by_rule
+from recveil.release.as_given import count_exact_ratings
+from recveil.release.claim import Claim
+from recveil.release.records import Groups, Records
+from recveil.release.specs.predictive import PREDICTIVE
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.verification.diversity import check_parameters
+
+Homogenize = Literal["padded", "simple"]
+Labels = Literal["rated", "model"]
+
+
+class PredictiveAnonymizer:
+    """Publish groups of at least k people who share one row of labels.
+
+    A predictor fills the empty cells, so that people who rated different items can be compared;
+    a grouping gathers at least k similar people; homogenizing gives each group one row.
+
+    Parameters
+    ----------
+    k : int
+        Smallest group, at least 2.
+    homogenize : {"padded", "simple"}
+        "padded" averages the padded rows: every published row is full. Who rated what is not
+        hidden by that: see docs/explanation/threats.md, "What padded rows tell". "simple" averages
+        the ratings of those who rated: rows stay sparse, and an item that one member alone
+        rated, or on which all who rated it agree, is published with the exact rating.
+    predictor : str or Predictor
+        "funk-svd", "item-mean", or an object that can `fit` and `predict`, such as `UserKNN`. One
+        that gives a `padding` as well is much faster: any other one is asked for each cell, twice,
+        and by several threads at once.
+    grouping : str or scikit-learn clusterer, optional
+        One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
+        levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
+    round_labels : {"usual", "tenth", "scale", "none"} or float
+        Grid of the published labels: a tenth of the scale's step (as usual; where ratings are
+        words, the nearest word), the scale itself, none, or a step in rating points. An exact mean
+        such as 3.667 tells how many people were averaged; on a grid it tells less. The claim does
+        not depend on it.
+    privacy_levels : str or array-like of int, shape (n_users,), optional
+        How many people shall share a row with each user at least, instead of k for all: one number
+        for each user in the order of `Ratings.users`, or a rule for `levels_by_rule`. A user of
+        level 1 may stand alone, and is then published as they are.
+    b, l : int
+        Diversity: every set of b items (1 to 3) that stands in a published row shall stand in at
+        least l different ones. What is missing is added.
+    labels : {"rated", "model"}
+        What padded rows average: "rated", each member's own ratings, and predictions where they
+        have none; "model", predictions alone, so that no rating stands out of them.
+    seed : int, optional
+        Fixes everything random, but for predictors and groupings that are given as objects: they
+        keep their own. Drawn from the system if not given, and kept in the private side alone.
+
+    Notes
+    -----
+    Guarantee: every published record stands for at least k people with identical rows (Chang et
+    al., Definition 3.3; with privacy levels, Chen 2012, Definition 1: for at least as many as each
+    of them asked for), so nobody is found with probability above 1/k from the records alone
+    (Theorem 6.1). Precondition: the grouping returns groups of at least k, which is checked here
+    and, from the written files, by `recveil.verification`. It does not say that a person's ratings
+    stay
+    hidden: who knows the group learns its row.
+
+    The order of the records comes from the seed and a digest of the private ratings together, so
+    that knowing the seed is not enough to undo it.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
+    >>> release.published.claim
+    Claim(kind='identical-rows', k=5, levels=False, b=1, l=1)
+    >>> int(release.private.groups.sizes.min()) >= 5
+    True
+    """
+
+    def __init__(
+        self,
+        k: int,
+        homogenize: Homogenize = "padded",
+        predictor: str | Predictor = "funk-svd",
+        grouping: Any = None,
+        *,
+        round_labels: str | float = "usual",
+        privacy_levels: str | ArrayLike | None = None,
+        b: int = 1,
+        l: int = 1,  # noqa: E741
+        labels: Labels = "rated",
+        seed: int | None = None,
+    ) -> None:
+        self.k = k
+        self.homogenize = homogenize
+        self.predictor = predictor
+        self.grouping = grouping
+        self.round_labels = round_labels
+        self.privacy_levels = privacy_levels
+        self.b = b
+        self.l = l
+        self.labels = labels
+        self.seed = seed
+
+    def anonymize(self, ratings: Ratings) -> Release:
+        """Turn ratings into a release; `ratings` stay as they are.
+
+        Raises
+        ------
+        RecveilError
+            If k is below 2 or above the number of users, a user has no rating, all ratings are
+            equal, nobody named the scale and fewer than k people used one of its ends, a setting is
+            unknown, the grouping returns a group below k or somebody's level, or there are fewer
+            than l groups.
+        """
+        self.check(ratings)
+        levels = self._levels(ratings)
+        step = label_step(self.round_labels, ratings.scale)
+        seed = drawn_seed(self.seed)
+        predictor_seed, grouping_seed = (
+            int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
+        )
+        predictor = make_predictor(self.predictor, predictor_seed)
+        grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
+        if levels is not None and self.grouping == "one-k-gather":
+            _check_one_k(levels, ratings, int(self.k))
+        known = self._known(ratings)
+        padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
+        given = {} if levels is None else {"levels": levels}
+        labels = grouping.fit(padding.coordinates(), **given).labels_
+        n_groups = int(labels.max()) + 1
+        rng = secret_rng(seed, ratings)
+        groups = Groups.from_labels(labels, rng.permutation(n_groups))
+        promised = _promises(groups, levels, int(self.k), type(grouping).__name__)
+        added, cost = self._diversify(ratings, padding, groups)
+        release = assemble(
+            ratings,
+            rng,
+            claim=Claim(
+                kind=PREDICTIVE.claim_of({}),
+                k=int(self.k if levels is None else levels.min()),
+                levels=levels is not None,
+                b=int(self.b),
+                l=int(self.l),
+            ),
+            settings={
+                "method": PREDICTIVE.title,
+                "homogenize": self.homogenize,
+                "predictor": told(predictor),
+                "grouping": told(grouping),
+                "label_step": step,
+            }
+            | ({"labels": "model", "rare_labels": "pooled"} if self.labels == "model" else {}),
+            groups=groups,
+            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
+            default_layout="groups" if self.homogenize == "padded" else "users",
+            seed=seed,
+            expect=lambda layout, file_format: expect(
+                ratings,
+                self.homogenize,
+                widths=_widths(ratings, groups, self.homogenize, added),
+                sizes=groups.sizes,
+                layout=layout,
+                file_format=file_format,
+                step=step,
+            ),
+            used=settings_of(predictor, grouping),
+            levels=levels,
+        )
+        lone = None
+        if self.homogenize == "simple":  # to count in padded rows would be to make them twice
+            lone = count_exact_ratings(ratings, groups, release.published.blocks(), step)
+        return with_private(release, lone_ratings=lone, diversity_cost=cost)
+
+    def check(self, ratings: Ratings) -> None:
+        """Raise what `anonymize` would raise before any work."""
+        check_seed(self.seed)
+        check_k(self.k, least=2 if self.privacy_levels is None else 1)
+        check_parameters(self.b, self.l)
+        if self.homogenize not in get_args(Homogenize):
+            raise RecveilError(
+                f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'",
+                code="option.value",
+            )
+        self._check_labels()
+        check_users(ratings, self.k)
+
+    def _check_labels(self) -> None:
+        if self.labels not in get_args(Labels):
+            raise RecveilError(
+                f"labels (--labels) is {self.labels!r}; expected 'rated' or 'model'",
+                code="option.value",
+            )
+        if self.labels == "rated":
+            return
+        if self.homogenize != "padded":
+            raise RecveilError(
+                f"labels (--labels) is 'model', but homogenize (--homogenize) is "
+                f"{self.homogenize!r}, whose labels average ratings; take homogenize padded, or "
+                f"method sparse (--method sparse)",
+                code="option.conflict",
+            )
+        if self.privacy_levels is not None:
+            raise RecveilError(
+                "labels (--labels) is 'model': who has privacy level 1 asks for their ratings as "
+                "they are, which it does not publish; leave out privacy_levels (--privacy-levels)",
+                code="option.conflict",
+            )
+
+    def _known(self, ratings: Ratings) -> Ratings:
+        """Return what predictions are learned from."""
+        if self.labels == "rated":
+            return ratings
+        return merge_items(ratings, labelled_as(ratings, int(self.k)))
+
+    def _levels(self, ratings: Ratings) -> NDArray[np.int64] | None:
+        if self.privacy_levels is None:
+            return None
+        if isinstance(self.privacy_levels, str):
+            return levels_by_rule(ratings, self.privacy_levels)
+        return checked_levels(self.privacy_levels, ratings.n_users)
+
+    def _diversify(
+        self, ratings: Ratings, padding: Padded, groups: Groups
+    ) -> tuple[AddedEdges | None, DiversityCost | None]:
+        """Choose what must be added, and count what it costs."""
+        if self.l == 1:
+            return None, None
+        if groups.sizes.size < self.l:
+            raise RecveilError(
+                f"{groups.sizes.size} groups cannot be {self.l} different ones (l); lower l or k",
+                code="table.too-few-users",
+            )
+        if self.homogenize == "padded":
+            return None, None  # every row holds every item: nothing is missing
+        coverage = gather_coverage(homogenize_simple(ratings, groups), ratings.n_items)
+        added = diversify(
+            coverage,
+            self.b,
+            self.l,
+            lambda rows, items: padded_labels(padding, groups, rows, items),
+        )
+        return added, DiversityCost.of(ratings, coverage, added)
+
+    def _blocks(
+        self,
+        ratings: Ratings,
+        padding: Padded,
+        groups: Groups,
+        step: float | None,
+        added: AddedEdges | None,
+        promised: NDArray[np.int64] | None,
+    ) -> Iterator[Records]:
+        if self.homogenize == "padded":
+            model = self.labels == "model"
+            predicted_as = labelled_as(ratings, int(self.k)) if model else None
+            homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
+        else:
+            homogenized = homogenize_simple(ratings, groups)
+        if added is not None:
+            homogenized = add_edges(homogenized, added.edges)
+        first = 0
+        for block in homogenized:
+            labels = rounded(block.values, ratings.scale, step)
+            promises = None if promised is None else promised[first : first + len(block)]
+            yield Records(block.sizes, block.indptr, block.indices, labels, promises)
+            first += len(block)
+
+
+def _widths(
+    ratings: Ratings, groups: Groups, homogenize: Homogenize, added: AddedEdges | None
+) -> NDArray[np.int64]:
+    """Return how many labels the row of each group has, shape (n_groups,)."""
+    if homogenize == "padded":
+        return np.full(groups.sizes.size, (ratings.support > 0).sum())
+    more = 0 if added is None else np.diff(added.edges.indptr)
+    return np.asarray(count_items(ratings, groups) + more)
+
+
+def _promises(
+    groups: Groups, levels: NDArray[np.int64] | None, k: int, grouping: str
+) -> NDArray[np.int64] | None:
+    """Return the highest level in each group, or None without levels; check that all are kept."""
+    least = groups.sizes.min()
+    if levels is None:
+        if least < k:
+            raise RecveilError(
+                f"{grouping} returned a group of {least} people; "
+                f"expected at least k = {k}; set its min_size to k",
+                code="argument.result",
+            )
+        return None
+    promised = np.maximum.reduceat(levels[groups.members], groups.starts[:-1])
+    broken = np.flatnonzero(groups.sizes < promised)
+    if broken.size:
+        raise RecveilError(
+            f"{grouping} returned a group of {groups.sizes[broken[0]]} people, one of whom has the "
+            f"level {promised[broken[0]]}; expected a grouping that takes levels",
+            code="argument.result",
+        )
+    return promised
+
+
+def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
+    """Turn the setting `round_labels` into a step in rating points, or None for no rounding.
+
+    The usual one is a tenth of the scale's step; of words, which have nothing between
+    them, each label is a word.
+
+    Examples
+    --------
+    >>> label_step("tenth", RatingScale(1, 5, 1)), label_step("scale", RatingScale(0.5, 5, 0.5))
+    (0.1, 0.5)
+    >>> label_step("none", RatingScale(1, 5, 1)), label_step(0.25, RatingScale(1, 5, 1))
+    (None, 0.25)
+    >>> [label_step("usual", each) for each in (RatingScale(1, 5, 1), RatingScale.of_words("n,y"))]
+    [0.1, 1.0]
+    """
+    if scale.words:
+        if round_labels not in ("usual", "scale", scale.step):
+            raise RecveilError(
+                f"round_labels (--round) is {quoted(round_labels, 20)}, but ratings are words, and "
+                f"nothing lies between two words; leave it out, as labels are the nearest word",
+                code="option.unsupported",
+            )
+        return scale.step
+    if round_labels == "none":
+        return None
+    if round_labels in ("usual", "tenth"):
+        # A continuous scale counts as having ten steps.
+        return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
+    if round_labels == "scale":
+        if scale.step is None:
+            raise RecveilError(
+                f"scale {scale} has no step to round to; give a number or 'tenth'",
+                code="option.unsupported",
+            )
+        return scale.step
+    try:
+        step = float(round_labels)
+    except (TypeError, ValueError):
+        step = math.nan
+    if not 0 < step <= (scale.range or math.inf):
+        raise RecveilError(
+            f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
+            f"not above the scale's range of {scale.range:g}",
+            code="option.value",
+        )
+    if step < FINEST_STEP:
+        raise RecveilError(
+            f"rounding {round_labels!r}: labels have ten digits after the point, and finer steps "
+            f"would move them elsewhere; expected a step of {FINEST_STEP:g} or more, or 'none'",
+            code="option.value",
+        )
+    return step
+
+
+def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
+    """Refuse levels between 1 and the highest, by the name of a user who has one."""
+    highest = levels.max()
+    between = np.flatnonzero((levels != 1) & (levels != highest))
+    if between.size:
+        first = between[0]
+        raise RecveilError(
+            f"privacy_levels (--privacy-levels): user {ratings.users.tolist()[first]!r} has the "
+            f"level {levels[first]}, somebody has {highest}, and k is {k}; grouping 'one-k-gather' "
+            f"takes 1 and the highest level only; change the levels or k, or take grouping "
+            f"(--grouping) level-gather",
+            code="level.value",
+        )

@@ -1,0 +1,692 @@
+"""Cost: what diversity took from the release."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from recveil.predict import Padded
+from recveil.ratings import Ratings
+from recveil.release.records import Groups, Records
+from recveil.runtime.bit_sets import count_bits, pack_rows
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+from recveil.verification.diversity import check_diversity, check_parameters
+
+# How many of the next larger groups are candidates for a bundle: enough to find similar ones,
+# few enough to bundle a hundred thousand groups.
+_CANDIDATES = 1024
+# Pruning keeps a number for each pair of items: 20,000 items take 1.6 GB at most.
+MOST_ITEMS_PRUNED = 20_000
+# Pruning for sets of three goes through the pairs of each row; this many steps, if none could be
+# saved, take some minutes.
+MOST_STEPS_PRUNED = 3 * 10**11
+
+
+def bundle(support: Any, size: int) -> NDArray[np.int64]:
+    """Gather the groups into bundles whose groups share many items.
+
+    From the group with the fewest items on, each bundle takes in, one after the other, the free
+    group that costs the fewest added edges now: the items it lacks of the bundle's, and its own
+    new ones for each of `size` groups. Only the 1024 smallest free groups are looked at. Equal
+    costs go to the smaller group, and then to the first.
+
+    Parameters
+    ----------
+    support : csr_array, shape (n_groups, n_items)
+        An entry for each item of a group, without duplicates.
+    size : int
+        The least number of groups in a bundle; at most n_groups.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_groups,)
+        The bundle of each group: 0, 1, ... Each has from `size` to ``2 * size - 1`` groups.
+
+    Raises
+    ------
+    RecveilError
+        If `size` is below 1 or above the number of groups.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> bundle(csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]), size=2)
+    array([0, 1, 0, 1])
+    """
+    n_groups, n_items = support.shape
+    if not 1 <= size <= n_groups:
+        raise RecveilError(
+            f"a bundle of {size} groups cannot be made of {n_groups} groups; "
+            f"expected from 1 to {n_groups}; lower the size, or l",
+            code="argument.value",
+        )
+    lengths = np.diff(support.indptr)
+    bits = pack_rows(support.indptr, support.indices, n_items)
+    order = np.argsort(lengths, kind="stable")
+    return _bundle(bits, lengths, order, size, _CANDIDATES)
+
+
+def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
+    """Return what each group lacks of the items of its bundle, as a csr_array of int8.
+
+    With these added, the groups of a bundle hold the same items. So every set of items that stands
+    in a group, of any size, stands in all groups of a bundle.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> support = csr_array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
+    >>> missing_in_bundles(support, np.array([0, 0, 1])).toarray()
+    array([[0, 0, 0],
+           [1, 0, 0],
+           [0, 0, 0]], dtype=int8)
+    """
+    n_groups = support.shape[0]
+    places = (np.ones(n_groups, np.int32), (bundles, np.arange(n_groups)))
+    unions = sparse.csr_array(sparse.coo_array(places)) @ _ones(support, np.int32)
+    missing = _ones(sparse.csr_array(unions)[bundles], np.int8) - _ones(support, np.int8)
+    missing.eliminate_zeros()
+    missing.sort_indices()
+    return missing
+
+
+def can_prune(support: Any, added: Any, b: int) -> bool:
+    """Say whether pruning for sets of b items stays within the limits of this module.
+
+    Unpruned bundles are right as well, only dearer.
+    """
+    n_groups, n_items = support.shape
+    if b < 3:
+        return bool(n_items <= MOST_ITEMS_PRUNED)
+    lengths = np.diff(support.indptr) + np.diff(added.indptr).astype(np.float64)
+    steps = (np.diff(added.indptr) * lengths**2 / 2).sum() * -(-n_groups // 64)
+    return bool(n_items <= MOST_ITEMS_PRUNED and steps <= MOST_STEPS_PRUNED)
+
+
+def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> NDArray[np.bool_]:
+    """Take back added edges that no set of items needs, the most harmful first.
+
+    An edge goes if, without it, every set of at most b items in the group's row still stands in
+    `least` groups. Edges of `support` always stay.
+
+    *Guarantee*: if every set of at most b items that stands in a row of ``support + added`` stands
+    in `least` rows, so it does afterwards. One pass is enough: an edge that had to stay for the
+    sake of a set must stay for good, since the set's other edges then have to as well.
+
+    Parameters
+    ----------
+    support, added : csr_array, shape (n_groups, n_items)
+        Two tables of edges without a common one, sorted.
+    harm : ndarray of float, shape (n_added,)
+        How much each added edge hurts, in the order of `added`. Of equal ones the first goes first.
+    b : {2, 3}
+    least : int
+        The l of (b, l)-diversity.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_added,)
+        Which of the added edges stay.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> support = csr_array([[1, 1], [1, 1], [1, 0]])
+    >>> prune(support, csr_array([[0, 0], [0, 0], [0, 1]]), np.ones(1), b=2, least=2)
+    array([False])
+    """
+    rows = _ones(support, np.int8) + _ones(added, np.int8)
+    rows.sort_indices()
+    groups = np.repeat(np.arange(support.shape[0]), np.diff(added.indptr))
+    order = np.argsort(-harm, kind="stable")
+    holders = np.zeros((0, 0), np.uint64)
+    if b == 3:
+        columns = rows.tocsc()
+        holders = pack_rows(columns.indptr, columns.indices, support.shape[0])
+    return _prune(
+        *(rows.indptr, rows.indices.copy(), groups, added.indices, order),
+        *(_pair_counts(rows), holders, least),
+    )
+
+
+def _ones(table: Any, dtype: Any) -> Any:
+    data = np.ones(table.indices.size, dtype)
+    return sparse.csr_array((data, table.indices, table.indptr), shape=table.shape)
+
+
+def _pair_counts(table: Any) -> NDArray[Any]:
+    """Return in how many groups each pair of items stands, shape (n_items, n_items)."""
+    narrow = np.uint16 if table.shape[0] < 1 << 16 else np.uint32
+    counts = np.zeros((table.shape[1], table.shape[1]), narrow)
+    _count_pairs(table.indptr, table.indices, counts)
+    return counts
+
+
+@compiled()
+def _bundle(
+    bits: NDArray[Any], lengths: NDArray[Any], order: NDArray[Any], size: int, n_candidates: int
+) -> NDArray[Any]:
+    bundles = np.empty(order.size, np.int64)
+    queue = order.copy()  # free groups, from the smallest on, begin at `head`
+    head, n_bundles = 0, order.size // size
+    for number in range(n_bundles):
+        # What does not divide evenly goes to the first bundles, whose rows are the shortest.
+        n_members = order.size // n_bundles + (number < order.size % n_bundles)
+        union = bits[queue[head]].copy()
+        n_union = lengths[queue[head]]
+        bundles[queue[head]] = number
+        head += 1
+        for _ in range(n_members - 1):
+            free = queue[head : head + n_candidates]
+            chosen = head + _cheapest(bits, lengths, free, union, n_union, size)
+            group = queue[chosen]
+            bundles[group] = number
+            n_union = 0
+            for word in range(union.size):
+                union[word] |= bits[group, word]
+                n_union += count_bits(union[word])
+            for at in range(chosen, head, -1):
+                queue[at] = queue[at - 1]
+            head += 1
+    return bundles
+
+
+@compiled()
+def _cheapest(
+    bits: NDArray[Any],
+    lengths: NDArray[Any],
+    free: NDArray[Any],
+    union: NDArray[Any],
+    n_union: int,
+    size: int,
+) -> int:
+    """Return the place of the free group that adds the fewest edges to the bundle."""
+    chosen, lowest = 0, np.iinfo(np.int64).max
+    for at in range(free.size):
+        shared = 0
+        for word in range(union.size):
+            shared += count_bits(union[word] & bits[free[at], word])
+        cost = n_union - shared + size * (lengths[free[at]] - shared)
+        if cost < lowest:
+            chosen, lowest = at, cost
+    return chosen
+
+
+@compiled()
+def _count_pairs(indptr: NDArray[Any], indices: NDArray[Any], counts: NDArray[Any]) -> None:
+    for row in range(indptr.size - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            for j in range(indptr[row], indptr[row + 1]):
+                counts[indices[i], indices[j]] += 1
+
+
+@compiled()
+def _prune(
+    starts: NDArray[Any],
+    items: NDArray[Any],
+    groups: NDArray[Any],
+    added: NDArray[Any],
+    order: NDArray[Any],
+    counts: NDArray[Any],
+    holders: NDArray[Any],
+    least: int,
+) -> NDArray[Any]:
+    """Go through the added edges in order; rows shrink in place. Bits of holders are for b = 3."""
+    ends = starts[1:].copy()
+    kept = np.ones(added.size, np.bool_)
+    for edge in order:
+        group, item = groups[edge], added[edge]
+        row = items[starts[group] : ends[group]]
+        if _is_needed(counts[item], row, least):
+            continue
+        if holders.size and _is_needed_in_three(counts[item], holders, item, row, least):
+            continue
+        kept[edge] = False
+        for other in row:
+            counts[item, other] -= 1
+            counts[other, item] = counts[item, other]
+        if holders.size:
+            holders[item, group // 64] &= ~(np.uint64(1) << np.uint64(group % 64))
+        at = np.searchsorted(row, item)
+        for place in range(at, row.size - 1):
+            row[place] = row[place + 1]
+        ends[group] -= 1
+    return kept
+
+
+@compiled()
+def _is_needed(counts: NDArray[Any], row: NDArray[Any], least: int) -> bool:
+    """Say whether the item, or its pair with one of the row's, would stand in too few groups."""
+    found = False
+    for other in row:  # the item itself is one of them
+        if counts[other] <= least:
+            found = True
+            break
+    return found
+
+
+@compiled()
+def _is_needed_in_three(
+    counts: NDArray[Any], holders: NDArray[Any], item: int, row: NDArray[Any], least: int
+) -> bool:
+    """Say whether a set of the item and two of the row's would stand in too few groups."""
+    n_words = holders.shape[1]
+    both = np.empty((row.size, n_words), np.uint64)
+    for at in range(row.size):
+        for word in range(n_words):
+            both[at, word] = holders[item, word] & holders[row[at], word]
+    for second in range(row.size):
+        for third in range(second):
+            # Of the item's groups, those without one of the two are at most this many fewer.
+            if counts[row[second]] + counts[row[third]] > least + counts[item]:
+                continue
+            count = 0
+            for word in range(n_words):
+                count += count_bits(both[second, word] & both[third, word])
+            if count <= least:
+                return True
+    return False
+
+
+# Numbers of a chunk of predictions; two arrays of this many float32 are 128 MiB.
+_CHUNK_FACTORS = 1 << 24
+
+# Returns the labels of cells, given the positions of their groups and of their items.
+Labels: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int32]], NDArray[Any]]
+
+
+@brief
+class Coverage(NamedTuple):
+    """Which groups hold which items.
+
+    Attributes
+    ----------
+    support : csr_array of int8, shape (n_groups, n_items)
+        An entry for each item of a group.
+    item_means : ndarray of float64, shape (n_items,)
+        The mean label of the groups that hold the item; nan if none does.
+    """
+
+    support: Any
+    item_means: NDArray[np.float64]
+
+
+@brief
+class AddedEdges(NamedTuple):
+    """What is added to the groups, and what it costs.
+
+    Attributes
+    ----------
+    edges : csr_array of float64, shape (n_groups, n_items)
+        The labels of the added items. A stored zero is a label.
+    harm : float
+        Mean distance of an added label from its item's mean, in rating points; nan without edges.
+    bundled : int
+        How many edges there were before pruning; the number of edges for b = 1.
+    pruned : bool
+        False if the table was too large to prune: then more was added than necessary.
+    """
+
+    edges: Any
+    harm: float
+    bundled: int
+    pruned: bool
+
+
+def gather_coverage(blocks: Iterable[Records], n_items: int) -> Coverage:
+    """Go through homogenized blocks once and keep which group holds which item.
+
+    Examples
+    --------
+    >>> block = Records(
+    ...     sizes=np.array([2, 2]),
+    ...     indptr=np.array([0, 2, 3]),
+    ...     indices=np.array([0, 2, 2], np.int32),
+    ...     values=np.array([4.0, 2.0, 3.0]),
+    ... )
+    >>> coverage = gather_coverage([block], n_items=3)
+    >>> coverage.support.toarray(), coverage.item_means
+    (array([[1, 0, 1],
+           [0, 0, 1]], dtype=int8), array([4. , nan, 2.5]))
+    """
+    lengths, indices = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    sums, counts = np.zeros(n_items), np.zeros(n_items)
+    for block in blocks:
+        lengths.append(np.diff(block.indptr))
+        indices.append(block.indices)
+        sums += np.bincount(block.indices, weights=block.values, minlength=n_items)
+        counts += np.bincount(block.indices, minlength=n_items)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    items = np.concatenate(indices)
+    support = sparse.csr_array(
+        (np.ones(items.size, np.int8), items, indptr), shape=(indptr.size - 1, n_items)
+    )
+    means = np.full(n_items, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return Coverage(support, means)
+
+
+def diversify(
+    coverage: Coverage,
+    b: int,
+    l: int,  # noqa: E741
+    labels: Labels | ArrayLike,
+    *,
+    bundle_size: int | None = None,
+) -> AddedEdges:
+    """Choose the edges to add, so that each set of b items in a group stands in l groups.
+
+    - b = 1: an item that too few groups hold goes to those groups whose own label for it would be
+      nearest to the mean label of its holders; of equally near ones, the first.
+    - b = 2 and 3, unless nothing needs to be added: the groups are gathered into bundles of at
+      least `bundle_size`, and all groups of a bundle take over all of its items; then edges are
+      taken back, the most harmful first (its label the farthest from the item's mean), as long as
+      every set of at most b items in the group's row still stands in l groups.
+
+    Parameters
+    ----------
+    coverage : Coverage
+        From `gather_coverage`, for all groups.
+    b : {1, 2, 3}
+        Items in a set.
+    l : int
+        Groups in which each set must stand, at least 1.
+    labels : callable or array-like of float, shape (n_groups, n_items)
+        The label that each group would give each item. A callable gets the positions of groups and
+        of items, two arrays of one length, and returns their labels, such as `padded_labels`.
+    bundle_size : int, optional
+        At least l, which is the default.
+
+    Returns
+    -------
+    AddedEdges
+        The same for the same input; nothing here is random.
+
+    Raises
+    ------
+    RecveilError
+        If there are fewer than l groups, or a parameter makes no sense.
+
+    Notes
+    -----
+    Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that stands in a
+    group afterwards stands in at least l groups, which anyone can check from the published file.
+    Definition 5.3 asks it only for the sets that a user rated; as what a user rated stands in their
+    group's row, it follows. The converse is wrong: the definition allows a row to hold a set of
+    items that no single member rated, and that stands nowhere else.
+
+    The definition counts groups; it does not ask that they look alike. The table with the fewest
+    added edges gives l groups every item, and whoever sees l full rows crosses them out. So the
+    number of edges is not all that counts: larger bundles add fewer after pruning, with labels
+    nearer to the items' means, but leave an item's own group easier to tell by its shorter row.
+    Bundles of l groups resist this best.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> coverage = Coverage(csr_array([[1, 1], [1, 0], [1, 0]]), np.array([4.0, 2.0]))
+    >>> added = diversify(coverage, b=1, l=2, labels=[[4, 2], [4, 5], [4, 3]])
+    >>> added.edges.toarray(), added.harm  # the third group's 3 is nearer to 2 than the second's 5
+    (array([[0., 0.],
+           [0., 0.],
+           [0., 3.]]), 1.0)
+    """
+    size = _checked(coverage, b, l, bundle_size)
+    label_of = labels if callable(labels) else _from_array(np.asarray(labels), coverage)
+    support = sparse.csr_array(coverage.support, copy=True)
+    support.sum_duplicates()
+    if _is_diverse(support, b, l):
+        nothing = sparse.csr_array(support.shape, dtype=np.float64)
+        return AddedEdges(nothing, float("nan"), 0, True)
+    if b == 1:
+        added = _cover_items(support, l, label_of, coverage.item_means)
+        return AddedEdges(added, _harm(added, coverage.item_means), added.nnz, True)
+    missing = missing_in_bundles(support, bundle(support, size))
+    rows = np.repeat(np.arange(support.shape[0]), np.diff(missing.indptr))
+    values = np.asarray(label_of(rows, missing.indices), dtype=np.float64)
+    bundled, pruned = missing.nnz, can_prune(support, missing, b)
+    kept = np.ones(bundled, np.bool_)
+    if pruned:
+        harm = np.abs(values - coverage.item_means[missing.indices])
+        kept = prune(support, missing, harm, b, l)
+    added = _compressed(rows[kept], missing.indices[kept], values[kept], support.shape)
+    return AddedEdges(added, _harm(added, coverage.item_means), bundled, pruned)
+
+
+def padded_labels(
+    padding: Padded, groups: Groups, group_rows: ArrayLike, item_cols: ArrayLike
+) -> NDArray[np.float64]:
+    """Return the groups' mean predictions for items that no member rated.
+
+    These are the labels that `homogenize_padded` would give: where nobody in the group has a
+    rating, the mean of the members' padded rows is that of their clipped predictions.
+
+    Parameters
+    ----------
+    padding : Padded
+    groups : Groups
+    group_rows, item_cols : array-like of int, shape (n,)
+        The cells: positions of groups and of items.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In rating points, not rounded. Predicted in chunks: beside the result, memory does not grow
+        with the number of cells.
+
+    Examples
+    --------
+    >>> from recveil.predict import ItemMean
+    >>> from recveil.ratings import Ratings
+    >>> ratings = Ratings.from_columns([1, 2, 2, 3], ["a", "a", "b", "b"], [5, 4, 1, 2])
+    >>> padding = ItemMean().fit(ratings).padding()
+    >>> padded_labels(padding, Groups.from_labels([0, 1, 1]), [0], [1])
+    array([1.5])
+    """
+    rows, cols = np.asarray(group_rows, dtype=np.int64), np.asarray(item_cols, dtype=np.int64)
+    labels = np.empty(rows.size)
+    cost = int(groups.sizes.max()) * max(1, padding.rank)
+    step = max(1, _CHUNK_FACTORS // cost)
+    for start in range(0, rows.size, step):
+        chunk = slice(start, start + step)
+        sizes = groups.sizes[rows[chunk]]
+        firsts = np.cumsum(sizes) - sizes
+        offsets = np.arange(sizes.sum()) - np.repeat(firsts, sizes)
+        users = groups.members[np.repeat(groups.starts[rows[chunk]], sizes) + offsets]
+        cells = padding.cells(users, np.repeat(cols[chunk], sizes)).astype(np.float64)
+        labels[chunk] = np.add.reduceat(cells, firsts) / sizes
+    return labels
+
+
+def add_edges(blocks: Iterable[Records], added: Any) -> Iterator[Records]:
+    """Put added labels into the groups' rows; the items stay in ascending order.
+
+    Parameters
+    ----------
+    blocks : iterable of Records
+        The groups, in the order of the rows of `added`.
+    added : csr_array of float, shape (n_groups, n_items)
+        `AddedEdges.edges`.
+
+    Raises
+    ------
+    RecveilError
+        If `added` has another number of rows than the blocks, or an item that the group has.
+
+    Examples
+    --------
+    >>> block = Records(np.array([2]), np.array([0, 1]), np.array([1], np.int32), np.array([4.0]))
+    >>> (wider,) = add_edges([block], sparse.csr_array([[2.5, 0, 3.0]]))
+    >>> wider.indices, wider.values
+    (array([0, 1, 2], dtype=int32), array([2.5, 4. , 3. ]))
+    """
+    first = 0
+    for block in blocks:
+        last = first + len(block)
+        if last <= added.shape[0]:
+            yield _merged(block, first, added)
+        first = last
+    if first != added.shape[0]:
+        raise RecveilError(
+            f"edges were chosen for {added.shape[0]} groups, but the blocks hold {first}; "
+            f"gather the coverage from the same blocks",
+            code="argument.shape",
+        )
+
+
+def _merged(block: Records, first: int, added: Any) -> Records:
+    bounds = added.indptr[first : first + len(block) + 1].astype(np.int64)
+    if bounds[0] == bounds[-1]:
+        return block
+    new = slice(bounds[0], bounds[-1])
+    records = np.arange(len(block))
+    rows = np.concatenate(
+        [np.repeat(records, np.diff(block.indptr)), np.repeat(records, np.diff(bounds))]
+    )
+    items = np.concatenate([block.indices, added.indices[new].astype(np.int32)])
+    order = np.lexsort((items, rows))
+    items, rows = items[order], rows[order]
+    twice = np.flatnonzero((np.diff(items) == 0) & (np.diff(rows) == 0))
+    if twice.size:
+        raise RecveilError(
+            f"group {first + rows[twice[0]]} already holds item {items[twice[0]]}, which is added; "
+            f"gather the coverage from the same blocks",
+            code="argument.value",
+        )
+    values = np.concatenate([block.values, added.data[new]])[order]
+    return Records(block.sizes, block.indptr + (bounds - bounds[0]), items, values)
+
+
+def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int:  # noqa: E741
+    """Return the size of a bundle, or raise if a parameter makes no sense."""
+    n_groups = coverage.support.shape[0]
+    check_parameters(b, l)
+    if n_groups < l:
+        raise RecveilError(
+            f"an item cannot stand in l = {l} groups, as there are {n_groups}; "
+            f"lower l, or lower k to form more groups",
+            code="table.too-few-users",
+        )
+    size = l if bundle_size is None else bundle_size
+    if not l <= size <= n_groups:
+        raise RecveilError(
+            f"bundle_size is {bundle_size}; expected from l = {l} to the {n_groups} groups",
+            code="argument.value",
+        )
+    return size
+
+
+def _is_diverse(support: Any, b: int, least: int) -> bool:
+    """Say whether nothing needs to be added; no, where that takes too long to find out."""
+    if least == 1 or support.nnz == support.shape[0] * np.unique(support.indices).size:
+        return True  # full rows, as padding leaves them, are alike
+    try:
+        return all(check_diversity(support, size, least).holds for size in range(1, b + 1))
+    except RecveilError:
+        return False
+
+
+def _from_array(labels: NDArray[Any], coverage: Coverage) -> Labels:
+    if labels.shape != coverage.support.shape:
+        raise RecveilError(
+            f"labels have shape {labels.shape}; expected one for each group and item, "
+            f"{coverage.support.shape}",
+            code="argument.shape",
+        )
+    return lambda rows, cols: labels[rows, cols]
+
+
+def _cover_items(support: Any, least: int, label_of: Labels, means: NDArray[Any]) -> Any:
+    """Add each item that too few groups hold to the groups that it hurts least."""
+    columns = support.tocsc()
+    n_holders = np.diff(columns.indptr)
+    rows, cols, values = [np.empty(0, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
+    for item in np.flatnonzero((n_holders > 0) & (n_holders < least)):
+        lacks = np.ones(support.shape[0], np.bool_)
+        lacks[columns.indices[columns.indptr[item] : columns.indptr[item + 1]]] = False
+        others = np.flatnonzero(lacks)
+        labels = np.asarray(label_of(others, np.full(others.size, item, np.int32)), np.float64)
+        nearest = np.argsort(np.abs(labels - means[item]), kind="stable")
+        chosen = nearest[: least - n_holders[item]]
+        rows.append(others[chosen])
+        cols.append(np.full(chosen.size, item, np.int32))
+        values.append(labels[chosen])
+    return _compressed(
+        np.concatenate(rows), np.concatenate(cols), np.concatenate(values), support.shape
+    )
+
+
+def _compressed(rows: Any, cols: Any, values: Any, shape: tuple[int, int]) -> Any:
+    """Build a csr_array that keeps labels of zero."""
+    order = np.lexsort((cols, rows))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+    return sparse.csr_array((values[order], cols[order].astype(np.int32), indptr), shape=shape)
+
+
+def _harm(added: Any, means: NDArray[Any]) -> float:
+    if not added.indices.size:
+        return float("nan")
+    return float(np.mean(np.abs(added.data - means[added.indices])))
+
+
+class DiversityCost(NamedTuple):
+    """What was added for the sake of diversity, and how far it moved the items' means.
+
+    Attributes
+    ----------
+    labels : int
+        Labels of groups before anything was added.
+    added : int
+        Labels that were added.
+    harm : float
+        Mean distance of an added label from its item's mean, in rating points; nan without any.
+    pruned : bool
+        False if the table was too large to take back what is not necessary.
+    rmse_before, rmse_after : float
+        Root mean squared error of the items' mean labels, each group counting once, against the
+        real ratings.
+    """
+
+    labels: int
+    added: int
+    harm: float
+    pruned: bool
+    rmse_before: float
+    rmse_after: float
+
+    @classmethod
+    def of(cls, ratings: Ratings, coverage: Coverage, edges: AddedEdges) -> Self:
+        """Compare the items' means before and after.
+
+        Examples
+        --------
+        >>> from scipy.sparse import csr_array
+        >>> ratings = Ratings.from_columns([1, 2], ["a", "a"], [2, 4])
+        >>> coverage = Coverage(csr_array([[1], [0]]), np.array([3.0]))
+        >>> added = AddedEdges(csr_array([[0.0], [5.0]]), 2.0, 1, True)
+        >>> cost = DiversityCost.of(ratings, coverage, added)
+        >>> cost.added, cost.rmse_before, round(cost.rmse_after**2, 6)  # the mean is 4 then
+        (1, 1.0, 2.0)
+        """
+        held = np.bincount(coverage.support.indices, minlength=ratings.n_items)
+        new, items = edges.edges, edges.edges.indices
+        means = np.nan_to_num(coverage.item_means)
+        sums = means * held + np.bincount(items, weights=new.data, minlength=ratings.n_items)
+        after = sums / np.maximum(held + np.bincount(items, minlength=ratings.n_items), 1)
+        return cls(
+            labels=int(coverage.support.nnz),
+            added=int(new.nnz),
+            harm=edges.harm,
+            pruned=edges.pruned,
+            rmse_before=_rmse(ratings, means),
+            rmse_after=_rmse(ratings, after),
+        )
+
+
+def _rmse(ratings: Ratings, means: NDArray[np.float64]) -> float:
+    off = means[ratings.indices] - ratings.values
+    return float(np.sqrt(np.mean(off**2)))

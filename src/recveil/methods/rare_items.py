@@ -1,0 +1,206 @@
+"""Rare items: what few people rated, which must not tell of these people, nor take long.
+
+A label that is learned from the rating of one person is that person's rating, whatever it is
+called: items with few raters are left out, or labelled as if they were one item. And a long tail
+has more items than people have ratings. Looking at each class with each of them takes time that
+grows with people times items; dealing them by how often they were rated takes time that grows with
+the ratings.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.specs.sparse import MOST_COMMON
+
+
+def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
+    """Return the items that are to be labelled as if they were one, in ascending order.
+
+    They are all that fewer than `least` people rated, and the next one, if fewer people than that
+    rated any of these.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
+    >>> pooled_items(ratings, 2)  # what user 3 gave to c is told together with b's ratings
+    array([1, 2], dtype=int32)
+    """
+    rated = np.flatnonzero(ratings.support).astype(np.int32)
+    by_support = rated[np.argsort(ratings.support[rated], kind="stable")]
+    n_rare = int((ratings.support[rated] < least).sum())
+    if not n_rare:
+        return by_support[:0]
+    is_rare = np.isin(ratings.indices, by_support[:n_rare])
+    people = np.unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
+    return np.sort(by_support[: n_rare + (people < least)])
+
+
+def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
+    """Return which item each item is labelled as, shape (n_items,): those of the pool, as one.
+
+    The first item of `pooled_items` stands for all of them, and each other item for itself.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
+    >>> labelled_as(ratings, 2)
+    array([0, 1, 1], dtype=int32)
+    """
+    stands_for = np.arange(ratings.n_items, dtype=np.int32)
+    pool = pooled_items(ratings, least)
+    stands_for[pool] = pool[:1]
+    return stands_for
+
+
+def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
+    """Return ratings in which items are one with what stands for them; no dates, any number.
+
+    Who rated several items that become one gives it their mean rating of these. So of what is
+    learned about it nobody has more than one rating in as many as there are raters: of the pool
+    of `labelled_as`, at most 1/least, however many of its items they rated. (A pool has at least
+    `least` raters, if there are as many people: it ends with an item that so many rated, if all
+    before it have fewer together.)
+
+    Parameters
+    ----------
+    ratings : Ratings
+    stands_for : ndarray of int32, shape (n_items,)
+        From `labelled_as`.
+
+    Examples
+    --------
+    Cy alone rated three items, which become one with one that all rated:
+
+    >>> users = ["Ann", "Ben", "Cy", "Cy", "Cy", "Cy"]
+    >>> ratings = Ratings.from_columns(users, list("aaabcd"), [4, 2, 1, 4, 5, 5])
+    >>> merge_items(ratings, labelled_as(ratings, 3)).csr.toarray()
+    array([[4.  , 0.  , 0.  , 0.  ],
+           [2.  , 0.  , 0.  , 0.  ],
+           [3.75, 0.  , 0.  , 0.  ]], dtype=float32)
+    """
+    if (stands_for == np.arange(ratings.n_items)).all():
+        return ratings
+    users, items = ratings.user_positions().astype(np.int64), stands_for[ratings.indices]
+    cells, cell_of = np.unique(users * ratings.n_items + items, return_inverse=True)
+    values = np.bincount(cell_of, ratings.values) / np.bincount(cell_of)
+    users, items = np.divmod(cells, ratings.n_items)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=ratings.n_users))])
+    scale = RatingScale(ratings.scale.low, ratings.scale.high, None)  # means lie between its steps
+    return Ratings(ratings.users, ratings.items, indptr, items, values, None, scale)
+
+
+def split_items(
+    support: NDArray[Any], least: int = 1
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Split the items that are published into common and rare ones, each in ascending order.
+
+    Parameters
+    ----------
+    support : ndarray of int, shape (n_items,)
+        How many people rated each item.
+    least : int
+        Items that fewer people rated are in neither part: that one of them stood in a row would
+        say that somebody rated it.
+
+    Returns
+    -------
+    common : ndarray of int32
+        The `MOST_COMMON` items that most people rated; the earlier ones, where as many did.
+    rare : ndarray of int32
+        All others that `least` people rated.
+
+    Examples
+    --------
+    >>> common, rare = split_items(np.array([3, 0, 1]))
+    >>> common, rare
+    (array([0, 2], dtype=int32), array([], dtype=int32))
+    """
+    rated = np.flatnonzero(support >= least).astype(np.int32)
+    by_support = rated[np.argsort(-support[rated].astype(np.int64), kind="stable")]
+    return np.sort(by_support[:MOST_COMMON]), np.sort(by_support[MOST_COMMON:])
+
+
+def activity_on(ratings: Ratings, kinds: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Count how many items of each kind each person rated, shape (n_users, n_kinds).
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Everybody has at least one.
+    kinds : sequence of ndarray of int32
+        Items of each kind.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "c"], [3, 4, 5])
+    >>> activity_on(ratings, [np.array([0]), np.array([1])])  # c is of neither
+    array([[1, 1],
+           [0, 0]])
+    """
+    counts = np.empty((ratings.n_users, len(kinds)), np.int64)
+    for kind, items in enumerate(kinds):
+        is_of = np.zeros(ratings.n_items, bool)
+        is_of[items] = True
+        np.add.reduceat(is_of[ratings.indices], ratings.indptr[:-1], out=counts[:, kind])
+    return counts
+
+
+def deal_rare(
+    support: NDArray[Any],
+    lengths: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw which rows hold which rare items, by popularity and room alone.
+
+    A row with room for twice as many items holds each of them twice as likely, whatever the tastes
+    of its people.
+
+    Parameters
+    ----------
+    support : ndarray of int, shape (n_rare,)
+        How many people shall have each item on average, at least one.
+    lengths : ndarray of float64, shape (n_classes,)
+        How many rare items each row shall hold on average, in proportion.
+    sizes : ndarray of int64, shape (n_classes,)
+        How many people share each row.
+    rng : Generator
+        Draws where each item's count begins.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_drawn,)
+    items : ndarray of int64, shape (n_drawn,)
+        Places in `support`, ascending; no pair of a row and an item comes twice.
+
+    Notes
+    -----
+    Source: systematic sampling (Madow and Madow 1944), over classes, item by item. All items share
+    the sums of `lengths`, so that each draw is one search among them.
+
+    Examples
+    --------
+    >>> rows, items = deal_rare(  # ten people in two classes: both items fill every row
+    ...     np.array([10, 10]), np.ones(2), np.array([5, 5]), np.random.default_rng(0))
+    >>> rows, items
+    (array([0, 1, 0, 1]), array([0, 0, 1, 1]))
+    """
+    if not support.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    reached = np.cumsum(lengths)
+    # So much of `lengths` lies between a draw of an item and the next.
+    apart = float(lengths @ sizes) / support
+    start = rng.random(support.size)
+    drawn = np.maximum(np.ceil(reached[-1] / apart - start), 0).astype(np.int64)
+    items = np.repeat(np.arange(support.size), drawn)
+    nth = np.arange(items.size) - np.repeat(np.cumsum(drawn) - drawn, drawn)
+    rows = np.searchsorted(reached, (start[items] + nth) * apart[items], side="right")
+    rows = np.minimum(rows, lengths.size - 1)  # rounding may lead one beyond the last row
+    # An item that more people rated than its rows have room for would stand in one row twice.
+    again = np.zeros(items.size, bool)
+    again[1:] = (items[1:] == items[:-1]) & (rows[1:] == rows[:-1])
+    return rows[~again], items[~again]

@@ -1,0 +1,484 @@
+"""Methods: how releases of each method are made. A method is one module and one entry here.
+
+What everybody may know of a method (what it publishes and promises, its options, its words) is its
+`recveil.release.method.Method`, which those need, too, who check and attack releases.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from recveil.io import read_levels, read_trust, understand
+from recveil.methods import size_estimates as foreseen
+from recveil.methods.baselines.perturbation import (
+    AdditiveNoise,
+    GlobalItemMeans,
+    RandomValues,
+    RawRelease,
+)
+from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
+from recveil.methods.components import GROUPINGS, PREDICTORS, told
+from recveil.methods.k_corating.anonymizer import KCoRater
+from recveil.methods.k_corating.fills import FILLS
+from recveil.methods.nominal.anonymizer import SharedWords, expect_words
+from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, label_step
+from recveil.methods.release_summary import (
+    describe_of_k_corating,
+    describe_of_predictive,
+    describe_of_sparse,
+    describe_of_synthetic,
+    describe_of_undone,
+)
+from recveil.methods.sparse.anonymizer import SparseRows
+from recveil.methods.synthetic.model_file import sample_users
+from recveil.methods.synthetic.options import (
+    AS_RATED,
+    check_drawing,
+    draws_in_secret,
+    parse_catalogue,
+    parse_epsilon,
+)
+from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
+from recveil.ratings import Ratings
+from recveil.ratings.ratings import levels_by_rule
+from recveil.release.manifest import Manifest
+from recveil.release.method import Method, Variant
+from recveil.release.records import Records
+from recveil.release.registry import (
+    all_methods,
+    all_variants,
+    forget_method,
+    method_of,
+    register_method,
+)
+from recveil.release.settings import publishes_likes
+from recveil.release.sides import Anonymizer, Sides
+from recveil.release.specs.baselines import BASELINES as _BASELINES
+from recveil.release.specs.k_corating import K_CORATING
+from recveil.release.specs.nominal import WORDS
+from recveil.release.specs.predictive import PREDICTIVE
+from recveil.release.specs.sparse import SPARSE
+from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.runtime.errors import RecveilError, unknown
+
+
+def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | None:
+    """Return one for predictive anonymization; None if a part was somebody's own."""
+    settings, claim = manifest.settings, manifest.claim
+    # By the names under which releases tell of the parts that have their usual parameters.
+    predictors = {told(make(0)): name for name, make in PREDICTORS.items()}
+    groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
+    predictor, grouping = settings["predictor"], settings["grouping"]
+    if predictor not in predictors or grouping not in groupings:
+        return None
+    step = settings["label_step"]
+    return PredictiveAnonymizer(
+        claim.k,
+        settings["homogenize"],
+        predictors[predictor],
+        groupings[grouping],
+        round_labels="none" if step is None else step,
+        b=claim.b,
+        l=claim.l,
+        labels=settings.get("labels", "rated"),
+        seed=seed,
+    )
+
+
+def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
+    """Return one for k-coRating; None if the fill, or who trusts whom, is not at hand."""
+    settings = manifest.settings
+    if publishes_likes(settings):
+        return KCoRater(manifest.claim.k, grouping=settings["grouping"], seed=seed)
+    if settings["fill"] not in FILLS or settings.get("trust") == "stated":
+        return None
+    return KCoRater(
+        manifest.claim.k,
+        settings["fill"],
+        settings["grouping"],
+        round_fills=settings["round_fills"],
+        protect=settings["protect"],
+        seed=seed,
+    )
+
+
+def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
+    """Return one for synthetic people, with noise that the seed repeats.
+
+    Which items there are, an adversary who makes such releases takes from their own people. Where
+    somebody asked for so many people, as many are drawn.
+    """
+    claim, scale = manifest.claim, manifest.scale
+    asked = manifest.settings["people"] == "asked for"
+    grid: Literal["tenths", "whole"] | None = None
+    if not scale.unary:
+        is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
+        grid = "whole" if is_whole else "tenths"
+    return Synthesizer(
+        claim.epsilon,
+        1e-6 if claim.delta is None else claim.delta,
+        people=manifest.counts.get("users") if asked else None,
+        catalogue=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
+        rating_grid=grid,
+        seed=seed,
+    )
+
+
+def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
+    """Return one for sparse rows."""
+    return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)
+
+
+def words_again(manifest: Manifest, seed: int) -> SharedWords | None:
+    """Return one for words without an order; None if the grouping was somebody's own."""
+    groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
+    settings = manifest.settings
+    if settings["grouping"] not in groupings:
+        return None
+    name = groupings[settings["grouping"]]
+    return SharedWords(manifest.claim.k, settings["homogenize"], name, seed=seed)
+
+
+Options = Mapping[str, Any]
+# The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
+_RESERVED = {
+    *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
+    *("dry_run", "tell", "json", "options", *signature(understand).parameters),
+}
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How releases of a method are made.
+
+    Parameters
+    ----------
+    method : Method
+        What everybody may know of it.
+    make : callable
+        Takes k, and by name the seed and options that were given; returns an anonymizer.
+    again : callable
+        Takes a release's manifest and a seed, and returns what makes such releases, or None.
+    read : dict of str to callable
+        How an option that is given as a file or in words becomes what `make` takes: a function of
+        what was given, the ratings and k.
+    people_in : dict of str to str
+        Options that may be files that name users: what kind of file, for `understand`.
+    check : callable
+        Takes the options that were given, and refuses those that do nothing together.
+    expect : callable, optional
+        Takes ratings, k, options, layout and file format before any work, and returns what the
+        release will take; None where only the finished groups tell.
+    foresee : callable, optional
+        Takes what `expect` does, of a method that takes no k None instead, and says for a dry
+        run what the release would be; None where nobody can tell.
+    tell : callable
+        Takes a release and the ratings that it was made of, and returns sentences for its owner.
+    is_secret : callable
+        Takes the options that were given, and says whether no seed may fix what is drawn, because
+        whoever guesses it undoes the release; then `make` gets None.
+    sample : callable, optional
+        Draws people from a written model: takes its manifest, its table, how many, and a generator,
+        and yields blocks of `Records` over the table's items. None if a method has no model.
+    """
+
+    method: Method
+    make: Callable[..., Anonymizer]
+    again: Callable[[Manifest, int], Anonymizer | None] = lambda _, __: None
+    read: Mapping[str, Callable[[Any, Ratings, int], Any]] = field(default_factory=dict)
+    people_in: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[Options], None] = lambda _: None
+    expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
+    foresee: Callable[[Ratings, int | None, Options, str, str], foreseen.Foreseen] | None = None
+    tell: Callable[[Sides, Ratings], list[str]] = describe_of_undone
+    is_secret: Callable[[Options], bool] = lambda _: False
+    sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
+        None
+    )
+
+
+def is_rule(given: object) -> bool:
+    """Say whether privacy levels were given as a rule: a text with a colon, or of digits.
+
+    Examples
+    --------
+    >>> is_rule("activity<50:10,else:5"), is_rule("levels.csv")
+    (True, False)
+    >>> is_rule("s3://shop/levels.csv")
+    False
+    """
+    is_text = isinstance(given, str) and "://" not in given
+    looks = is_text and (":" in str(given) or str(given).strip().isdigit())
+    return looks and not Path(str(given)).is_file()
+
+
+def _levels(given: Any, ratings: Ratings, k: int) -> Any:
+    if is_rule(given):
+        return levels_by_rule(ratings, str(given))
+    return read_levels(given, ratings.users, k)
+
+
+def _reject_idle_b(options: Options) -> None:
+    """Refuse a b that says nothing, as every set of items stands in one row anyway."""
+    b = options.get("b", 1)
+    if b != 1 and options.get("l", 1) == 1:
+        raise RecveilError(
+            f"b (--b) is {b}, but without l (--l) it does nothing: every set of items stands in "
+            f"l = 1 row; give l, at least 2, or leave b out",
+            code="option.required",
+        )
+
+
+def _expect_predictive(
+    ratings: Ratings, k: int, options: Options, layout: str, file_format: str
+) -> Expected | None:
+    if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
+        return None
+    step = label_step(options.get("round_labels", "usual"), ratings.scale)
+    levels = options.get("privacy_levels")
+    return expect_padded(ratings, k, levels, layout, file_format, step)
+
+
+def _expect_sparse(
+    ratings: Ratings, k: int, _options: Options, layout: str, file_format: str
+) -> Expected | None:
+    if not 1 <= k <= ratings.n_users:
+        return None
+    step = 1.0 if ratings.is_unary else label_step("usual", ratings.scale)
+    return expect_sparse(ratings, k, layout, file_format, step)
+
+
+def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
+    def make_it(_: int | None, **options: Any) -> Anonymizer:
+        return make(**options)
+
+    return make_it
+
+
+def _synthesizer(_: int | None, **options: Any) -> Anonymizer:
+    return Synthesizer(**options)
+
+
+_CLASSES: dict[str, Callable[..., Anonymizer]] = {
+    kind.method: kind
+    for kind in (
+        *(RawRelease, GlobalItemMeans, RandomValues, AdditiveNoise),
+        *(RotationPerturbation, GeometricPerturbation),
+    )
+}
+
+_MAKERS: dict[str, Maker] = {
+    maker.method.title: maker
+    for maker in (
+        Maker(
+            method=PREDICTIVE,
+            make=PredictiveAnonymizer,
+            again=predictive_again,
+            read={"privacy_levels": _levels},
+            people_in={"privacy_levels": "levels"},
+            check=_reject_idle_b,
+            expect=_expect_predictive,
+            foresee=foreseen.foresee_predictive,
+            tell=describe_of_predictive,
+        ),
+        Maker(
+            method=K_CORATING,
+            make=KCoRater,
+            again=k_corating_again,
+            read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
+            people_in={"trust": "trust"},
+            foresee=foreseen.foresee_k_corating,
+            tell=describe_of_k_corating,
+        ),
+        Maker(
+            method=SYNTHETIC,
+            make=_synthesizer,
+            again=synthetic_again,
+            read={
+                "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
+                "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
+            },
+            check=check_drawing,
+            foresee=foreseen.foresee_synthetic,
+            tell=describe_of_synthetic,
+            is_secret=draws_in_secret,
+            sample=sample_users,
+        ),
+        Maker(
+            method=SPARSE,
+            make=SparseRows,
+            again=sparse_again,
+            expect=_expect_sparse,
+            foresee=foreseen.foresee_sparse,
+            tell=describe_of_sparse,
+        ),
+        Maker(WORDS, SharedWords, words_again, expect=expect_words, foresee=foreseen.foresee_words),
+        *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
+    )
+}
+
+
+def register(maker: Maker) -> None:
+    """Make a method known everywhere: to every verb, to the card, the checker and the pages.
+
+    Raises
+    ------
+    RecveilError
+        If there is one of that name, or an option's name is taken.
+    """
+    for option in maker.method.options:
+        if option.name in _RESERVED:
+            raise RecveilError(
+                f"option {option.name!r} of the method {maker.method.name!r}: `anonymize` has a "
+                f"parameter of that name; choose another",
+                code="argument.value",
+            )
+    register_method(maker.method)
+    _MAKERS[maker.method.title] = maker
+
+
+def forget(maker: Maker) -> None:
+    """Undo `register`."""
+    forget_method(maker.method)
+    del _MAKERS[maker.method.title]
+
+
+def method_names() -> tuple[str, ...]:
+    """Return the names of the methods whose releases can be written; the first is the default.
+
+    Examples
+    --------
+    >>> method_names()
+    ('predictive', 'k-corating', 'sparse', 'synthetic', 'words')
+    """
+    return tuple(method.name for method in all_methods() if method.card)
+
+
+def maker_of(name: str) -> Maker:
+    """Return how releases of a method are made, by its name.
+
+    Raises
+    ------
+    RecveilError
+        If there is no method of that name whose releases can be written.
+    """
+    if name not in method_names():
+        raise RecveilError(
+            f"method {name!r}: expected one of {', '.join(method_names())}", code="method.unknown"
+        )
+    return _maker(next(method for method in all_methods() if method.name == name))
+
+
+def _maker(method: Method) -> Maker:
+    if method.title not in _MAKERS:
+        raise RecveilError(
+            f"method {method.name!r}: its words are registered, and no maker of it; register that "
+            f"with recveil.methods.registry.register",
+            code="method.unsupported",
+        )
+    return _MAKERS[method.title]
+
+
+def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
+    """Return an anonymizer with the release's public settings, if they name one of ours.
+
+    Raises
+    ------
+    RecveilError
+        If the method is unknown.
+    """
+    expected = manifest.method.expected(manifest.settings)
+    if manifest.claim.levels:
+        return None  # those who are left out would take theirs along
+    if any(setting.name not in manifest.settings for setting in expected):
+        return None
+    return _maker(manifest.method).again(manifest, seed)
+
+
+def sampler_of(
+    manifest: Manifest,
+) -> Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]]:
+    """Return what draws people from the model of a release; see `Maker.sample`.
+
+    Raises
+    ------
+    RecveilError
+        If its method has no model.
+    """
+    draw = _maker(manifest.method).sample
+    if draw is None:
+        raise RecveilError(
+            f"method {manifest.method.name!r}: no people can be drawn from its releases; name one "
+            f"that was written with layout model",
+            code="method.unsupported",
+        )
+    return draw
+
+
+def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
+    """Return what the owner of a release is to be told of it, in sentences.
+
+    Parameters
+    ----------
+    release : Sides
+    ratings : Ratings
+        What it was made of.
+    """
+    return _maker(method_of(release.published.settings)).tell(release, ratings)
+
+
+def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
+    """Return the anonymizer of a variant, such as "simple-mdav".
+
+    Parameters
+    ----------
+    name : str
+        One of `variant_names`.
+    k : int or None
+        None for a baseline.
+    seed : int
+
+    Examples
+    --------
+    >>> make_variant("simple", 5, seed=1).homogenize
+    'simple'
+    """
+    method, variant = _variant(name)
+    return _maker(method).make(k, seed=seed, **variant.options)
+
+
+def variant_names() -> tuple[str, ...]:
+    """Return the names of all variants."""
+    return tuple(all_variants())
+
+
+def _variant(name: str) -> tuple[Method, Variant]:
+    known = all_variants()
+    if name not in known:
+        raise unknown("method", name, known)
+    return known[name]
+
+
+def has_k(name: str) -> bool:
+    """Say whether a variant takes a k: a baseline takes none, it is one setting.
+
+    Examples
+    --------
+    >>> has_k("simple"), has_k("raw")
+    (True, False)
+    """
+    return _variant(name)[0].takes_k
+
+
+# How to make each baseline from a seed.
+BASELINES: dict[str, Callable[[int], Anonymizer]] = {
+    variant.name: lambda seed, name=variant.name: make_variant(name, None, seed)  # type: ignore[misc]
+    for method in _BASELINES
+    for variant in method.variants
+}

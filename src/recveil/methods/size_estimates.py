@@ -1,0 +1,269 @@
+"""Foreseen: what a release would be, and take, before any of its work is done."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.synthetic.options import AS_RATED, on_catalogue, parse_catalogue
+from recveil.publish.size_estimate import (
+    Expected,
+    Kind,
+    expect,
+    expect_drawn,
+    expect_padded,
+    expect_sparse,
+)
+from recveil.ratings import Ratings
+from recveil.release.synthetic_form import step_of_drawn
+
+Options = Mapping[str, Any]
+# Bytes: Python with its libraries, and beside them for each rating and for each label, of which not
+# more than a few blocks are held at a time. Fitted to MovieLens 100K and 1M, and to invented tables
+# of up to 100 million ratings (docs/explanation/results.md).
+_LIBRARIES = 0.38e9
+_A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
+_BY_NEIGHBOURS = ("similarity", "trust")
+_A_RATING_OF_NEIGHBOURS = 62
+_A_LABEL, _MOST_OF_LABELS = 60, 0.4e9
+# Seconds to ask the neighbours of a person for a fill; and to learn tastes that stand out of little
+# noise, of which there may be many, whatever the size of the table.
+_A_FILL = 6e-6
+_MANY_TASTES, _MUCH_NOISE = 15.0, 5.0
+_GROUPS_AT_RANDOM = (
+    "labels and bytes as if groups were drawn at random: people of one group share more items than "
+    "that, so that it will mostly be less"
+)
+
+
+class Foreseen(NamedTuple):
+    """What a release would be.
+
+    Attributes
+    ----------
+    groups : int or None
+        At most so many; None where no row is anybody's.
+    people : int
+        How many stand behind the rows, or are drawn.
+    expected : Expected or None
+        What it will take; None for what is small.
+    memory : int
+        Bytes at the peak of the work; about.
+    basis : tuple of str
+        What the numbers are estimated from, a clause each.
+    """
+
+    groups: int | None
+    people: int
+    expected: Expected | None
+    memory: int
+    basis: tuple[str, ...]
+
+
+def foresee_predictive(
+    ratings: Ratings, k: int | None, options: Options, layout: str, file_format: str
+) -> Foreseen:
+    """Say what predictive anonymization would make.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> found = foresee_predictive(ratings, 5, {"homogenize": "simple"}, "auto", "csv")
+    >>> found.groups, found.expected.kind
+    (10, 'simple')
+    """
+    least = int(k or 1)
+    levels = options.get("privacy_levels")
+    step = label_step(options.get("round_labels", "usual"), ratings.scale)
+    groups = _most_groups(ratings, least, levels)
+    basis = [_groups_basis(least, has_levels=levels is not None)]
+    if options.get("homogenize", "padded") == "padded":
+        expected = expect_padded(ratings, least, levels, layout, file_format, step)
+        basis.append("labels exactly, if there are so many groups; bytes by what such columns took")
+    else:
+        expected = _expect_at_random(ratings, "simple", groups, layout, file_format, step)
+        basis.append(_GROUPS_AT_RANDOM)
+        if options.get("l", 1) > 1:
+            basis.append("without what diversity adds (l, --l), which only the groups tell")
+    return _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
+
+
+def foresee_words(
+    ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
+) -> Foreseen:
+    """Say what rows of words without an order would be: padded ones.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.ratings import RatingScale
+    >>> made = make_ratings(n_users=50, n_items=30, n_ratings=400, scale=RatingScale(1, 2, 1))
+    >>> words = made.with_scale(RatingScale.of_words("up,down", ordered=False))
+    >>> foresee_words(words, 5, {}, "auto", "csv").expected.labels
+    300
+    """
+    return foresee_predictive(ratings, k, {}, layout, file_format)
+
+
+def foresee_k_corating(
+    ratings: Ratings, k: int | None, options: Options, layout: str, file_format: str
+) -> Foreseen:
+    """Say what k-coRating would make.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> foresee_k_corating(ratings, 5, {}, "auto", "csv").expected.labels > 400
+    True
+    """
+    least = int(k or 1)
+    averages = options.get("protect", "none") in ("labels", "mean")
+    step = label_step("usual", ratings.scale) if averages else ratings.scale.step
+    groups = _most_groups(ratings, least, None)
+    expected = _expect_at_random(ratings, "co-rated", groups, layout, file_format, step)
+    a_rating = _A_RATING["k-corating"]
+    if options.get("fill") in _BY_NEIGHBOURS:
+        a_rating = _A_RATING_OF_NEIGHBOURS
+        fills = max(0, expected.labels - ratings.n_ratings)
+        expected = expected._replace(seconds=expected.seconds + _A_FILL * fills)
+    basis = [_groups_basis(least, has_levels=False), _GROUPS_AT_RANDOM]
+    return _with_memory(ratings, groups, expected, a_rating, basis)
+
+
+def foresee_sparse(
+    ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
+) -> Foreseen:
+    """Say what sparse rows would be.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> foresee_sparse(ratings, 5, {}, "auto", "csv").expected.labels
+    389
+    """
+    least = int(k or 1)
+    groups = _most_groups(ratings, least, None)
+    step = label_step("usual", ratings.scale)
+    expected = expect_sparse(ratings, least, layout, file_format, step)
+    basis = [
+        _groups_basis(least, has_levels=False),
+        f"labels from the number of {'likes' if ratings.is_unary else 'ratings'} of items that "
+        f"{least} people rated, which rows are drawn to have on average",
+    ]
+    return _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
+
+
+def foresee_synthetic(
+    ratings: Ratings, _k: int | None, options: Options, layout: str, file_format: str
+) -> Foreseen:
+    """Say what drawn people would be, and ask nothing of anybody: no epsilon is spent.
+
+    It looks at nothing but the numbers of users, items and ratings, which every verb says first.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> found = foresee_synthetic(ratings, None, {"people": 100}, "auto", "csv")
+    >>> found.people, found.expected.labels, found.groups
+    (100, 800, None)
+    """
+    given = options.get("people")
+    people = ratings.n_users if given is None else int(given)
+    items = _items_drawn(ratings, options)
+    each = ratings.n_ratings / max(1, ratings.n_users)
+    what = "likes" if ratings.is_unary else "ratings"
+    basis = [
+        "people as asked for"
+        if given is not None
+        else "people as there are; the run counts them with noise, if epsilon is a number",
+        f"labels from the mean number of {what}, to which the run adds noise"
+        + ("" if "catalogue" in options else ", and without items that few people know, so less"),
+    ]
+    expected = None
+    if layout != "model":
+        grid = step_of_drawn(ratings.scale, whole=options.get("rating_grid") == "whole")
+        told = float(ratings.n_ratings)
+        expected = expect_drawn(items, ratings.scale, people, each, told, file_format, grid)
+        epsilon = options.get("epsilon")
+        if epsilon is None or epsilon > _MUCH_NOISE:
+            expected = expected._replace(seconds=expected.seconds + _MANY_TASTES)
+            basis.append("time as if many tastes stood out of the noise")
+    memory = _memory(ratings, expected, _A_RATING["synthetic"])
+    return Foreseen(None, people, expected, memory, tuple(basis))
+
+
+def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:
+    """Return the items that people are drawn on, at most; refuse a catalogue that lacks some."""
+    catalogue = options.get("catalogue")
+    if catalogue is None or (isinstance(catalogue, str) and catalogue == AS_RATED):
+        return ratings.items
+    listed = parse_catalogue(catalogue)
+    if isinstance(listed, str):
+        return ratings.items
+    return on_catalogue(ratings, listed).items
+
+
+def _most_groups(ratings: Ratings, k: int, levels: Any) -> int:
+    """Return how many groups there are at most; who asks for more people takes more of them."""
+    shares = 1 / k if levels is None else 1 / np.asarray(levels)
+    return max(1, int(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
+
+
+def _groups_basis(k: int, *, has_levels: bool) -> str:
+    if has_levels:
+        return (
+            "groups from the number of people and their levels, if none is larger than it must be"
+        )
+    return f"groups from the number of people, if each has {k} and none more"
+
+
+def _expect_at_random(
+    ratings: Ratings, kind: Kind, groups: int, layout: str, file_format: str, step: float | None
+) -> Expected:
+    size = ratings.n_users / groups
+    widths = np.full(groups, union_width(ratings.support, ratings.n_users, round(size)))
+    return expect(ratings, kind, widths, np.full(groups, size), layout, file_format, step)
+
+
+def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
+    """Return how many items a group has rated together, on average, if it is drawn at random.
+
+    Parameters
+    ----------
+    support : ndarray of int64, shape (n_items,)
+        How many people rated each item.
+    n_users : int
+    size : int
+        How many people a group has, at most `n_users`.
+
+    Examples
+    --------
+    >>> round(union_width(np.array([4, 1]), 4, 2), 12)  # one item of everybody, one of one person
+    1.5
+    """
+    others = n_users - support[support > 0].astype(float)
+    nobody = np.zeros(others.size)
+    enough = others >= size
+    ways = gammaln(others[enough] + 1) - gammaln(others[enough] - size + 1)
+    nobody[enough] = np.exp(ways - gammaln(n_users + 1) + gammaln(n_users - size + 1))
+    return float((1 - nobody).sum())
+
+
+def _with_memory(
+    ratings: Ratings, groups: int, expected: Expected, a_rating: int, basis: list[str]
+) -> Foreseen:
+    memory = _memory(ratings, expected, a_rating)
+    return Foreseen(groups, ratings.n_users, expected, memory, tuple(basis))
+
+
+def _memory(ratings: Ratings, expected: Expected | None, a_rating: int) -> int:
+    """Return how many bytes the work takes at its peak."""
+    labels = 0 if expected is None else min(_A_LABEL * expected.labels, _MOST_OF_LABELS)
+    return round(_LIBRARIES + a_rating * ratings.n_ratings + labels)

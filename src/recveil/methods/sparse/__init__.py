@@ -1,0 +1,1 @@
+"""Sparse rows of predictions that k users share."""

@@ -1,0 +1,380 @@
+"""Dealt classes: crowds dealt into classes of people who share a row, and the items of each."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+from recveil.methods.rare_items import deal_rare
+from recveil.runtime.compiled import compiled
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import pool
+
+Floats = NDArray[np.float32]
+
+# How often rows and items are fitted in turn, at most; how far one of them moves at most, in log
+# odds; and what is near enough.
+SWEEPS, _LONGEST, NEAR = 10, 1.5, 1e-4
+# Log odds beyond this are as good as sure.
+_SURE = 30.0
+# Cells of a tile of classes times items: it stays in the cache.
+_TILE_CELLS = 1 << 19
+
+
+@brief
+class Choices(NamedTuple):
+    """How likely each class is to rate each item, never written out.
+
+    The probability is that of the log odds ``rows @ slopes.T + of_rows + of_items``.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (n_classes, n)
+    slopes : ndarray of float32, shape (n_items, n)
+    of_rows : ndarray of float32, shape (n_classes,)
+    of_items : ndarray of float32, shape (n_items,)
+    """
+
+    rows: Floats
+    slopes: Floats
+    of_rows: Floats
+    of_items: Floats
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], slopes: NDArray[Any]) -> Self:
+        """Return those of nothing but rows and slopes."""
+        # Of the slopes' transpose the rows are what is multiplied.
+        return cls(
+            np.asarray(rows, np.float32),
+            np.asarray(slopes, np.float32, order="F"),
+            np.zeros(len(rows), np.float32),
+            np.zeros(len(slopes), np.float32),
+        )
+
+    def tiles(self) -> Iterator[slice]:
+        """Cut the classes into tiles, which do not depend on the number of threads."""
+        height = max(1, _TILE_CELLS // len(self.slopes))
+        for start in range(0, len(self.rows), height):
+            yield slice(start, min(start + height, len(self.rows)))
+
+    def likely(self, tile: slice) -> Floats:
+        """Return the probabilities of some classes, shape (n, n_items)."""
+        odds = self.rows[tile] @ self.slopes.T
+        odds += self.of_rows[tile, None]
+        odds += self.of_items
+        np.clip(odds, -_SURE, _SURE, out=odds)
+        np.negative(odds, out=odds)
+        np.exp(odds, out=odds)
+        odds += 1
+        return np.reciprocal(odds, out=odds)
+
+    def steps_of_rows(self, tile: slice, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far some rows are to move towards so many items in each."""
+        likely = self.likely(tile)
+        expected = likely.sum(axis=1, dtype=np.float64)
+        return newton_step(
+            lengths[tile] - expected, expected - np.einsum("ci,ci->c", likely, likely)
+        )
+
+    def sums_of_items(self, tile: slice, weights: Floats) -> NDArray[np.float64]:
+        """Return how many people of some rows have each item, and how that varies."""
+        likely = self.likely(tile)
+        people = weights[tile] @ likely
+        np.multiply(likely, likely, out=likely)
+        return np.array([people, people - weights[tile] @ likely], np.float64)
+
+    def _facts(self) -> dict[str, object]:
+        return {"classes": len(self.rows), "items": len(self.slopes)}
+
+
+def fit_choices(
+    rows: NDArray[Any],
+    slopes: NDArray[Any],
+    lengths: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> Choices:
+    """Move rows and items until rows are as long, and items as frequent, as they shall be.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n_classes, n)
+        What `slopes` multiplies.
+    slopes : ndarray, shape (n_items, n)
+    lengths : ndarray of float64, shape (n_classes,)
+        How many items are expected in each row.
+    totals : ndarray of float64, shape (n_items,)
+        How many people shall have each item; ``lengths @ sizes == totals.sum()``.
+    sizes : ndarray of float64, shape (n_classes,)
+        How many people share each row.
+
+    Notes
+    -----
+    Source: iterative proportional fitting (Deming and Stephan 1940), on log odds.
+
+    Examples
+    --------
+    >>> choices = fit_choices(
+    ...     np.ones((2, 1)), np.zeros((3, 1)), np.array([1.0, 2.0]),
+    ...     np.array([9.0, 3.0, 3.0]), np.array([5.0, 5.0]))
+    >>> likely = choices.likely(slice(0, 2))
+    >>> likely.sum(axis=1).round(2), (5 * likely.sum(axis=0)).round(1)
+    (array([1., 2.], dtype=float32), array([9., 3., 3.], dtype=float32))
+    """
+    choices = Choices.of(rows, slopes)
+    weights = sizes.astype(np.float32)
+    tiles = list(choices.tiles())
+    with pool(get_num_threads()) as workers, one_thread():
+        for _ in range(SWEEPS):
+            steps = workers.map(partial(choices.steps_of_rows, lengths=lengths), tiles)
+            rows_moved = np.concatenate(list(steps))
+            choices.of_rows[:] += rows_moved
+            sums = np.zeros((2, len(slopes)))
+            # All at once, they are tiles times items.
+            for part in workers.map(partial(choices.sums_of_items, weights=weights), tiles):
+                sums += part
+            people, vary = sums
+            items_moved = newton_step(totals - people, vary)
+            choices.of_items[:] += items_moved
+            if max(np.abs(rows_moved).max(), np.abs(items_moved).max()) < NEAR:
+                break
+    return choices
+
+
+def fit_rows(choices: Choices, lengths: NDArray[np.float64]) -> None:
+    """Move rows alone, from where they are, until they are as long as they shall be.
+
+    Examples
+    --------
+    >>> choices = Choices.of(np.ones((1, 1)), np.zeros((4, 1)))
+    >>> fit_rows(choices, np.array([1.0]))
+    >>> choices.likely(slice(0, 1)).round(2)
+    array([[0.25, 0.25, 0.25, 0.25]], dtype=float32)
+    """
+    with one_thread():
+        for tile in choices.tiles():
+            for _ in range(2 * SWEEPS):
+                moved = choices.steps_of_rows(tile, lengths)
+                choices.of_rows[tile] += moved
+                if np.abs(moved).max() < NEAR:
+                    break
+
+
+def newton_step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Newton's step in log odds towards what is missing.
+
+    Examples
+    --------
+    >>> newton_step(np.array([1.0, 9.0]), np.array([2.0, 2.0]))
+    array([0.5, 1.5])
+    """
+    return np.clip(missing / np.maximum(vary, 1e-6), -_LONGEST, _LONGEST)
+
+
+def draw_supports(
+    choices: Choices,
+    rng: np.random.Generator,
+    others: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Draw which items stand in the row of each class; no row is empty.
+
+    Parameters
+    ----------
+    choices : Choices
+    rng : Generator
+        Draws where each item's count begins.
+    others : ndarray of int64, shape (n_classes,), optional
+        How many other items stand in each row already: with one, it is not empty.
+
+    Returns
+    -------
+    indptr : ndarray of int64, shape (n_classes + 1,)
+    indices : ndarray of int32
+        Positions among the items of `choices`, ascending in each row.
+
+    Notes
+    -----
+    Source: systematic sampling (Madow and Madow 1944), over classes, item by item. Rows that follow
+    each other share an item's count: where neighbours are alike, each crowd has its share of it.
+    An item stands in less than one row more or less than its probabilities add up to, but where a
+    row would be empty, and gets what has come nearest. However many people share a row, it holds an
+    item with exactly its probability: whole people, carried from row to row instead, would fill
+    each small class that follows a larger one, and leave the larger one empty.
+
+    Examples
+    --------
+    >>> choices = Choices(*(np.zeros(shape, np.float32) for shape in ((4, 1), (3, 1), 4, 3)))
+    >>> indptr, indices = draw_supports(choices, np.random.default_rng(0))
+    >>> np.bincount(indices)  # each stands in a row of four with probability one half
+    array([2, 2, 2])
+    """
+    carried = rng.random(len(choices.slopes))
+    filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
+    found, lengths = [], []
+    with pool(get_num_threads()) as workers, one_thread():
+        tiles = list(choices.tiles())
+        for tile, likely in zip(tiles, _few_earlier(workers, choices, tiles), strict=True):
+            drawn, length = _draw(likely, filled[tile], carried)
+            found.append(drawn)
+            lengths.append(length)
+    return np.concatenate([[0], np.cumsum(np.concatenate(lengths))]), np.concatenate(found)
+
+
+def _few_earlier(
+    workers: Executor, choices: Choices, tiles: list[slice]
+) -> Iterator[NDArray[np.float32]]:
+    """Yield the probabilities of each tile in turn, worked out ahead by all threads."""
+    at_once = 2 * get_num_threads()
+    for first in range(0, len(tiles), at_once):
+        yield from workers.map(choices.likely, tiles[first : first + at_once])
+
+
+@compiled()
+def _draw(
+    likely: NDArray[Any], filled: NDArray[Any], carried: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw the rows of a tile; `carried` holds what each item has come to, in rows."""
+    found = np.empty(likely.size, np.int32)
+    lengths = np.zeros(len(likely), np.int64)
+    place = 0
+    for row in range(len(likely)):
+        begin, nearest = place, 0
+        for item in range(likely.shape[1]):
+            carried[item] += likely[row, item]
+            if carried[item] > carried[nearest]:
+                nearest = item
+            if carried[item] >= 1:
+                carried[item] -= 1
+                found[place] = item
+                place += 1
+        if place == begin and not filled[row]:
+            carried[nearest] -= 1
+            found[place] = nearest
+            place += 1
+        lengths[row] = place - begin
+    return found[:place].copy(), lengths
+
+
+@brief
+class Dealt(NamedTuple):
+    """Who shares a row with whom, crowd after crowd.
+
+    Attributes
+    ----------
+    class_of : ndarray of int64, shape (n_users,)
+    crowd_of : ndarray of int64, shape (n_classes,)
+        The crowd that each class is part of.
+    sizes : ndarray of int64, shape (n_classes,)
+        How many people share the row.
+    lengths : ndarray of float64, shape (n_classes, n_kinds)
+        How many items of each kind it is to hold, on average over what may be drawn.
+    """
+
+    class_of: NDArray[np.int64]
+    crowd_of: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+
+    def _facts(self) -> dict[str, object]:
+        return {"people": self.class_of.size, "classes": self.sizes.size}
+
+
+def deal_classes(
+    crowd_of: NDArray[np.int64],
+    activity: NDArray[Any],
+    k: int,
+    rng: np.random.Generator,
+) -> Dealt:
+    """Deal each crowd at random into as many classes of at least k people as it has room for.
+
+    The rows of a crowd are as long as its people are active: the ratings of the least active ones
+    in it make the mean length of the first row, and so on. Whose row is the first is drawn: the
+    length of a row says nothing of its own people that it does not say of the crowd. Each kind of
+    items has a length of its own: who rated many of one kind makes no row longer by another.
+
+    Parameters
+    ----------
+    crowd_of : ndarray of int64, shape (n_users,)
+        The crowd of each person, 0 to n_crowds - 1; each has at least k people.
+    activity : ndarray of int, shape (n_users, n_kinds)
+        How many items of each kind each person rated.
+    k : int
+    rng : Generator
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> activity = np.array([[9], [1], [8], [2], [3]])
+    >>> classes = deal_classes(np.zeros(5, np.int64), activity, 2, rng)
+    >>> classes.sizes, classes.lengths.ravel()
+    (array([3, 2]), array([2. , 8.5]))
+    """
+    n = crowd_of.size
+    people = np.bincount(crowd_of)
+    n_classes = people // k
+    first = np.concatenate([[0], np.cumsum(n_classes)])
+    starts = np.concatenate([[0], np.cumsum(people)])
+    crowds = np.repeat(np.arange(people.size), people)
+    rank = np.arange(n) - starts[crowds]
+    # The j-th of s people goes to part j · parts // s: none has fewer than s // parts >= k.
+    part = first[crowds] + rank * n_classes[crowds] // people[crowds]
+    by_activity = np.lexsort([activity.sum(axis=1), crowd_of])
+    dealt = np.lexsort([rng.random(n), crowd_of])
+    class_of = np.empty(n, np.int64)
+    class_of[dealt] = part
+    sizes = np.bincount(part)
+    lengths = np.add.reduceat(activity[by_activity], np.cumsum(sizes) - sizes) / sizes[:, None]
+    return Dealt(class_of, np.repeat(np.arange(people.size), n_classes), sizes, lengths)
+
+
+@brief
+class DrawnItems(NamedTuple):
+    """Which items stand in the row of each class, in compressed rows."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+    def with_more(self, rows: NDArray[np.int64], items: NDArray[np.int32]) -> "DrawnItems":
+        """Return the rows with other items in their places among these."""
+        n_rows = self.indptr.size - 1
+        all_rows = np.concatenate([np.repeat(np.arange(n_rows), np.diff(self.indptr)), rows])
+        all_items = np.concatenate([self.indices, items])
+        order = np.lexsort([all_items, all_rows])
+        counts = np.bincount(all_rows, minlength=n_rows)
+        return DrawnItems(np.concatenate([[0], np.cumsum(counts)]), all_items[order])
+
+    def _facts(self) -> dict[str, object]:
+        return {"classes": self.indptr.size - 1, "items": self.indices.size}
+
+
+def draw_items(
+    choices: Choices,
+    kept: tuple[NDArray[np.int32], NDArray[np.int32]],
+    of_rare: NDArray[Any],
+    classes: Dealt,
+    rng: np.random.Generator,
+) -> DrawnItems:
+    """Draw the items of each class: common ones by tastes, rare ones by how often each is rated.
+
+    Parameters
+    ----------
+    choices : Choices
+        Of the classes, among common items.
+    kept : tuple of ndarray of int32
+        Common and rare items.
+    of_rare : ndarray, shape (n_rare,)
+        How many of these people shall have each rare item, on average.
+    classes : Dealt
+    rng : Generator
+    """
+    common, rare = kept
+    rows, items = deal_rare(of_rare, classes.lengths[:, 1], classes.sizes, rng)
+    others = np.bincount(rows, minlength=classes.sizes.size)
+    indptr, indices = draw_supports(choices, rng, others)
+    drawn = DrawnItems(indptr, common[indices])
+    return drawn.with_more(rows, rare[items]) if rare.size else drawn

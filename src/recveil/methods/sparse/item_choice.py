@@ -1,0 +1,400 @@
+"""Support tastes: how likely somebody with the tastes of a group is to rate each item.
+
+First people get places, by what they rated and liked. Then, for each item, the log odds that
+somebody rated it are a linear function of the place of their group, fitted to how many in each
+group rated it. Nothing here looks at fewer people than a group has, but the places, which serve to
+form the groups.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from recveil.ratings import Ratings
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import pool
+
+Numbers = NDArray[np.float64]
+
+# How many numbers tell what somebody chooses. Eight serve lists of MovieLens 100K clearly worse,
+# sixteen a little.
+RANK = 24
+# A rating says that somebody chose the item; one from three quarters up the scale, that they liked
+# it, too, which is what lists are made of.
+_OF_RATED, _LIKED_FROM = 0.4, 0.75
+# Popular items say less of somebody's taste: a column counts by its raters to this power.
+_POPULARITY = -0.25
+# The pull of an item's slopes to none, where tastes vary by 1 from one person to another: so many
+# people more who say nothing.
+_PULL = 3.0
+# Newton's steps, none of them longer than this in log odds; and what is near enough.
+_STEPS, _LONGEST, _NEAR = 12, 2.0, 1e-4
+# Items that are fitted at once, and cells of groups times items that are looked at at once: they
+# stay in the cache.
+_TILE_ITEMS, _TILE_CELLS = 256, 1 << 17
+
+
+@brief
+class ClusterEmbeddings(NamedTuple):
+    """Where groups are among the tastes, and what follows for each item.
+
+    Attributes
+    ----------
+    places : ndarray of float64, shape (n_groups, n_tastes)
+        Mean tastes of the members, in units of how far people differ.
+    within : ndarray of float64, shape (n_tastes, n_tastes)
+        Normal random numbers times this vary as the tastes of people do within their groups, all
+        groups taken together.
+    activity_mean, activity_spread : float
+        Of the logarithm of the number of ratings that counts, over people.
+    items : ndarray of int32, shape (n_fitted,)
+        The items that were fitted.
+    slopes : ndarray of float64, shape (n_fitted, n_tastes + 2)
+        Log odds of a rating: for nothing, for each taste, and for the activity.
+    """
+
+    places: Numbers
+    within: Numbers
+    activity_mean: float
+    activity_spread: float
+    items: NDArray[np.int32]
+    slopes: Numbers
+
+    def regressors(self, groups: NDArray[np.int64], activity: Numbers) -> Numbers:
+        """Return what `slopes` multiplies, for rows of some groups and numbers of ratings."""
+        spread = (log_activity(activity) - self.activity_mean) / self.activity_spread
+        return np.hstack([np.ones((groups.size, 1)), self.places[groups], spread[:, None]])
+
+    def drawn(
+        self, groups: NDArray[np.int64], activity: Numbers, rng: np.random.Generator
+    ) -> Numbers:
+        """Return the same for rows whose tastes are drawn about their group's.
+
+        Rows of a group differ as people of a group do. If all had the group's tastes, who learns
+        from the rows would take the groups for all that there is.
+        """
+        rows = self.regressors(groups, activity)
+        rows[:, 1:-1] += rng.standard_normal((groups.size, len(self.within))) @ self.within
+        return rows
+
+    def _facts(self) -> dict[str, object]:
+        return {"groups": len(self.places), "items": self.items.size}
+
+
+def embed_users(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
+    """Place each person by what they rated and liked, shape (n_users, at most rank).
+
+    Each person is a row of unit length: 1 for what they liked, less for what they only rated.
+    Popular items count less. The places are the rows' coordinates in the directions in which they
+    vary most.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Everybody has at least one.
+    rank : int
+    seed : int
+        Starts the search for the directions.
+
+    Notes
+    -----
+    Source of the decomposition: Halko, Martinsson and Tropp 2011, as in scikit-learn.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], [7, 8, 7, 8, 9], [5, 5, 5, 5, 1])
+    >>> places = embed_users(ratings, 2, seed=0)  # users 1 and 2 chose the same
+    >>> bool(np.allclose(places[0], places[1])), bool(np.allclose(places[0], places[2]))
+    (True, False)
+    """
+    chosen = weigh_choices(ratings, ratings.support)
+    rank = min(rank, *chosen.shape)
+    with one_thread():  # a product split over threads rounds differently
+        left, lengths, _ = randomized_svd(chosen, rank, n_iter=6, random_state=seed % 2**32)
+    return np.asarray(left * lengths, np.float32)
+
+
+def weigh_choices(ratings: Ratings, support: NDArray[Any]) -> sparse.csr_array:
+    """Return what people chose as rows of unit length, before popular items count less in them.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Everybody has at least one.
+    support : ndarray of int, shape (n_items,)
+        How many people rated each item, be they these or more.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1], [7, 8], [5, 5])
+    >>> (weigh_choices(ratings, np.array([1, 16])).toarray() ** 2).round(3)
+    array([[0.5  , 0.125]])
+    """
+    chosen = ratings.csr.astype(np.float64)
+    scale = ratings.scale
+    liked = chosen.data >= scale.low + _LIKED_FROM * scale.range
+    chosen.data = np.where(liked, 1.0, _OF_RATED)
+    lengths = np.sqrt(np.add.reduceat(chosen.data**2, ratings.indptr[:-1]))
+    chosen.data /= np.repeat(lengths, ratings.activity)
+    chosen.data *= np.maximum(support, 1.0)[chosen.indices] ** _POPULARITY
+    return chosen
+
+
+def learn_embeddings(
+    ratings: Ratings,
+    coordinates: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    items: NDArray[np.int32],
+    activity: NDArray[np.int64],
+) -> ClusterEmbeddings:
+    """Fit, for each of some items, how likely somebody is to rate it, by the place of their group.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    coordinates : ndarray of float32, shape (n_users, n_tastes)
+        Of people; only their means over groups are used, and how far people are apart.
+    labels : ndarray of int64, shape (n_users,)
+        The group of each person, 0 to n_groups - 1.
+    items : ndarray of int32
+        Ascending; each was rated by somebody.
+    activity : ndarray of int64, shape (n_users,)
+        How many of these items each person rated.
+
+    Examples
+    --------
+    >>> users, items = [1, 1, 2, 2, 3, 3, 4, 4], [7, 9, 7, 9, 8, 9, 8, 9]
+    >>> ratings = Ratings.from_columns(users, items, [5, 3] * 4)
+    >>> coordinates = np.array([[1], [1], [-1], [-1]], np.float32)
+    >>> labels, items = np.array([0, 0, 1, 1]), np.arange(3, dtype=np.int32)
+    >>> tastes = learn_embeddings(ratings, coordinates, labels, items, ratings.activity)
+    >>> tastes.slopes[:, 1].round(1) + 0.0  # the first group alone rates 7, the other one 8
+    array([ 0.5, -0.5,  0. ])
+    """
+    sizes = np.bincount(labels).astype(np.float64)
+    member = sparse.csr_array(
+        (np.ones(labels.size), (labels, np.arange(labels.size))), shape=(sizes.size, labels.size)
+    )
+    apart = coordinates.std(axis=0, dtype=np.float64)
+    apart[apart < 1e-9] = 1.0
+    centred = (coordinates - coordinates.mean(axis=0, dtype=np.float64)) / apart
+    places = (member @ centred) / sizes[:, None]
+    logs = log_activity(activity)
+    mean, spread = float(logs.mean()), float(logs.std()) or 1.0
+    tastes = ClusterEmbeddings(
+        places=places,
+        within=root_of_covariance(_covariance(centred - places[labels])),
+        activity_mean=mean,
+        activity_spread=spread,
+        items=items,
+        slopes=np.empty(0),
+    )
+    usual = np.exp(np.asarray(member @ logs) / sizes)
+    rated = ratings.csr.astype(np.float64)
+    rated.data = np.ones_like(rated.data)
+    counts = (member @ rated).tocsc()[:, items]
+    known = tastes.regressors(np.arange(sizes.size), usual)
+    return tastes._replace(slopes=fit_log_odds(known, counts, sizes))
+
+
+def log_activity(activity: NDArray[Any]) -> Numbers:
+    """Return logarithms of numbers of ratings; who has none counts as having one.
+
+    Examples
+    --------
+    >>> log_activity(np.array([0, 1]))
+    array([0., 0.])
+    """
+    return np.log(np.maximum(activity, 1), dtype=np.float64)
+
+
+def _covariance(apart: Numbers) -> Numbers:
+    """Return the covariance of rows whose mean is 0."""
+    return np.asarray(apart.T @ apart / len(apart))
+
+
+def root_of_covariance(covariance: Numbers) -> Numbers:
+    """Return the symmetric root of a covariance.
+
+    Examples
+    --------
+    >>> root_of_covariance(np.diag([4.0, 9.0]))
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    squares, directions = np.linalg.eigh(covariance)
+    return np.asarray((directions * np.sqrt(np.maximum(squares, 0))) @ directions.T)
+
+
+def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) -> Numbers:
+    """Fit one logistic regression an item to how many of each group rated it.
+
+    Parameters
+    ----------
+    regressors : ndarray of float64, shape (n_groups, n)
+        The first is 1, and its weight is pulled to the item's overall log odds; the others are
+        pulled to 0.
+    counts : csc_array, shape (n_groups, n_items)
+        How many of each group rated each item.
+    sizes : ndarray of float64, shape (n_groups,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, n)
+
+    Examples
+    --------
+    >>> counts = sparse.csc_array([[10.0], [10.0]])
+    >>> fit_log_odds(np.ones((2, 1)), counts, np.array([20.0, 20.0])).round(6) + 0.0
+    array([[0.]])
+    """
+    n_items, n = counts.shape[1], regressors.shape[1]
+    pairs = _pairs(regressors)
+    raters, sums = np.asarray(counts.sum(axis=0), np.float64), counts.T @ regressors
+    people = float(sizes.sum())
+
+    def expected(weights: Numbers, _: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+        found, upper = _expected(regressors, pairs, sizes, weights)
+        return found, square_of(upper, n)
+
+    def fit(start: int) -> Numbers:
+        tile = slice(start, start + _TILE_ITEMS)
+        return fit_by_newton(raters[tile], sums[tile], people, expected)
+
+    with pool(get_num_threads()) as workers, one_thread():
+        return np.vstack(list(workers.map(fit, range(0, n_items, _TILE_ITEMS))))
+
+
+def fit_by_newton(
+    raters: Numbers,
+    sums: Numbers,
+    n_people: float,
+    expected: Callable[[Numbers, NDArray[np.int64]], tuple[Numbers, Numbers]],
+) -> Numbers:
+    """Fit items by Newton's method, each until it is near enough.
+
+    Parameters
+    ----------
+    raters : ndarray of float64, shape (n_items,)
+        How many people rated each item.
+    sums : ndarray of float64, shape (n_items, n)
+        What the regressors of these people add up to.
+    n_people : float
+    expected : callable
+        Takes the weights of some items, and which these are. Returns what the regressors of the
+        raters add up to whom these weights expect, and how that moves with each of them.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, n)
+
+    Examples
+    --------
+    >>> def expected(weights, items):  # of forty people, whatever their tastes
+    ...     likely = 1 / (1 + np.exp(-weights))
+    ...     return 40 * likely, 40 * (likely * (1 - likely))[:, :, None]
+    >>> fit_by_newton(np.array([10.0]), np.array([[10.0]]), 40.0, expected).round(3)
+    array([[-1.099]])
+    """
+    n = sums.shape[1]
+    start = np.zeros(sums.shape)
+    start[:, 0] = np.log((raters + 0.5) / (n_people - raters + 0.5))
+    # The first weight is nearly free: an item is as popular as it is.
+    pull = np.full(n, _PULL)
+    pull[0] = 1e-3
+    weights = start.copy()
+    left = np.arange(raters.size)
+    for _ in range(_STEPS):
+        found, curved = expected(weights[left], left)
+        slope = sums[left] - found - pull * (weights[left] - start[left])
+        curved[:, np.arange(n), np.arange(n)] += pull
+        step = np.linalg.solve(curved, slope[:, :, None])[:, :, 0]
+        length = np.linalg.norm(step, axis=1, keepdims=True)
+        weights[left] += step * np.minimum(1, _LONGEST / np.maximum(length, 1e-12))
+        left = left[length[:, 0] >= _NEAR]
+        if not left.size:
+            break
+    return weights
+
+
+def expected_raters(regressors: Numbers, sizes: Numbers, weights: Numbers) -> Numbers:
+    """Return what raters whom some weights expect add up to, and the upper half of how that moves.
+
+    Parameters
+    ----------
+    regressors : ndarray of float64, shape (n_groups, n)
+    sizes : ndarray of float64, shape (n_groups,)
+    weights : ndarray of float64, shape (n_items, n)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, n + n * (n + 1) / 2)
+
+    Examples
+    --------
+    >>> expected_raters(np.ones((2, 1)), np.array([20.0, 20.0]), np.zeros((1, 1)))
+    array([[20., 10.]])
+    """
+    pairs = _pairs(regressors)
+    tiles = range(0, len(weights), _TILE_ITEMS)
+    with one_thread():
+        found = [
+            np.hstack(_expected(regressors, pairs, sizes, weights[at : at + _TILE_ITEMS]))
+            for at in tiles
+        ]
+    return np.vstack(found)
+
+
+def _pairs(regressors: Numbers) -> NDArray[np.float32]:
+    """Return the products of all pairs of regressors."""
+    first, second = np.triu_indices(regressors.shape[1])
+    # Single precision will do for the curvature: it says how to step, the slope says where to.
+    return (regressors[:, first] * regressors[:, second]).astype(np.float32)
+
+
+def square_of(upper: Numbers, n: int) -> Numbers:
+    """Return symmetric matrices by their upper halves.
+
+    Examples
+    --------
+    >>> square_of(np.array([[1.0, 2.0, 3.0]]), 2)
+    array([[[1., 2.],
+            [2., 3.]]])
+    """
+    first, second = np.triu_indices(n)
+    whole = np.empty((len(upper), n, n))
+    whole[:, first, second] = whole[:, second, first] = upper
+    return whole
+
+
+def _expected(
+    regressors: Numbers, pairs: NDArray[np.float32], sizes: Numbers, weights: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return the sums of `fit_by_newton`, and the upper half of how they move.
+
+    Returns
+    -------
+    sums : ndarray of float64, shape (n_items, n)
+    upper : ndarray of float64, shape (n_items, n * (n + 1) / 2)
+    """
+    n_items, n = weights.shape
+    sums, upper = np.zeros((n_items, n)), np.zeros((n_items, pairs.shape[1]))
+    height = max(1, _TILE_CELLS // n_items)
+    for begin in range(0, sizes.size, height):
+        some = slice(begin, begin + height)
+        likely = regressors[some] @ -weights.T
+        np.exp(likely, out=likely)
+        likely += 1
+        np.reciprocal(likely, out=likely)
+        people = likely * sizes[some, None]
+        sums += people.T @ regressors[some]
+        np.subtract(1, likely, out=likely)
+        people *= likely
+        upper += people.astype(np.float32).T @ pairs[some]
+    return sums, upper

@@ -1,0 +1,264 @@
+"""Taste vectors: how far a person's ratings follow the tastes that were learnt, in bounded numbers.
+
+What people choose has told directions of taste. Whether they also rate by them, and how far, each
+person tells with one vector of length at most 1: along each direction, first, whether they rate
+higher what they lean to by their choices; second, whether half of their ratings agrees with the
+other half. Everything but the person's own ratings is known from noisy sums.
+"""
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from recveil.methods.synthetic.bounded_sums import SURELY_BOUNDED, moved
+from recveil.ratings import Ratings
+from recveil.release.synthetic_form import MOST_DIRECTIONS
+from recveil.runtime.compiled import compiled
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+
+# Whoever has so many ratings counts half: of few ratings hardly anything can be told.
+_HALF_COUNTS = 20
+# What is shorter has no direction.
+_NOTHING = 1e-12
+# People are added up in so many parts, each by one thread.
+_PARTS = 8
+
+Numbers = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@brief
+class EmbeddingMap(NamedTuple):
+    """What is known of items before people are asked how far they rate by taste.
+
+    Attributes
+    ----------
+    directions : ndarray of float64, shape (n_items, n_directions)
+        How much more than usual each item is for whoever has a taste along that direction.
+    damping : ndarray of float64, shape (n_directions,)
+        How much of a person's leaning one rating explains by chance: their spread.
+    means : ndarray of float64, shape (n_items,)
+        Mean ratings, moved to -1 to 1.
+    half : ndarray of int64, shape (n_items,)
+        In which half a rating of the item counts: 0 or 1; -1 where tastes tell nothing of it.
+    """
+
+    directions: Numbers
+    damping: Numbers
+    means: Numbers
+    half: Whole
+
+    @classmethod
+    def of(cls, tastes: NDArray[np.floating], popularity: Numbers, means: Numbers) -> Self:
+        """Prepare items whose directions do not go together: `turned` makes them so.
+
+        Parameters
+        ----------
+        tastes : ndarray of float, shape (n_items, n_directions)
+        popularity : ndarray of float64, shape (n_items,)
+            How often each item is met.
+        means : ndarray of float64, shape (n_items,)
+            Mean ratings, moved to -1 to 1.
+        """
+        met = _shares(popularity)
+        tells = np.any(tastes, axis=1)
+        # One thread, so that the last bit of a sum does not depend on the machine.
+        with one_thread():
+            off = np.where(tells[:, None], tastes - met @ tastes, 0.0)
+            damping = met @ off**2
+        half = np.empty(met.size, np.int64)
+        half[np.argsort(-popularity, kind="stable")] = np.arange(met.size) % 2
+        return cls(off, damping, means, np.where(tells, half, -1))
+
+
+def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
+    """Turn tastes so that directions do not go together, over the items as they are met.
+
+    As people's tastes are alike in all directions, turned ones draw the same people.
+
+    Examples
+    --------
+    >>> turned(np.array([[3.0, 3.0], [-3.0, -3.0]]), np.ones(2)).round().tolist()
+    [[0.0, 4.0], [0.0, -4.0]]
+    """
+    met = _shares(popularity)
+    with one_thread():
+        off = tastes - met @ tastes
+        _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
+        # Either sign would do: the numbers of each that are above 0 are the larger half.
+        vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
+        return np.asarray(tastes @ vectors, np.float32)
+
+
+def _shares(popularity: Numbers) -> Numbers:
+    known = np.maximum(popularity, 0)
+    return known / known.sum() if known.any() else np.full(known.size, 1 / max(known.size, 1))
+
+
+def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: float) -> Whole:
+    """Add up everybody's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
+
+    Parameters
+    ----------
+    ratings : Ratings
+    told : ndarray of int64, shape (n_told,)
+        Positions of the items that the map is of.
+    items : EmbeddingMap
+    grid : float
+        From `sum_grid`.
+
+    Notes
+    -----
+    A person with n ratings on these items, that are e from the items' means (less their mean),
+    and b along some direction (less its mean), leans a along it, as their choices alone tell. They
+    give, first, ``a sum(e b)`` over ``sqrt(sum(e²) sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz
+    ``sum(e b)² <= sum(e²) sum(b²)``, so that the squares of these numbers add up to 1 at most. They
+    give, second, ``y z`` over ``|y| |z|`` with y and z what ``sum(e b)`` is for items of either
+    half, e and b less their means there: again by Cauchy and Schwarz these numbers' sizes add up to
+    1 at most, and so do their squares. Both times a weight of at most 1, and the root of a half:
+    one vector of length at most 1. If rounding has made it longer, it is made shorter; what is no
+    number counts as 0.
+
+    Examples
+    --------
+    Somebody who rated eight films, and liked those better that they lean to:
+
+    >>> ratings = Ratings.from_columns(["ann"] * 8, range(8), [5, 4, 5, 4, 5, 4, 2, 1])
+    >>> tastes = np.array([[1.0]] * 6 + [[-1.0]] * 2)
+    >>> items = EmbeddingMap.of(tastes, np.ones(8), np.zeros(8))
+    >>> sums = embedding_moments(ratings, np.arange(8), items, 2.0**-20)
+    >>> sums.shape, (sums[:, 0] * 2.0**-20).round(2).tolist()
+    ((2, 64), [0.0, 0.2])
+    """
+    place_of = np.full(ratings.n_items, -1, np.int64)
+    place_of[told] = np.arange(told.size)
+    at = moved(ratings.values, ratings.scale).astype(np.float32)
+    sums = np.zeros((_PARTS, 2, MOST_DIRECTIONS), np.int64)
+    _add_up(ratings.indptr, ratings.indices, at, place_of, *items, grid, sums)
+    return np.asarray(sums.sum(axis=0))
+
+
+def embedding_vectors(
+    indptr: Whole, places: NDArray[np.integer], at: Numbers, items: EmbeddingMap
+) -> Numbers:
+    """Return the vectors of some people, shape (n_people, 2, n_directions).
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_people + 1,)
+    places : ndarray of int, shape (n_ratings,)
+        Which item of the map each rating is of.
+    at : ndarray of float, shape (n_ratings,)
+        Ratings, moved to -1 to 1.
+    items : EmbeddingMap
+    """
+    vectors = np.zeros((indptr.size - 1, 2, items.damping.size))
+    all_items = np.arange(len(items.means))
+    _each(indptr, places, at.astype(np.float32), all_items, *items, vectors)
+    return vectors
+
+
+@compiled(parallel=True)
+def _add_up(indptr, indices, at, place_of, directions, damping, means, half, grid, sums):  # type: ignore[no-untyped-def]
+    """Add vectors in whole steps; everybody's is rounded toward zero before."""
+    n_people = len(indptr) - 1
+    for part in prange(len(sums)):
+        vector = np.zeros((2, len(damping)))
+        for person in range(part, n_people, len(sums)):
+            first, last = indptr[person], indptr[person + 1]
+            _one(
+                indices[first:last],
+                at[first:last],
+                place_of,
+                directions,
+                damping,
+                means,
+                half,
+                vector,
+            )
+            for kind in range(2):
+                for along in range(len(damping)):
+                    sums[part, kind, along] += int(vector[kind, along] * SURELY_BOUNDED / grid)
+
+
+@compiled(parallel=True)
+def _each(indptr, indices, at, place_of, directions, damping, means, half, vectors):  # type: ignore[no-untyped-def]
+    for person in prange(len(vectors)):
+        first, last = indptr[person], indptr[person + 1]
+        _one(
+            indices[first:last],
+            at[first:last],
+            place_of,
+            directions,
+            damping,
+            means,
+            half,
+            vectors[person],
+        )
+
+
+@compiled()
+def _one(indices, at, place_of, directions, damping, means, half, vector):  # type: ignore[no-untyped-def]
+    """Write one person's vector; `embedding_moments` says what it is and why it is bounded."""
+    n_directions = len(damping)
+    vector[:] = 0.0
+    # Of the ratings in either half: how many, and sums of e, e², b, e b and b².
+    n, of_e, of_ee = np.zeros(2), np.zeros(2), np.zeros(2)
+    of_b, of_eb = np.zeros((2, n_directions)), np.zeros((2, n_directions))
+    of_bb = np.zeros(n_directions)
+    for rating in range(len(indices)):
+        place = place_of[indices[rating]]
+        if place < 0 or half[place] < 0:
+            continue
+        side = half[place]
+        off = at[rating] - means[place]
+        n[side] += 1
+        of_e[side] += off
+        of_ee[side] += off * off
+        for along in range(n_directions):
+            much = directions[place, along]
+            of_b[side, along] += much
+            of_eb[side, along] += off * much
+            of_bb[along] += much * much
+    known = n[0] + n[1]
+    if known < 2:
+        return
+    spread = max(of_ee.sum() - of_e.sum() ** 2 / known, 0.0)
+    square, square_0, square_1 = 0.0, 0.0, 0.0
+    for along in range(n_directions):
+        met = of_b[0, along] + of_b[1, along]
+        leans = met / (1 + known * damping[along])
+        together = of_eb[0, along] + of_eb[1, along] - of_e.sum() * met / known
+        square += leans * leans * max(of_bb[along] - met * met / known, 0.0)
+        vector[0, along] = leans * together
+        if n[0] > 1 and n[1] > 1:
+            in_0 = of_eb[0, along] - of_e[0] * of_b[0, along] / n[0]
+            in_1 = of_eb[1, along] - of_e[1] * of_b[1, along] / n[1]
+            square_0 += in_0 * in_0
+            square_1 += in_1 * in_1
+            vector[1, along] = in_0 * in_1
+    fewer = 2 * min(n[0], n[1])
+    _shorten(vector[0], math.sqrt(spread * square), known / (known + _HALF_COUNTS))
+    _shorten(vector[1], math.sqrt(square_0 * square_1), fewer / (fewer + _HALF_COUNTS))
+
+
+@compiled()
+def _shorten(numbers, length, weight):  # type: ignore[no-untyped-def]
+    """Divide by a length, and multiply by the root of half a weight: surely bounded by it."""
+    if not length > _NOTHING:  # what is no number, too
+        numbers[:] = 0.0
+        return
+    square = 0.0
+    for along in range(len(numbers)):
+        numbers[along] /= length
+        square += numbers[along] * numbers[along]
+    if not square < np.inf:
+        numbers[:] = 0.0
+        return
+    if square > 1:
+        numbers /= math.sqrt(square)
+    numbers *= weight * math.sqrt(0.5)

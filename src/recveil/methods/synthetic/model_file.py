@@ -1,0 +1,137 @@
+"""Model table: the rule by which people are drawn, as it is published, and read back."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.methods.synthetic.user_model import LikesModel, UserModel
+from recveil.ratings import RatingScale
+from recveil.release.manifest import Manifest
+from recveil.release.records import Records
+from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.release.synthetic_form import DIGITS
+from recveil.runtime.errors import RecveilError
+
+# How far ratings followed tastes in models of formats 3 and 4: by what noise their sums had, and by
+# liking alone. Nobody had been asked.
+_TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
+
+
+def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
+    """Return one row an item: its id, and its numbers as float32.
+
+    Examples
+    --------
+    >>> scale = RatingScale(1, 5, 1)
+    >>> offsets, tastes, two = np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2)
+    >>> model = UserModel(offsets, tastes, two, two, np.zeros(4), 0.5, 0.5, two, two, scale)
+    >>> model_table(np.array([7, 9]), model).column_names
+    ['item_id', 'offset', 'worth', 'taste_0', 'taste_1', 'taste_2']
+    """
+    worth = [model.worth] if isinstance(model, UserModel) else []
+    numbers = [model.offsets, *worth, *model.tastes.T]
+    told = model_settings(model)
+    names = SYNTHETIC.model_columns(1 + len(numbers), told) if SYNTHETIC.model_columns else ()
+    columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
+    return pa.table(dict(zip(names, [pa.array(items), *columns], strict=True)))
+
+
+def model_settings(model: UserModel | LikesModel) -> dict[str, Any]:
+    """Return what else the rule consists of, as it stands in release.json.
+
+    Examples
+    --------
+    >>> one = LikesModel(np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2))
+    >>> model_settings(one)
+    {'activity': [1.0, 1.0], 'directions': 2, 'ratings': 'likes'}
+    """
+    if isinstance(model, LikesModel):
+        directions = model.tastes.shape[1] - 1
+        return {"activity": _told(model.activity), "directions": directions, "ratings": "likes"}
+    return {
+        "activity": _told(model.activity),
+        "cuts": _told(model.cuts),
+        "spreads": _told(np.array([model.strictness, model.chance])),
+        "tilts": _told(model.tilts),
+        "likings": _told(model.likings),
+    }
+
+
+def _told(numbers: NDArray[np.float64]) -> list[float]:
+    # Plus 0, as -0.0 becomes 0.0 by that: zero has one notation.
+    return [round(float(number), DIGITS) + 0.0 for number in numbers]
+
+
+def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> UserModel:
+    """Return the rule that a table and settings tell; see `model_table` and `model_settings`.
+
+    Raises
+    ------
+    RecveilError
+        If the table has other directions of tastes than the settings.
+    """
+    columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
+    strictness, chance = settings["spreads"]
+    tastes = np.column_stack(columns[2:]).astype(np.float32)
+    tilts, likings = _by_direction(settings, tastes.shape[1] - 1)
+    return UserModel(
+        offsets=columns[0].astype(np.float32),
+        tastes=tastes,
+        activity=np.asarray(settings["activity"], np.float64),
+        worth=columns[1].astype(np.float64),
+        cuts=np.asarray(settings["cuts"], np.float64),
+        strictness=float(strictness),
+        chance=float(chance),
+        tilts=tilts,
+        likings=likings,
+        scale=scale,
+    )
+
+
+def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.float64]:
+    """Return how far ratings follow each direction: by choice, and by liking alone."""
+    if "tilts" not in settings:  # a model of an older format
+        before = (_TILTS_BEFORE[settings["noise"]], _LIKING_BEFORE)
+        return np.repeat(np.array(before)[:, None], n_directions, axis=1)
+    told = np.array([settings["tilts"], settings["likings"]], np.float64)
+    if told.shape[1] != n_directions:
+        raise _other_directions(n_directions, told.shape[1])
+    return told
+
+
+def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
+    """Return the rule for likes that a table and settings tell.
+
+    Raises
+    ------
+    RecveilError
+        If the table has other directions of tastes than the settings.
+    """
+    columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
+    tastes = np.column_stack(columns[1:]).astype(np.float32)
+    if tastes.shape[1] != 1 + settings["directions"]:
+        raise _other_directions(tastes.shape[1] - 1, settings["directions"])
+    activity = np.asarray(settings["activity"], np.float64)
+    return LikesModel(columns[0].astype(np.float32), tastes, activity)
+
+
+def _other_directions(held: int, told: int) -> RecveilError:
+    return RecveilError(
+        f"model: it has {held} directions of tastes, but release.json tells of {told}; ask the "
+        f"publisher for the release again",
+        code="release.damaged",
+    )
+
+
+def sample_users(
+    manifest: Manifest, table: pa.Table, n_people: int, rng: np.random.Generator
+) -> Iterator[Records]:
+    """Draw people from a published model, over the table's items."""
+    if manifest.scale.unary:
+        return read_likes(table, manifest.settings).draw(n_people, rng)
+    model = read_model(table, manifest.settings, manifest.scale)
+    grid, step = manifest.settings["label_step"], manifest.scale.step
+    return model.draw(n_people, rng, whole=step is not None and grid == step)

@@ -1,0 +1,551 @@
+"""Noisy sums: what a synthetic release asks of people's ratings, with noise.
+
+One question more is asked once tastes have been learnt from these answers: how far ratings follow
+them (`recveil.methods.synthetic.learning`). Everything else sees the answers alone.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.methods.synthetic.bounded_sums import (
+    SPREAD_SHARE,
+    WHICH,
+    ItemSums,
+    embedding_grid,
+    item_sums,
+    kind_sums,
+    level_sums,
+    like_sums,
+    moments,
+    moved,
+    spread_sums,
+    sum_grid,
+    users_by_activity,
+)
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.synthetic_form import (
+    ACTIVITIES,
+    FEWEST_CHOSEN,
+    MOST_CHOSEN,
+    QUERIES,
+    QUERIES_OF_LIKES,
+    activity_edges,
+    label_levels,
+)
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+Whole = NDArray[np.int64]
+
+
+class SpreadOut(Protocol):
+    """People who are elsewhere, and can be asked for sums alone."""
+
+    @property
+    def scale(self) -> RatingScale:
+        """What a rating can be."""
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that are asked about."""
+
+    def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
+        """Return ``sums(some, *known)``, added up over all people, some at a time."""
+
+
+People = Ratings | SpreadOut
+
+
+def added_up(people: People, sums: Callable[..., Whole], *known: Any) -> Whole:
+    """Return a sum over people, wherever they are.
+
+    Whole numbers add up to the same in whatever order, and however people are divided.
+
+    Parameters
+    ----------
+    people : Ratings, or whoever is spread
+    sums : callable
+        One of `bounded_vectors`: takes the ratings of some people, and what is known, and returns
+        a sum over these people. A function of a module, as it may travel.
+    *known
+        All else that it takes.
+
+    Examples
+    --------
+    >>> from recveil.methods.synthetic.bounded_sums import users_by_activity
+    >>> likes = Ratings.from_columns([1, 1, 2], [7, 8, 7])
+    >>> added_up(likes, users_by_activity, np.array([1, 2, 3]))
+    array([1, 1])
+    """
+    if isinstance(people, Ratings):
+        return sums(people, *known)
+    return people.add_up(sums, *known)
+
+
+Numbers = NDArray[np.float64]
+Words = Mapping[str, str]
+
+# What each query about likes has of the budget, and its words in the ledger.
+SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
+WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
+# Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
+_STANDS_OUT = 2.0
+# Above all others, a bin of people stands so far out whose neighbours do not.
+_ALONE = 4.0
+# Of each item so much is told, in noises of its popularity.
+_TOLD_FROM = 2.0
+# At least so many items stand in the moments, if so many are told.
+_FEWEST = 50
+# Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
+LEAST_NOISE = 0.2
+
+
+class QueriedItems(Protocol):
+    """Whatever answers queries: with noise, or without."""
+
+    def measure(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one vector a person."""
+
+    def measure_symmetric(
+        self, name: str, what: str, exact: NDArray[np.int64], grid: float
+    ) -> NDArray[np.float64]:
+        """Answer a query that sums up one symmetric matrix a person."""
+
+    def measure_items(
+        self,
+        name: str,
+        what: str,
+        exact: NDArray[np.int64],
+        grid: float,
+        *,
+        delta: float,
+        most_items: int,
+        weight: float,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Answer a query about each item, and tell only of those that are popular enough."""
+
+
+class Public(NamedTuple):
+    """What is known without looking at anybody.
+
+    Attributes
+    ----------
+    is_catalogue : bool
+        Whether everybody may know which items there are.
+    most_items : int
+        Nobody has rated more.
+    threshold_delta : float
+        Of delta, what choosing items by their noisy sums takes; 0 for a public catalogue.
+    """
+
+    is_catalogue: bool
+    most_items: int
+    threshold_delta: float = 0.0
+
+
+@brief
+class ChoiceSums(NamedTuple):
+    """Noisy sums over people of what they chose, each of which was paid for.
+
+    Attributes
+    ----------
+    n_people : float
+        The noisy number of people.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of items that people chose, equally likely, ascending.
+    popularity : ndarray of float64, shape (n_items,)
+        Of each item of the catalogue, the sum of ``1 / sqrt(n)`` over the people who chose it, of n
+        items each.
+    popularity_noise : float
+        Standard deviation of its noise.
+    told : ndarray of int64, shape (n_told,)
+        Positions of the items whose popularity stands out of its noise, ascending.
+    chosen : ndarray of int64, shape (n_chosen,)
+        Those of them that stand in the moments, the most popular first.
+    moments : ndarray of float64, shape (n_chosen, n_chosen)
+    moments_noise : float
+        Standard deviation of the noise beside the diagonal.
+    kinds : ndarray of float64, shape (3,)
+        Shares of what a person chose, on average, on chosen items, other told ones, and the rest.
+    """
+
+    n_people: float
+    activity: Numbers
+    popularity: Numbers
+    popularity_noise: float
+    told: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    moments: Numbers
+    moments_noise: float
+    kinds: Numbers
+
+    @property
+    def share_chosen(self) -> float:
+        """The share of what a person chose, on average, on items that stand in the moments."""
+        return float(np.clip(self.kinds[0], 0.01, 1.0))
+
+    @property
+    def share_as_json(self) -> float:
+        """The same on all items that are told."""
+        return float(np.clip(self.kinds[:2].sum(), 0.01, 1.0))
+
+
+def measure_likes(
+    likes: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
+) -> ChoiceSums:
+    """Ask of people who like items all that is asked, once each.
+
+    Parameters
+    ----------
+    likes : Ratings, or whoever is spread
+        On the items of the catalogue, if it is public.
+    mechanism : Mechanism or WithoutNoise
+    public : Public
+    sigmas : mapping of str to float
+        The noise of each query for a vector of length 1, as the mechanism has it; 0 without noise.
+
+    Raises
+    ------
+    RecveilError
+        If hardly anything stands out of the noise.
+    """
+    what = WHAT_OF_LIKES
+    n_people, activity = ask_activity(likes, mechanism, public, sigmas, what)
+    popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
+    picked = pick_released(popularity, sigmas["item sums"], activity, n_people, sigmas["moments"])
+    kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
+    noisy = ask_moments(likes, mechanism, picked, sigmas, what)
+    return ChoiceSums(
+        n_people=n_people,
+        activity=activity,
+        popularity=popularity,
+        popularity_noise=sigmas["item sums"],
+        told=picked.told,
+        chosen=picked.chosen,
+        moments=noisy,
+        moments_noise=sigmas["moments"] / np.sqrt(2),
+        kinds=kinds,
+    )
+
+
+def _popularity(likes: People, mechanism: QueriedItems, public: Public, sigma: float) -> Numbers:
+    """Return how much each item is liked, with noise; 0 where nothing may be told of it."""
+    what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
+    exact = added_up(likes, like_sums, grid)
+    if public.is_catalogue:
+        return mechanism.measure("item sums", what, exact, grid)[:, 0]
+    named, sums = mechanism.measure_items(
+        *("item sums", what, exact, grid),
+        delta=public.threshold_delta,
+        most_items=public.most_items,
+        weight=1.0,
+    )
+    noisy = np.zeros(len(exact))
+    noisy[named] = sums[:, 0]
+    return noisy
+
+
+@brief
+class Picked(NamedTuple):
+    """Which items are told, and which of them stand in the moments; from noisy sums.
+
+    Attributes
+    ----------
+    told, chosen : see `ChoiceSums`
+    """
+
+    told: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+
+
+def pick_released(
+    popularity: Numbers, noise: float, activity: Numbers, n_people: float, sigma: float
+) -> Picked:
+    """Pick items by noisy popularity.
+
+    Parameters
+    ----------
+    popularity : ndarray of float64, shape (n_items,)
+    noise : float
+        That of the popularity.
+    activity : ndarray of float64, shape (n_activities,)
+    n_people : float
+    sigma : float
+        The noise of moments, for a vector of length 1.
+
+    Raises
+    ------
+    RecveilError
+        If hardly any stands out of the noise.
+    """
+    told = np.flatnonzero(popularity > _TOLD_FROM * noise)
+    chosen = _choose(popularity, told, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
+    if chosen.size < FEWEST_CHOSEN:
+        raise RecveilError(
+            f"only {chosen.size} items of {n_people:,.0f} people can be told; expected at least "
+            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon), a public catalogue "
+            f"(--catalogue), more items or more people",
+            code="budget.too-small",
+        )
+    return Picked(told, chosen)
+
+
+def ask_activity(
+    ratings: People,
+    mechanism: QueriedItems,
+    public: Public,
+    sigmas: Mapping[str, float],
+    words: Words,
+) -> tuple[float, Numbers]:
+    """Return the noisy number of people, and activities that are equally likely."""
+    edges = activity_edges(public.most_items)
+    name = "people by activity"
+    noisy = mechanism.measure(name, words[name], added_up(ratings, users_by_activity, edges), 1.0)
+    counts = np.where(_are_sums_of_users(noisy, sigmas[name]), noisy, 0.0)
+    if not counts.any():
+        raise RecveilError(
+            "the noise of so small an epsilon hides how many people there are; give a larger "
+            "epsilon (--epsilon), or more people",
+            code="budget.too-small",
+        )
+    reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
+    places = (np.arange(ACTIVITIES) + 0.5) / ACTIVITIES
+    bins = np.searchsorted(reached, places) - 1
+    within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
+    low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
+    # All bins together: what stands out of the noise alone would be too few people.
+    n_people = max(float(noisy.sum()), 1.0)
+    return n_people, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
+
+
+def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
+    """Say which bins stand out of their noise.
+
+    The highest one must have a neighbour that stands out, or stand out twice as far: a single bin
+    far above all others may be noise, and would have some people choose everything. Where no bin is
+    as sure as that, the fullest one is the highest.
+
+    Examples
+    --------
+    >>> _are_sums_of_users(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0).tolist()
+    [True, True, False, False, False]
+    """
+    out = noisy > _STANDS_OUT * sigma
+    beside = np.zeros(out.size, np.bool_)
+    beside[1:] |= out[:-1]
+    beside[:-1] |= out[1:]
+    sure = np.flatnonzero(out & (beside | (noisy > _ALONE * sigma)))
+    highest = sure[-1] if sure.size else np.argmax(noisy)
+    return np.asarray(out & (np.arange(out.size) <= highest))
+
+
+def ask_kinds(
+    ratings: People,
+    mechanism: QueriedItems,
+    picked: Picked,
+    sigmas: Mapping[str, float],
+    words: Words,
+) -> Numbers:
+    """Return noisy shares of choices on chosen items, on others that are told, and on the rest.
+
+    Popularity cannot tell: items are told because their noise was high, too, and whoever chooses
+    much chooses more that few know.
+    """
+    kind_of = np.full(ratings.n_items, 2)
+    kind_of[picked.told] = 1
+    kind_of[picked.chosen] = 0
+    name = "kinds of items"
+    grid = sum_grid(sigmas[name])
+    exact = added_up(ratings, kind_sums, kind_of, 3, grid)
+    noisy = mechanism.measure(name, words[name], exact, grid)
+    shares = np.maximum(noisy, 0)
+    return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)
+
+
+def ask_moments(
+    ratings: People,
+    mechanism: QueriedItems,
+    picked: Picked,
+    sigmas: Mapping[str, float],
+    words: Words,
+) -> Numbers:
+    """Return noisy moments of people's tastes on chosen items."""
+    grid = embedding_grid(sigmas["moments"])
+    sums = added_up(ratings, moments, picked.chosen, ratings.scale.liked_from, grid)
+    return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
+
+
+def _choose(
+    popularity: Numbers, told: NDArray[np.int64], activity: Numbers, noise: float
+) -> NDArray[np.int64]:
+    """Return the items that stand in the moments, the most popular first."""
+    ranked = told[np.argsort(-popularity[told], kind="stable")]
+    # Somebody with n ratings adds about 1 / n to the diagonal, where they add 1 / sqrt(n) here.
+    diagonal = popularity[ranked] / np.sqrt(activity).mean()
+    n = int((diagonal >= _STANDS_OUT * noise).sum())
+    return ranked[: min(max(n, _FEWEST), MOST_CHOSEN)]
+
+
+# What each query has of the budget, and what it asks, in the words of the ledger.
+SHARES = {asked.name: asked.share for asked in QUERIES}
+WHAT = {asked.name: asked.what for asked in QUERIES}
+
+
+@brief
+class NoisySums(NamedTuple):
+    """Noisy sums over people, each of which was paid for.
+
+    Attributes
+    ----------
+    n_people : float
+        The noisy number of people.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of ratings that people have, equally likely, ascending.
+    levels, level_shares : ndarray of float64, shape (n_levels,)
+    spread_of_people : float
+        Variance of people's mean ratings, moved to -1 to 1.
+    items : ItemSums
+        Of all items of the catalogue.
+    centre, spread : float
+        Of ratings moved to -1 to 1.
+    told : ndarray of int64, shape (n_told,)
+        Positions of the items whose popularity stands out of its noise, ascending.
+    chosen : ndarray of int64, shape (n_chosen,)
+        Those of them that stand in the moments, the most popular first.
+    moments : ndarray of float64, shape (n_chosen, n_chosen)
+    moments_noise : float
+        Standard deviation of the noise beside the diagonal.
+    kinds : ndarray of float64, shape (3,)
+        Shares of ratings, of a person on average, on chosen items, other told ones, and the rest.
+    """
+
+    n_people: float
+    activity: Numbers
+    levels: Numbers
+    level_shares: Numbers
+    spread_of_people: float
+    items: ItemSums
+    centre: float
+    spread: float
+    told: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    moments: Numbers
+    moments_noise: float
+    kinds: Numbers
+
+    @property
+    def choices(self) -> ChoiceSums:
+        """What they say of which items people chose: all that is asked of likes."""
+        return ChoiceSums(
+            n_people=self.n_people,
+            activity=self.activity,
+            popularity=self.items.popularity,
+            popularity_noise=self.items.popularity_noise,
+            told=self.told,
+            chosen=self.chosen,
+            moments=self.moments,
+            moments_noise=self.moments_noise,
+            kinds=self.kinds,
+        )
+
+    @property
+    def share_as_json(self) -> float:
+        """The share of ratings, of a person on average, on all items that are told."""
+        return self.choices.share_as_json
+
+
+def measure(
+    ratings: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
+) -> NoisySums:
+    """Ask all questions of the people but the one about learnt tastes, once each.
+
+    Parameters
+    ----------
+    ratings : Ratings, or whoever is spread
+        On the items of the catalogue, if it is public.
+    mechanism : Mechanism or WithoutNoise
+    public : Public
+    sigmas : mapping of str to float
+        The noise of each query for a vector of length 1, as the mechanism has it; 0 without noise.
+
+    Raises
+    ------
+    RecveilError
+        If hardly anything stands out of the noise.
+    """
+    n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
+    levels = label_levels(ratings.scale)
+    what, grid = WHAT["labels"], sum_grid(sigmas["labels"])
+    exact = added_up(ratings, level_sums, levels, grid)
+    shares = mechanism.measure("labels", what, exact, grid)
+    spread_of_people = _spread_of_users(ratings, mechanism, n_people, sigmas["means of people"])
+    centre, spread = _centre(shares, levels, ratings.scale)
+    items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
+    picked = pick_released(
+        items.popularity, items.popularity_noise, activity, n_people, sigmas["moments"]
+    )
+    kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT)
+    noisy = ask_moments(ratings, mechanism, picked, sigmas, WHAT)
+    return NoisySums(
+        n_people=n_people,
+        activity=activity,
+        levels=levels,
+        level_shares=shares,
+        spread_of_people=spread_of_people,
+        items=items,
+        centre=centre,
+        spread=spread,
+        told=picked.told,
+        chosen=picked.chosen,
+        moments=noisy,
+        moments_noise=sigmas["moments"] / np.sqrt(2),
+        kinds=kinds,
+    )
+
+
+def _spread_of_users(
+    ratings: People, mechanism: QueriedItems, n_people: float, sigma: float
+) -> float:
+    what, grid = WHAT["means of people"], sum_grid(sigma)
+    exact = added_up(ratings, spread_sums, grid)
+    noisy = mechanism.measure("means of people", what, exact, grid)
+    mean, square = noisy / SPREAD_SHARE / n_people
+    return float(max(square - mean**2, 0.0))
+
+
+def _centre(shares: Numbers, levels: Numbers, scale: RatingScale) -> tuple[float, float]:
+    """Return mean and spread of ratings moved to -1 to 1, from noisy shares."""
+    counts = np.maximum(shares, 0)
+    counts = counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
+    at = moved(levels, scale)
+    centre = float(counts @ at)
+    return centre, float(max(np.sqrt(counts @ (at - centre) ** 2), 0.05))
+
+
+def _items(
+    ratings: People,
+    mechanism: QueriedItems,
+    public: Public,
+    sigma: float,
+    usual: tuple[float, float],
+) -> ItemSums:
+    """Return noisy sums of all items; 0 for those of which nothing may be told."""
+    centre, spread = usual
+    what, grid = WHAT["item sums"], sum_grid(sigma)
+    exact = added_up(ratings, item_sums, centre, spread, grid)
+    if public.is_catalogue:
+        return ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
+    named, sums = mechanism.measure_items(
+        *("item sums", what, exact, grid),
+        delta=public.threshold_delta,
+        most_items=public.most_items,
+        weight=WHICH,
+    )
+    noisy = np.zeros(exact.shape)
+    noisy[named] = sums
+    return ItemSums.of(noisy, spread, sigma)

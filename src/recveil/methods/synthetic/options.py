@@ -1,0 +1,338 @@
+"""What one gives to have people drawn: epsilon, delta, how many, and the public list of items."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.io import spooled
+from recveil.io.formats.text_scan import watched_text
+from recveil.ratings import Ratings
+from recveil.release.synthetic_form import MOST_DELTA
+from recveil.runtime.errors import RecveilError, describe_count, quoted
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def as_ids(names: list[str]) -> NDArray[Any]:
+    """Return ids as they are published, ascending: whole numbers if all are written as such.
+
+    Examples
+    --------
+    >>> as_ids(["10", "9"]), as_ids(["10", "9", "009"]).tolist()
+    (array([ 9, 10]), ['009', '10', '9'])
+    """
+    if all(map(_WHOLE.fullmatch, names)):
+        return np.array(sorted(map(int, names)), dtype=np.int64)
+    return np.array(sorted(names), dtype=object)
+
+
+def on_catalogue(ratings: Ratings, catalogue: NDArray[Any]) -> Ratings:
+    """Return the same ratings on the items of a catalogue, rated or not.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    catalogue : ndarray, shape (n_items,)
+        Ids as `as_ids` returns them. They are compared as texts, so that their type is their own.
+
+    Raises
+    ------
+    RecveilError
+        If an item is not in the catalogue.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns(["ann", "ann"], [9, 10], [4, 2])
+    >>> on_catalogue(ratings, as_ids(["8", "9", "10", "a"])).row(0)[0]
+    array([0, 2], dtype=int32)
+    """
+    return _moved(ratings, catalogue, places_on_catalogue(ratings.items, catalogue))
+
+
+def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each item in a catalogue, or raise a RecveilError if one has none.
+
+    Examples
+    --------
+    >>> places_on_catalogue(np.array([9, 10]), as_ids(["8", "9", "10"]))
+    array([1, 2])
+    """
+    place = {name: at for at, name in enumerate(catalogue.astype(str).tolist())}
+    at = np.array([place.get(name, -1) for name in items.astype(str).tolist()], np.int64)
+    if n := int((at < 0).sum()):
+        is_or_are = "is" if n == 1 else "are"
+        raise RecveilError(
+            f"catalogue (--catalogue): {describe_count(n, 'item')} of the ratings {is_or_are} not "
+            f"in it, such as {quoted(str(items[np.argmin(at)]))}; name all items, or leave those "
+            f"ratings out",
+            code="id.unknown",
+        )
+    return at
+
+
+def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
+    """Order items so that each has its place beside others whatever others there are.
+
+    Whole numbers come first, by their value, and then all other names: as in a table that has
+    whole numbers alone.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    most_items : int
+        Of somebody with more ratings, the first so many items in this order count. (Which these
+        are does not depend on other people.)
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns(["ann"] * 3, ["10", "9", "b"], [4, 2, 1])
+    >>> in_public_order(ratings, 2).items.tolist(), in_public_order(ratings, 2).row(0)[0]
+    (['9', '10', 'b'], array([0, 1], dtype=int32))
+    """
+    if ratings.items.dtype == object:
+        ratings = _moved(ratings, *places_in_public_order(ratings.items))
+    if ratings.n_users and ratings.activity.max() > most_items:
+        ratings = _first(ratings, most_items)
+    return ratings
+
+
+def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return items in public order, and the place of each of those that were given.
+
+    Examples
+    --------
+    >>> places_in_public_order(np.array(["10", "9", "b"], object))
+    (array(['9', '10', 'b'], dtype=object), array([1, 0, 2]))
+    """
+    if items.dtype != object:
+        return items, np.arange(items.size)
+    names = items.tolist()
+    order = sorted(range(len(names)), key=lambda item: _rank(names[item]))
+    at = np.empty(items.size, np.int64)
+    at[order] = np.arange(items.size)
+    return items[order], at
+
+
+def published_order(told: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the ids of told items as they are published, and which of them comes where.
+
+    Their type follows from the told ones alone.
+
+    Examples
+    --------
+    >>> published_order(np.array(["9", "10"], object))
+    (array([ 9, 10]), array([0, 1]))
+    >>> published_order(np.array(["9", "10", "b"], object))[0].tolist()
+    ['10', '9', 'b']
+    """
+    names = told.astype(str).tolist()
+    ids = as_ids(names)
+    place = {name: at for at, name in enumerate(ids.astype(str).tolist())}
+    return ids, np.argsort([place[name] for name in names])
+
+
+def _rank(name: str) -> tuple[bool, int, str]:
+    is_whole = _WHOLE.fullmatch(name) is not None
+    return (False, int(name), "") if is_whole else (True, 0, name)
+
+
+def _moved(ratings: Ratings, items: NDArray[Any], at: NDArray[np.int64]) -> Ratings:
+    """Put ratings on other items, of which each old one has its place."""
+    indices, values = at[ratings.indices].astype(np.int32), ratings.values
+    if (np.diff(at) < 0).any():
+        order = np.lexsort((indices, ratings.user_positions()))
+        indices, values = indices[order], values[order]
+    return Ratings(ratings.users, items, ratings.indptr, indices, values, None, ratings.scale)
+
+
+def _first(ratings: Ratings, most: int) -> Ratings:
+    """Keep the first ratings of each row."""
+    activity = np.minimum(ratings.activity, most)
+    within = np.arange(ratings.n_ratings) - ratings.indptr[ratings.user_positions()]
+    indptr = np.concatenate([[0], np.cumsum(activity)])
+    indices, values = ratings.indices[within < most], ratings.values[within < most]
+    return Ratings(ratings.users, ratings.items, indptr, indices, values, None, ratings.scale)
+
+
+NO_NOISE = "none"
+# More are not drawn at once.
+MOST_PEOPLE = 2**31 - 1
+# More are drawn only with allow_large. The limit is public: no answered query decides it.
+_MANY_PEOPLE = 1_000_000
+# The catalogue of whoever lets everybody know which items were rated at all.
+AS_RATED = "as-rated"
+# An id, as Python keeps it.
+_A_ROW = 100
+
+
+def parse_epsilon(given: Any) -> float | None:
+    """Return epsilon as a number; None for "none": exact sums, and nothing promised.
+
+    Raises
+    ------
+    RecveilError
+        If it is neither that nor a number above 0.
+
+    Examples
+    --------
+    >>> parse_epsilon("20"), parse_epsilon(0.5), parse_epsilon("none")
+    (20.0, 0.5, None)
+    """
+    if given == NO_NOISE:
+        return None
+    try:
+        epsilon = float(given)
+    except (TypeError, ValueError):
+        epsilon = math.nan
+    if isinstance(given, bool) or not 0 < epsilon < math.inf:
+        raise RecveilError(
+            f"epsilon (--epsilon) is {quoted(given)}; expected a number above 0, the less the "
+            f"safer, such as 3; or none, for exact sums that promise nothing",
+            code="option.value",
+        )
+    return epsilon
+
+
+def check_drawing(options: Mapping[str, Any]) -> None:
+    """Refuse what makes no sense before anything is read.
+
+    Raises
+    ------
+    RecveilError
+        If epsilon, delta or the number of people is none.
+
+    Examples
+    --------
+    >>> check_drawing({"epsilon": "none", "delta": 1e-6})
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: delta (--delta): epsilon is none, so that nothing is promised \
+that delta could leave over; leave it out
+    """
+    epsilon, delta, people = (options.get(name) for name in ("epsilon", "delta", "people"))
+    is_exact = parse_epsilon(epsilon) is None
+    if delta is not None and is_exact:
+        raise RecveilError(
+            "delta (--delta): epsilon is none, so that nothing is promised that delta could leave "
+            "over; leave it out",
+            code="option.conflict",
+        )
+    if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):
+        raise RecveilError(
+            f"delta (--delta) is {quoted(delta)}, but with that probability nothing at all is "
+            f"promised; expected at most {MOST_DELTA:g}, and far below one over the number of "
+            f"people, such as 1e-6",
+            code="option.value",
+        )
+    if people is not None and not (type(people) is int and 1 <= people <= MOST_PEOPLE):
+        raise RecveilError(
+            f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
+            f"{MOST_PEOPLE:,}",
+            code="option.value",
+        )
+
+
+def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
+    """Refuse to draw very many synthetic users, before anything is read or asked.
+
+    Raises
+    ------
+    RecveilError
+        If more than a million are asked for, without `allow_large`.
+
+    Examples
+    --------
+    >>> check_many_drawn({"people": 2_000_000}, "users", allow_large=True)
+    >>> check_many_drawn({"people": 2_000_000}, "users", allow_large=False)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: people (--people) is 2,000,000, more than 1,000,000; take fewer \
+people (--people), or say allow_large (--allow-large)
+    """
+    people = options.get("people")
+    if people is not None and people > _MANY_PEOPLE and layout != "model" and not allow_large:
+        raise RecveilError(
+            f"people (--people) is {people:,}, more than {_MANY_PEOPLE:,}; take fewer people "
+            f"(--people), or say allow_large (--allow-large)",
+            code="release.too-large",
+        )
+
+
+def draws_in_secret(options: Mapping[str, Any]) -> bool:
+    """Say whether noise is drawn, that nobody must be able to draw again.
+
+    Examples
+    --------
+    >>> draws_in_secret({"epsilon": 3.0}), draws_in_secret({"epsilon": "none"})
+    (True, False)
+    """
+    return parse_epsilon(options.get("epsilon")) is not None
+
+
+def parse_catalogue(given: Any) -> NDArray[Any] | str:
+    """Return the public list of items, ascending; or "as-rated".
+
+    Ids are whole numbers if all in the list are written so, and text otherwise, whatever the
+    ratings' are: what is published must not follow from these.
+
+    Parameters
+    ----------
+    given : path or sequence
+        A text file with an id a line, without a header; or the ids themselves.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be read, is empty, has a header, or names an item twice.
+
+    Examples
+    --------
+    >>> parse_catalogue(["9", "7", "8"])
+    array([7, 8, 9])
+    """
+    if isinstance(given, str) and given == AS_RATED:
+        return AS_RATED
+    names, where = _names(given)
+    if not names or "" in names:
+        raise RecveilError(
+            f"catalogue (--catalogue): {where} {'has an empty line' if names else 'is empty'}; "
+            f"expected the id of an item a line, without a header",
+            code="input.line" if names else "input.empty",
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        raise RecveilError(
+            f"catalogue (--catalogue): {where} names {quoted(twice)} twice; name each item once",
+            code="id.duplicate",
+        )
+    ids, others = as_ids(names), as_ids(names[1:])
+    if ids.dtype == object and others.dtype != object and others.size:
+        raise RecveilError(
+            f"catalogue (--catalogue): {where} begins with {quoted(names[0])}, and all other ids "
+            f"are whole numbers; leave a header out, or put that id elsewhere",
+            code="input.header",
+        )
+    return ids
+
+
+def _names(given: Any) -> tuple[list[str], str]:
+    """Return the ids as texts, and what to call where they come from."""
+    if not isinstance(given, str | PathLike):
+        return [str(name) for name in given], "the list"
+    try:
+        with spooled(given) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
+            text = raw.read().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecveilError(
+            f"catalogue (--catalogue): {quoted(str(given))} cannot be read as text; expected a "
+            f"file with the id of an item a line",
+            code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
+        ) from error
+    return [line.strip() for line in text.splitlines()], Path(given).name

@@ -1,0 +1,472 @@
+"""Drawn crowds: who is drawn by a rule, from one stream, or in crowds that machines share out."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple, Self
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+from scipy import linalg
+
+from recveil.methods.synthetic.rating_model import LabelSides
+from recveil.ratings import RatingScale
+from recveil.release.records import Records
+from recveil.release.synthetic_form import label_levels, tenths_of
+from recveil.runtime.compiled import compiled
+from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.safe_repr import brief
+
+Numbers = NDArray[np.float64]
+Small = NDArray[np.float32]
+
+# People are drawn in blocks of so many cells.
+_CELLS = 1 << 22
+# Items are gone through in one of so many orders, so that no two neighbours shut each other out.
+_ORDERS = 64
+# Log-odds beyond this are as good as sure.
+_SURE = 60.0
+# The tastes of so many people a direction are made uncorrelated: chance plays a smaller part then.
+_MANY = 5
+
+
+def blocks_of(n_people: int, n_items: int) -> Iterator[slice]:
+    """Cut people into blocks that are drawn at once.
+
+    Examples
+    --------
+    >>> list(blocks_of(3, 1 << 21))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    step = max(1, _CELLS // max(1, n_items))
+    for start in range(0, n_people, step):
+        yield slice(start, min(start + step, n_people))
+
+
+def draw_orders(n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the orders in which items are gone through, shape (n_orders, n_items)."""
+    return np.stack([rng.permutation(n_items) for _ in range(_ORDERS)])
+
+
+def draw_users(
+    activity: Numbers, tastes: Small, n_people: int, rng: np.random.Generator
+) -> tuple[Numbers, Small]:
+    """Return people's numbers of items, and their tastes, spread exactly.
+
+    Parameters
+    ----------
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of items, equally likely, ascending.
+    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+        Those of items; the first column goes with how much somebody chooses.
+    n_people : int
+    rng : Generator
+
+    Returns
+    -------
+    numbers : ndarray of float64, shape (n_people,)
+    own : ndarray of float32, shape (n_people, 1 + n_directions)
+    """
+    own = np.quantile(activity, (np.arange(n_people) + 0.5) / n_people)
+    own = rng.permutation(own)
+    spread = float(np.log(activity).std()) or 1.0
+    logs = (np.log(own) - np.log(activity).mean()) / spread
+    others = rng.normal(size=(n_people, tastes.shape[1] - 1))
+    if n_people > _MANY * tastes.shape[1]:
+        # One thread, so that the last bit of a sum does not depend on the machine.
+        with one_thread():
+            others -= others.mean(axis=0)
+            covariance = others.T @ others / n_people
+            others = linalg.solve_triangular(
+                linalg.cholesky(covariance, lower=True), others.T, lower=True
+            ).T
+    return own, np.column_stack([logs, others]).astype(np.float32)
+
+
+def pick_items(
+    own: Small,
+    activity: Numbers,
+    offsets: Small,
+    tastes: Small,
+    orders: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[Small, NDArray[np.bool_]]:
+    """Return how likely some people choose each item, and which they do.
+
+    Parameters
+    ----------
+    own, activity : see `draw_users`
+    offsets : ndarray of float32, shape (n_items,)
+        Log-odds with which an item is chosen, up to an offset of the person.
+    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+    orders : ndarray of int64
+        From `draw_orders`.
+    rng : Generator
+
+    Returns
+    -------
+    chances : ndarray of float32, shape (n_people, n_items)
+    picked : ndarray of bool, shape (n_people, n_items)
+        Nobody is without an item.
+    """
+    of_directions = np.ascontiguousarray(tastes[:, 1:])
+    with one_thread():
+        odds = own[:, 1:] @ of_directions.T
+    odds += np.outer(own[:, 0], tastes[:, 0])
+    odds += offsets
+    # Raised to powers once for all: a person's own offset is then a factor.
+    np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
+    order_of = rng.integers(len(orders), size=len(own))
+    starts = rng.random(len(own))
+    picked = np.zeros(odds.shape, np.bool_)
+    _pick(odds, activity, orders, order_of, starts, picked)
+    return odds, picked
+
+
+@compiled(parallel=True, fastmath={"reassoc"})
+def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-untyped-def]
+    """Mark the items that each person rates, by systematic sampling; odds become chances."""
+    n_people, n_items = odds.shape
+    for person in prange(n_people):
+        wanted = min(activity[person], 0.95 * n_items)
+        offset = 0.0
+        for _ in range(60):
+            total, slope = 0.0, 1e-9
+            factor = np.exp(offset)
+            for item in range(n_items):
+                raised = odds[person, item] * factor
+                chance = raised / (1 + raised)
+                total += chance
+                slope += chance * (1 - chance)
+            step = min(2.0, max(-2.0, (total - wanted) / slope))
+            offset -= step
+            if abs(step) < 1e-3:
+                break
+        factor = np.exp(offset)
+        for item in range(n_items):
+            raised = odds[person, item] * factor
+            odds[person, item] = raised / (1 + raised)
+        passed, next_one = 0.0, starts[person]
+        likeliest, most = 0, -1.0
+        n_picked = 0
+        for item in orders[order_of[person]]:
+            chance = odds[person, item]
+            if chance > most:
+                likeliest, most = item, chance
+            passed += chance
+            if passed > next_one:
+                picked[person, item] = True
+                n_picked += 1
+                next_one += 1
+        if n_picked == 0:  # nobody is without a rating
+            picked[person, likeliest] = True
+
+
+# Tastes explain so much of what else would be chance, at most.
+_MOST_EXPLAINED = 0.8
+# The crowd that tells how much they explain.
+_CROWD = 500
+
+
+@brief
+class UserModel(NamedTuple):
+    """A rule by which people are drawn: public in all its parts.
+
+    Attributes
+    ----------
+    offsets : ndarray of float32, shape (n_items,)
+        Log-odds with which an item is rated, up to an offset of the person.
+    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+        How these grow with the person's own tastes; the first column with how much they rate.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of ratings, equally likely, ascending.
+    worth : ndarray of float64, shape (n_items,)
+        Of items, on the hidden scale of `recveil.methods.synthetic.rating_model`.
+    cuts : ndarray of float64, shape (n_levels - 1,)
+    strictness, chance : float
+        How much people differ there, and how much ratings of one person of equal items do, whether
+        by taste or by chance.
+    tilts : ndarray of float64, shape (n_directions,)
+        For each direction of tastes, how much an item is liked more by whoever is likelier to rate
+        it, in the hidden scale's spreads a unit of log-odds.
+    likings : ndarray of float64, shape (n_directions,)
+        How much people differ in liking along each direction, whatever they choose.
+    scale : RatingScale
+    """
+
+    offsets: Small
+    tastes: Small
+    activity: Numbers
+    worth: Numbers
+    cuts: Numbers
+    strictness: float
+    chance: float
+    tilts: Numbers
+    likings: Numbers
+    scale: RatingScale
+
+    def of_items(self, order: NDArray[np.int64]) -> "UserModel":
+        """Return the same rule with its items in another order."""
+        return self._replace(
+            offsets=self.offsets[order], tastes=self.tastes[order], worth=self.worth[order]
+        )
+
+    def draw(
+        self, n_people: int, rng: np.random.Generator, *, whole: bool = False
+    ) -> Iterator[Records]:
+        """Draw people with their ratings, block by block.
+
+        Parameters
+        ----------
+        n_people : int
+        rng : Generator
+        whole : bool
+            Labels are levels of the scale, with all their spread. Otherwise they are tenths of a
+            step: the mean of what the person would give if they liked the item, or if not.
+
+        Yields
+        ------
+        Records
+            One person each.
+        """
+        activity, everybody = draw_users(self.activity, self.tastes, n_people, rng)
+        orders = draw_orders(len(self.offsets), rng)
+        chance = self._probability_without_embedding(orders)
+        for some in blocks_of(n_people, len(self.offsets)):
+            block = self._draw_block(everybody[some], activity[some], orders, rng)
+            hidden = self.worth[block.indices] + block.values
+            strict = rng.normal(size=some.stop - some.start)
+            hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
+            yield replace(block, values=self._labels(hidden, chance, rng, whole))
+
+    def _probability_without_embedding(self, orders: NDArray[np.int64]) -> float:
+        """Return how much is left to chance, as tastes spread ratings, too."""
+        explained = min(self._explained(orders), _MOST_EXPLAINED * self.chance**2)
+        return float(np.sqrt(self.chance**2 - explained))
+
+    def within_bounds(self) -> "UserModel":
+        """Return the same rule, with tastes that explain no more of ratings than they may."""
+        explained = self._explained(np.arange(len(self.offsets))[None])
+        most = _MOST_EXPLAINED * self.chance**2
+        if explained <= most:
+            return self
+        shorter = np.sqrt(most / explained)
+        return self._replace(tilts=shorter * self.tilts, likings=shorter * self.likings)
+
+    def _explained(self, orders: NDArray[np.int64]) -> float:
+        """Return how much tastes alone spread ratings, as a variance."""
+        rng = np.random.default_rng(0)
+        activity, everybody = draw_users(self.activity, self.tastes, _CROWD, rng)
+        blocks = [
+            self._draw_block(everybody[some], activity[some], orders, rng)
+            for some in blocks_of(_CROWD, len(self.offsets))
+        ]
+        return float(np.concatenate([block.values for block in blocks]).var())
+
+    def _draw_block(
+        self,
+        own: Small,
+        activity: Numbers,
+        orders: NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> Records:
+        """Return which items people rate, and as values by how much tastes make them like these."""
+        tastes = np.ascontiguousarray(self.tastes[:, 1:])
+        chosen_by = (own[:, 1:] * self.tilts).astype(np.float32)
+        liking = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
+        chances, picked = pick_items(own, activity, self.offsets, self.tastes, orders, rng)
+        people, items = np.nonzero(picked)
+        # Who is likelier to rate an item is compared with the others who rate it.
+        with one_thread():
+            usual = np.einsum("ij,ij->i", chances.T @ chosen_by, tastes)
+        usual /= np.maximum(chances.sum(axis=0), 1e-9)
+        by_taste = _products_at(people, items, chosen_by + liking, tastes) - usual[items]
+        counts = np.bincount(people, minlength=len(own))
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return Records(np.ones(len(own), np.int64), indptr, items.astype(np.int32), by_taste)
+
+    def _labels(
+        self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
+    ) -> Numbers:
+        levels = label_levels(self.scale)
+        if whole or self.scale.words:  # nothing lies between two words
+            hidden = hidden + rng.normal(size=hidden.size) * chance
+            return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
+        sides = LabelSides.of(self.cuts, chance, levels, self.scale)
+        likes = rng.random(hidden.size) < np.interp(hidden, sides.places, sides.liked)
+        liked = np.interp(hidden, sides.places, sides.if_liked)
+        labels = np.where(likes, liked, np.interp(hidden, sides.places, sides.if_not))
+        return self.scale.round(labels, tenths_of(self.scale))
+
+
+@compiled(parallel=True)
+def _products_at(rows, columns, left, right):  # type: ignore[no-untyped-def]
+    """Return the products of some rows of two matrices, shape (n_places,)."""
+    products = np.empty(len(rows), np.float64)
+    for place in prange(len(rows)):
+        total = 0.0
+        for part in range(left.shape[1]):
+            total += left[rows[place], part] * right[columns[place], part]
+        products[place] = total
+    return products
+
+
+@brief
+class LikesModel(NamedTuple):
+    """A rule by which people who like items are drawn: public in all its parts.
+
+    Attributes
+    ----------
+    offsets : ndarray of float32, shape (n_items,)
+        Log-odds with which an item is liked, up to an offset of the person.
+    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+        How these grow with the person's own tastes; the first column with how much they like.
+    activity : ndarray of float64, shape (n_activities,)
+        Numbers of likes, equally likely, ascending.
+
+    Examples
+    --------
+    >>> rule = LikesModel(np.zeros(3, np.float32), np.zeros((3, 1), np.float32), np.full(2, 2.0))
+    >>> block, = rule.draw(4, np.random.default_rng(1))
+    >>> np.diff(block.indptr).tolist(), set(block.values.tolist())
+    ([2, 2, 2, 2], {1.0})
+    """
+
+    offsets: Small
+    tastes: Small
+    activity: Numbers
+
+    def of_items(self, order: NDArray[np.int64]) -> "LikesModel":
+        """Return the same rule with its items in another order."""
+        return self._replace(offsets=self.offsets[order], tastes=self.tastes[order])
+
+    def draw(self, n_people: int, rng: np.random.Generator) -> Iterator[Records]:
+        """Draw people with what they like, block by block.
+
+        Parameters
+        ----------
+        n_people : int
+        rng : Generator
+
+        Yields
+        ------
+        Records
+            One person each, of at least one item; each label is 1.
+        """
+        activity, everybody = draw_users(self.activity, self.tastes, n_people, rng)
+        orders = draw_orders(len(self.offsets), rng)
+        for some in blocks_of(n_people, len(self.offsets)):
+            _, picked = pick_items(
+                everybody[some], activity[some], self.offsets, self.tastes, orders, rng
+            )
+            _, items = np.nonzero(picked)
+            indptr = np.concatenate([[0], np.cumsum(picked.sum(axis=1))])
+            sizes = np.ones(len(picked), np.int64)
+            yield Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
+
+
+# A crowd has so many people at least, and there are at most so many crowds: each becomes a file.
+_A_CROWD, _MOST_CROWDS = 1 << 14, 1 << 12
+
+
+@brief
+class SampledUsers(NamedTuple):
+    """People who are drawn by a rule from one stream.
+
+    Attributes
+    ----------
+    model : UserModel or LikesModel
+    n_people : int
+    drawing : int
+        Fixes who they are.
+    whole : bool
+        Labels are levels of the scale, and not tenths of a step.
+
+    Examples
+    --------
+    >>> rule = LikesModel(np.zeros(3, np.float32), np.zeros((3, 1), np.float32), np.full(2, 2.0))
+    >>> drawn = SampledUsers(rule, 40, 7, whole=False)
+    >>> sum(len(block) for block in drawn.blocks())
+    40
+    """
+
+    model: UserModel | LikesModel
+    n_people: int
+    drawing: int
+    whole: bool
+
+    def blocks(self) -> Iterator[Records]:
+        """Draw all of them, block by block."""
+        return self.drawn(self.n_people, np.random.default_rng(self.drawing))
+
+    def drawn(self, n_people: int, by: np.random.Generator) -> Iterator[Records]:
+        """Draw so many, from any stream."""
+        if isinstance(self.model, LikesModel):
+            return self.model.draw(n_people, by)
+        return self.model.draw(n_people, by, whole=self.whole)
+
+    def _facts(self) -> dict[str, object]:
+        return {"people": self.n_people}
+
+
+@brief
+class SampledBatches(NamedTuple):
+    """The same in crowds, each from a stream of its own: whoever draws which, they are the same.
+
+    Attributes
+    ----------
+    people : SampledUsers
+        By which rule, how many, and what fixes them.
+    size : int
+        How many there are in a crowd; in the last, what is left.
+
+    Examples
+    --------
+    >>> rule = LikesModel(np.zeros(3, np.float32), np.zeros((3, 1), np.float32), np.full(2, 2.0))
+    >>> crowds = SampledBatches.of(SampledUsers(rule, 20_000, 7, whole=False))
+    >>> crowds.n_crowds, crowds.first_of(1)
+    (2, 16384)
+    >>> sum(len(block) for block in crowds.crowd(1))
+    3616
+    """
+
+    people: SampledUsers
+    size: int
+
+    @classmethod
+    def of(cls, people: SampledUsers) -> Self:
+        """Divide people into crowds."""
+        return cls(people, max(_A_CROWD, math.ceil(people.n_people / _MOST_CROWDS)))
+
+    @property
+    def n_crowds(self) -> int:
+        """How many crowds there are."""
+        return math.ceil(self.people.n_people / self.size)
+
+    @property
+    def n_people(self) -> int:
+        """How many people there are in all of them."""
+        return self.people.n_people
+
+    @property
+    def whole(self) -> bool:
+        """Whether labels are levels of the scale."""
+        return self.people.whole
+
+    def first_of(self, crowd: int) -> int:
+        """Return how many people are in the crowds before one."""
+        return min(crowd * self.size, self.n_people)
+
+    def crowd(self, number: int) -> Iterator[Records]:
+        """Draw the people of one crowd, block by block."""
+        n_people = self.first_of(number + 1) - self.first_of(number)
+        return self.people.drawn(n_people, np.random.default_rng([self.people.drawing, number]))
+
+    def blocks(self) -> Iterator[Records]:
+        """Draw all of them, crowd after crowd."""
+        for number in range(self.n_crowds):
+            yield from self.crowd(number)
+
+    def _facts(self) -> dict[str, object]:
+        return {"people": self.n_people, "crowds": self.n_crowds}

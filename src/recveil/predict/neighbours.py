@@ -1,0 +1,727 @@
+"""Nearest: who of the others is asked, and what they say (k-coRating, eqs. 2 and 6)."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import Ratings
+from recveil.runtime.compiled import compiled
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import pool
+
+# Deviations lie on a grid of this share of the scale's range, about a millionth. So the rounding
+# noise of a mean is 0, and sums of weighted deviations are exact, in whatever order they are taken.
+_GRID = 2.0**-20
+
+# How the biases are learned: the usual values for ratings from 1 to 5, with passes to spare.
+_USER_PULL, _ITEM_PULL, _BIAS_PASSES = 10, 25, 10
+
+
+@brief
+class Crowd(NamedTuple):
+    """Deviations of ratings from a baseline, in rows by user and in lists by item.
+
+    Deviations are shares of the scale's range, so that the same numbers serve every scale; eq. 3
+    of k-coRating divides by the range anyway.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_users + 1,)
+        The ratings of user u stand at ``indptr[u]:indptr[u + 1]``.
+    items : ndarray of int32, shape (n_ratings,)
+        Positions of the rated items, ascending in each row.
+    deviations : ndarray of float32, shape (n_ratings,)
+        ``(rating - baseline) / range``; the baseline is the mean of its user, or more.
+    starts : ndarray of int64, shape (n_items + 1,)
+        The ratings of item i stand at ``starts[i]:starts[i + 1]`` of the next two.
+    raters : ndarray of int32, shape (n_ratings,)
+        Positions of the users who rated the item, ascending for each item.
+    opinions : ndarray of float32, shape (n_ratings,)
+        Their deviations.
+    """
+
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    deviations: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    raters: NDArray[np.int32]
+    opinions: NDArray[np.float32]
+
+
+@brief
+class Offsets(NamedTuple):
+    """What is predicted before anybody is asked: ``of_users[u] + of_items[i]``, in rating points.
+
+    Attributes
+    ----------
+    of_users : ndarray of float64, shape (n_users,)
+    of_items : ndarray of float64, shape (n_items,)
+    """
+
+    of_users: NDArray[np.float64]
+    of_items: NDArray[np.float64]
+
+
+def user_means(ratings: Ratings) -> Offsets:
+    """Take each user's mean rating, and nothing for the item.
+
+    Whoever has no ratings gets the mean of all; without any rating, that is the scale's low end.
+
+    Examples
+    --------
+    >>> user_means(Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 2, 1])).of_users
+    array([3.5, 1. ])
+    """
+    sums = np.bincount(ratings.user_positions(), ratings.values, minlength=ratings.n_users)
+    means = sums / np.maximum(ratings.activity, 1)
+    return Offsets(
+        np.where(ratings.activity > 0, means, _overall(ratings)), np.zeros(ratings.n_items)
+    )
+
+
+def biases(ratings: Ratings) -> Offsets:
+    """Take how much each user and each item lie above the mean of all ratings.
+
+    Both are pulled towards zero, as if users had ten and items 25 ratings more that equal what is
+    predicted for them; of a few passes, each mends one side with the other held fixed.
+
+    Examples
+    --------
+    >>> found = biases(Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 2, 1]))
+    >>> bool(found.of_users[0] > found.of_users[1])
+    True
+    """
+    users, mean = ratings.user_positions(), _overall(ratings)
+    of_users, of_items = np.zeros(ratings.n_users), np.zeros(ratings.n_items)
+    above = ratings.values - np.float64(mean)
+    for _ in range(_BIAS_PASSES):
+        left = np.bincount(ratings.indices, above - of_users[users], ratings.n_items)
+        of_items = left / (ratings.support + _ITEM_PULL)
+        left = np.bincount(users, above - of_items[ratings.indices], ratings.n_users)
+        of_users = left / (ratings.activity + _USER_PULL)
+    return Offsets(mean + of_users, of_items)
+
+
+def _overall(ratings: Ratings) -> float:
+    return float(ratings.values.mean(dtype=np.float64)) if ratings.n_ratings else ratings.scale.low
+
+
+def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
+    """List by how much all ratings deviate from the baseline.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2])
+    >>> crowd = gather(ratings, user_means(ratings))
+    >>> crowd.deviations, crowd.raters[crowd.starts[0] : crowd.starts[1]]
+    (array([ 0.5, -0.5,  0. ], dtype=float32), array([0, 1], dtype=int32))
+    """
+    apart = ratings.values - np.repeat(baseline.of_users, ratings.activity)
+    apart -= baseline.of_items[ratings.indices]
+    apart /= ratings.scale.range or 1.0
+    on_grid = (np.rint(apart / _GRID) * _GRID).astype(np.float32)
+    indptr, items = ratings.indptr, ratings.indices
+    starts, raters, opinions = _list_by_item(indptr, items, on_grid, ratings.n_items)
+    return Crowd(indptr, items, on_grid, starts, raters, opinions)
+
+
+@compiled()
+def _list_by_item(
+    indptr: NDArray[Any], items: NDArray[Any], deviations: NDArray[Any], n_items: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Turn rows by user into lists by item (a counting sort)."""
+    starts = np.zeros(n_items + 1, np.int64)
+    for item in items:
+        starts[item + 1] += 1
+    for item in range(n_items):
+        starts[item + 1] += starts[item]
+    following = starts[:-1].copy()
+    raters, opinions = np.empty(items.size, np.int32), np.empty(items.size, np.float32)
+    for user in range(indptr.size - 1):
+        for at in range(indptr[user], indptr[user + 1]):
+            place = following[items[at]]
+            following[items[at]] += 1
+            raters[place], opinions[place] = user, deviations[at]
+    return starts, raters, opinions
+
+
+# The code of the weight 1. Code 0 is no neighbour: only positive weights count. All whole numbers
+# up to ten divide it, so that simple fractions are codes and not halfway between two.
+FULL = 65_520
+
+# Where a weight comes from.
+SIMILARITY, TRUST, LINKS = 0, 1, 2
+
+# Columns of the working space of one row.
+_SHARED, _SUM, _OWN, _THEIR = 0, 1, 2, 3
+
+
+@brief
+class Links(NamedTuple):
+    """Users who point at users with a weight, in compressed rows.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_users + 1,)
+    users : ndarray of int32, shape (n_links,)
+        At whom each user points, ascending in each row and never themselves.
+    codes : ndarray of uint16, shape (n_links,)
+        The weights, in steps of 1/65520; positive.
+    shared : ndarray of int32, shape (n_links,)
+        How many items both have rated.
+    """
+
+    indptr: NDArray[np.int64]
+    users: NDArray[np.int32]
+    codes: NDArray[np.uint16]
+    shared: NDArray[np.int32]
+
+
+NO_LINKS = Links(
+    np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint16), np.zeros(0, np.int32)
+)
+
+
+@brief
+class Weighing(NamedTuple):
+    """All that a row of weights is made of.
+
+    Attributes
+    ----------
+    indptr, items, deviations, starts, raters, opinions : ndarray
+        As in `Crowd`. A tuple in a tuple would cost the threads their counting of arrays.
+    source : int
+        `SIMILARITY`, `TRUST` or `LINKS`.
+    min_overlap : int
+        The least number of items that two users must share to be compared at all.
+    significance : float
+        A weight from n shared items is multiplied by ``min(n / significance, 1)``.
+    link_indptr, link_users, link_codes, link_shared : ndarray
+        As in `Links`. With `LINKS`: the weights. With `TRUST`: the ways over which trust is
+        propagated; without rows, it is not.
+    propagate : bool
+        Whether trust goes one step beyond those who are trusted directly (eq. 5).
+    """
+
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    deviations: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    raters: NDArray[np.int32]
+    opinions: NDArray[np.float32]
+    source: int
+    min_overlap: int
+    significance: float
+    link_indptr: NDArray[np.int64]
+    link_users: NDArray[np.int32]
+    link_codes: NDArray[np.uint16]
+    link_shared: NDArray[np.int32]
+    propagate: bool
+
+    @classmethod
+    def of(
+        cls,
+        crowd: Crowd,
+        source: int,
+        min_overlap: int,
+        significance: float,
+        links: Links = NO_LINKS,
+        *,
+        propagate: bool = False,
+    ) -> "Weighing":
+        """Put the parts together."""
+        return cls(
+            *crowd,
+            source=source,
+            min_overlap=int(min_overlap),
+            significance=float(significance),
+            link_indptr=links.indptr,
+            link_users=links.users,
+            link_codes=links.codes,
+            link_shared=links.shared,
+            propagate=bool(propagate),
+        )
+
+
+@brief
+class Desk(NamedTuple):
+    """Working space of one thread.
+
+    Attributes
+    ----------
+    codes : ndarray of uint16, shape (n_users,)
+        The row of weights.
+    sums : ndarray of float32, shape (n_users, 4)
+        What a user and each other one share: the number of items, then three sums over them.
+    reach : ndarray of float64, shape (n_users, 2)
+        Trust by way of others: the weighted sum and its weight; zero between rows.
+    """
+
+    codes: NDArray[np.uint16]
+    sums: NDArray[np.float32]
+    reach: NDArray[np.float64]
+
+
+@compiled()
+def new_desk(n_users: int) -> Desk:
+    """Make working space; it is zero."""
+    return Desk(
+        np.zeros(n_users, np.uint16),
+        np.zeros((n_users, 4), np.float32),
+        np.zeros((n_users, 2), np.float64),
+    )
+
+
+@compiled()
+def weigh(weighing: Weighing, user: int, desk: Desk) -> None:
+    """Write the weights that everybody has to one user to `desk.codes`, their own as 0."""
+    if weighing.source == LINKS:
+        _follow_links(weighing, user, desk)
+    else:
+        desk.sums[:] = 0
+        if weighing.source == SIMILARITY:
+            _compare(weighing, user, desk.sums)
+        else:
+            _trust(weighing, user, desk.sums)
+        _encode(weighing, desk)
+        desk.codes[user] = 0
+    if weighing.propagate:
+        _propagate(weighing, user, desk)
+
+
+@compiled()
+def _compare(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
+    """Add up eq. 1 for everybody at once: shared items, products, and both sums of squares."""
+    one = np.float32(1)
+    for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
+        own = weighing.deviations[at]
+        own_square = own * own
+        item = weighing.items[at]
+        # Unsigned places spare numba the check for negative ones.
+        first, end = np.uint64(weighing.starts[item]), np.uint64(weighing.starts[item + 1])
+        for place in range(first, end):
+            other = np.uint64(weighing.raters[place])
+            their = weighing.opinions[place]
+            sums[other, _SHARED] += one
+            sums[other, _SUM] += own * their
+            sums[other, _OWN] += own_square
+            sums[other, _THEIR] += their * their
+
+
+@compiled()
+def _trust(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
+    """Add up eq. 3 for everybody at once: shared items, and how far eq. 4 is from the truth.
+
+    Eq. 4 predicts the user's mean plus the other's deviation, so what it is off by is the
+    difference of the two deviations.
+    """
+    one = np.float32(1)
+    for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
+        own = weighing.deviations[at]
+        item = weighing.items[at]
+        first, end = np.uint64(weighing.starts[item]), np.uint64(weighing.starts[item + 1])
+        for place in range(first, end):
+            other = np.uint64(weighing.raters[place])
+            sums[other, _SHARED] += one
+            sums[other, _SUM] += one - abs(own - weighing.opinions[place])
+
+
+@compiled()
+def _encode(weighing: Weighing, desk: Desk) -> None:
+    """Turn sums into weights."""
+    codes, sums = desk.codes, desk.sums
+    least = np.float32(weighing.min_overlap)
+    full, half = np.float32(FULL), np.float32(0.5)
+    damping = np.float32(1 / weighing.significance)
+    for other in range(codes.size):
+        shared, total = sums[other, _SHARED], sums[other, _SUM]
+        codes[other] = 0
+        if shared < least or total <= 0:
+            continue
+        if weighing.source == SIMILARITY:
+            length = math.sqrt(sums[other, _OWN]) * math.sqrt(sums[other, _THEIR])
+            if length == 0:  # one of the two has no opinion on what they share
+                continue
+        else:
+            length = shared
+        weight = min(total / length, np.float32(1)) * min(shared * damping, np.float32(1))
+        codes[other] = np.uint16(weight * full + half)
+
+
+@compiled()
+def _follow_links(weighing: Weighing, user: int, desk: Desk) -> None:
+    desk.codes[:] = 0
+    for at in range(weighing.link_indptr[user], weighing.link_indptr[user + 1]):
+        desk.codes[weighing.link_users[at]] = weighing.link_codes[at]
+
+
+@compiled()
+def _propagate(weighing: Weighing, user: int, desk: Desk) -> None:
+    """Give whoever has nothing to do with the user directly the trust that others have in them.
+
+    Eq. 5 for one way; over several ways, the mean with the same weights.
+    """
+    indptr, users = weighing.link_indptr, weighing.link_users
+    for first in range(indptr[user], indptr[user + 1]):
+        friend = users[first]
+        near = max(1, weighing.link_shared[first])
+        for second in range(indptr[friend], indptr[friend + 1]):
+            other = users[second]
+            if other == user or _knows(weighing, desk, other):
+                continue
+            far = max(1, weighing.link_shared[second])
+            trust = near * float(weighing.link_codes[first])
+            desk.reach[other, 0] += trust + far * float(weighing.link_codes[second])
+            desk.reach[other, 1] += near + far
+    for first in range(indptr[user], indptr[user + 1]):
+        friend = users[first]
+        for second in range(indptr[friend], indptr[friend + 1]):
+            other = users[second]
+            if desk.reach[other, 1] > 0:
+                trust = desk.reach[other, 0] / desk.reach[other, 1]
+                desk.codes[other] = np.uint16(trust + 0.5)
+                desk.reach[other] = 0
+
+
+@compiled()
+def _knows(weighing: Weighing, desk: Desk, other: int) -> bool:
+    """Tell whether the user and another one are directly related, well or badly."""
+    if weighing.source == LINKS:
+        return desk.codes[other] > 0
+    return desk.sums[other, _SHARED] >= weighing.min_overlap
+
+
+@compiled()
+def count_shared(
+    indptr: NDArray[Any], items: NDArray[Any], first: NDArray[Any], second: NDArray[Any]
+) -> NDArray[Any]:
+    """Count the items that two users have both rated, for pairs of them.
+
+    Parameters
+    ----------
+    indptr, items : ndarray
+        As in `Crowd`.
+    first, second : ndarray of int, shape (n,)
+        Positions of users.
+
+    Returns
+    -------
+    ndarray of int32, shape (n,)
+
+    Examples
+    --------
+    >>> indptr, items = np.array([0, 2, 5]), np.array([1, 4, 0, 1, 4])
+    >>> count_shared(indptr, items, np.array([0, 1]), np.array([1, 1]))
+    array([2, 3], dtype=int32)
+    """
+    counts = np.zeros(first.size, np.int32)
+    for pair in range(first.size):
+        one, other = indptr[first[pair]], indptr[second[pair]]
+        while one < indptr[first[pair] + 1] and other < indptr[second[pair] + 1]:
+            counts[pair] += items[one] == items[other]
+            step_one, step_other = items[one] <= items[other], items[other] <= items[one]
+            one += step_one
+            other += step_other
+    return counts
+
+
+# Users that one thread takes at a time.
+_CHUNK = 64
+# How many steps of a walk take as long as one of a search.
+_SEARCH_STEP = 4
+
+
+@brief
+class Answers(NamedTuple):
+    """The cells to predict, sorted by user, and what the neighbours say about them.
+
+    Attributes
+    ----------
+    runs : ndarray of int64, shape (n_runs + 1,)
+        The cells from ``runs[r]`` to before ``runs[r + 1]`` are of one user.
+    users, items : ndarray of int32, shape (n_cells,)
+    pulls : ndarray of float32, shape (n_cells,)
+        The weighted mean of the neighbours' deviations; 0 without neighbours.
+    """
+
+    runs: NDArray[np.int64]
+    users: NDArray[np.int32]
+    items: NDArray[np.int32]
+    pulls: NDArray[np.float32]
+
+
+def nearest_of_all(weighing: Weighing, n_neighbours: int, threads: int) -> Links:
+    """List the `n_neighbours` users with the highest weights to each user.
+
+    Parameters
+    ----------
+    weighing : Weighing
+    n_neighbours : int
+        Users with fewer others of positive weight get shorter lists. Of equals, the user with the
+        lower position comes first.
+    threads : int
+        Changes the time that it takes, not the result.
+
+    Returns
+    -------
+    Links
+        12 bytes a neighbour at most while it is made, 10 afterwards.
+    """
+    n_users = weighing.indptr.size - 1
+    room = (n_users, min(n_neighbours, max(n_users - 1, 0)))
+    users, counts = np.empty(room, np.int32), np.empty(n_users, np.int64)
+    codes, shared = np.empty(room, np.uint16), np.empty(room, np.int32)
+
+    def look(first: int) -> None:
+        end = min(first + _CHUNK, n_users)
+        _list_nearest(weighing, first, end, users, codes, shared, counts)
+
+    _in_threads(look, n_users, threads, "Looking for neighbours")
+    listed = np.arange(room[1]) < counts[:, None]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return Links(indptr, users[listed], codes[listed], shared[listed])
+
+
+def ask_nearest_raters(
+    weighing: Weighing, answers: Answers, n_neighbours: int, threads: int
+) -> None:
+    """Fill in the pulls: for each cell, of the nearest users who rated its item."""
+    n_runs = answers.runs.size - 1
+
+    def ask(first: int) -> None:
+        _ask_raters(weighing, answers, first, min(first + _CHUNK, n_runs), n_neighbours)
+
+    _in_threads(ask, n_runs, threads, "Asking neighbours")
+
+
+def ask_listed(weighing: Weighing, answers: Answers, listed: Links, threads: int) -> None:
+    """Fill in the pulls: for each cell, of those listed for its user who rated its item."""
+    n_runs = answers.runs.size - 1
+
+    def ask(first: int) -> None:
+        _ask_listed(weighing, answers, listed, first, min(first + _CHUNK, n_runs))
+
+    _in_threads(ask, n_runs, threads, "Asking neighbours")
+
+
+def weights_of(weighing: Weighing, user: int) -> NDArray[np.float32]:
+    """Return the weights that everybody has to one user, shape (n_users,); 0: not a neighbour."""
+    desk = new_desk(weighing.indptr.size - 1)
+    weigh(weighing, user, desk)
+    return desk.codes / np.float32(FULL)
+
+
+def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
+    starts = range(0, n, _CHUNK)
+    if threads == 1:  # without a bar too: who asks for one thread may run several themselves
+        for start in starts:
+            work(start)
+        return
+    with pool(threads) as workers:
+        for _ in track(workers.map(work, starts), title, len(starts)):
+            pass
+
+
+@brief
+class _Board(NamedTuple):
+    """Working space of one thread, beside the desk where weights are made."""
+
+    bins: NDArray[np.int64]  # by code of a weight: how many have it, then where the next one goes
+    order: NDArray[np.int32]  # users with positive weights, the nearest first
+    heap: NDArray[np.int64]
+    room: NDArray[np.int32]  # by item: how many neighbours are still to be asked; else 0
+    said: NDArray[np.float64]  # by item: sum of weight * deviation, sum of weights; else 0
+
+
+@compiled()
+def _new_board(n_users: int, n_items: int, n_neighbours: int) -> _Board:
+    return _Board(
+        np.zeros(FULL + 1, np.int64),
+        np.empty(n_users, np.int32),
+        np.empty(min(n_neighbours, n_users), np.int64),
+        np.zeros(n_items, np.int32),
+        np.zeros((n_items, 2), np.float64),
+    )
+
+
+@compiled()
+def _list_nearest(
+    weighing: Weighing,
+    first: int,
+    end: int,
+    users: NDArray[Any],
+    codes: NDArray[Any],
+    shared: NDArray[Any],
+    counts: NDArray[Any],
+) -> None:
+    """List the nearest of the users from `first` to before `end`, by position."""
+    desk = new_desk(weighing.indptr.size - 1)
+    board = _new_board(weighing.indptr.size - 1, 0, 0)
+    for user in range(first, end):
+        weigh(weighing, user, desk)
+        size = min(_rank(desk.codes, board), users.shape[1])
+        counts[user] = size
+        users[user, :size] = np.sort(board.order[:size])
+        for rank in range(size):
+            other = users[user, rank]
+            codes[user, rank], shared[user, rank] = desk.codes[other], desk.sums[other, 0]
+
+
+@compiled()
+def _rank(codes: NDArray[Any], board: _Board) -> int:
+    """Order the users with positive weights, the nearest first (a counting sort); count them."""
+    bins = board.bins
+    bins[:] = 0
+    for code in codes:
+        bins[code] += 1
+    place = 0
+    for code in range(FULL, 0, -1):
+        here = bins[code]
+        bins[code] = place
+        place += here
+    for user in range(codes.size):
+        code = codes[user]
+        if code > 0:
+            board.order[bins[code]] = user
+            bins[code] += 1
+    return place
+
+
+@compiled()
+def _ask_raters(
+    weighing: Weighing, answers: Answers, first: int, end: int, n_neighbours: int
+) -> None:
+    """Answer for the runs from `first` to before `end`."""
+    n_users, n_items = weighing.indptr.size - 1, weighing.starts.size - 1
+    desk, board = new_desk(n_users), _new_board(n_users, n_items, n_neighbours)
+    for run in range(first, end):
+        cells = answers.items[answers.runs[run] : answers.runs[run + 1]]
+        pulls = answers.pulls[answers.runs[run] : answers.runs[run + 1]]
+        weigh(weighing, answers.users[answers.runs[run]], desk)
+        if not _walk(weighing, cells, n_neighbours, desk, board):
+            for item in cells:
+                if board.room[item] > 0:
+                    _search(weighing, item, desk, board)
+        _read(cells, board, pulls)
+        board.room[cells] = 0
+        board.said[cells] = 0
+
+
+@compiled()
+def _walk(
+    weighing: Weighing, cells: NDArray[Any], n_neighbours: int, desk: Desk, board: _Board
+) -> bool:
+    """Ask the others, the nearest first, about all cells at once; return whether that is all.
+
+    Items that many have rated have all their neighbours soon. For the others it is shorter to go
+    through their raters: once the walk was as long as that would be, it ends.
+    """
+    starts, room, said = weighing.starts, board.room, board.said
+    left = 0
+    for item in cells:
+        left += (starts[item + 1] - starts[item]) * (room[item] == 0)
+        room[item] = n_neighbours
+    walked = 0
+    for other in board.order[: _rank(desk.codes, board)]:
+        if walked >= _SEARCH_STEP * left:
+            return left == 0
+        code = float(desk.codes[other])
+        start, end = weighing.indptr[other], weighing.indptr[other + 1]
+        # Unsigned places spare numba the check for negative ones.
+        for at in range(np.uint64(start), np.uint64(end)):
+            item = np.uint64(weighing.items[at])
+            if room[item] > 0:
+                said[item, 0] += code * weighing.deviations[at]
+                said[item, 1] += code
+                room[item] -= 1
+                if room[item] == 0:
+                    left -= starts[item + 1] - starts[item]
+        walked += end - start
+    return True
+
+
+@compiled()
+def _search(weighing: Weighing, item: int, desk: Desk, board: _Board) -> None:
+    """Look for the nearest among all who rated an item, and ask them."""
+    start, end = weighing.starts[item], weighing.starts[item + 1]
+    heap, size, least = board.heap, 0, np.uint16(0)
+    for place in range(np.uint64(start), np.uint64(end)):
+        code = desk.codes[np.uint64(weighing.raters[place])]
+        if code > least:
+            size = _push(heap, size, _key(code, place - np.uint64(start)))
+            least = _code(heap[0]) if size == heap.size else least
+    board.room[item] = 0
+    board.said[item] = 0
+    for key in heap[:size]:
+        code = float(_code(key))
+        board.said[item, 0] += code * weighing.opinions[start + _place(key)]
+        board.said[item, 1] += code
+
+
+@compiled()
+def _ask_listed(weighing: Weighing, answers: Answers, listed: Links, first: int, end: int) -> None:
+    """Answer for the runs from `first` to before `end`."""
+    board = _new_board(0, weighing.starts.size - 1, 0)
+    for run in range(first, end):
+        user = answers.users[answers.runs[run]]
+        for neighbour in range(listed.indptr[user], listed.indptr[user + 1]):
+            other, code = listed.users[neighbour], float(listed.codes[neighbour])
+            for at in range(weighing.indptr[other], weighing.indptr[other + 1]):
+                board.said[weighing.items[at], 0] += code * weighing.deviations[at]
+                board.said[weighing.items[at], 1] += code
+        cells = slice(answers.runs[run], answers.runs[run + 1])
+        _read(answers.items[cells], board, answers.pulls[cells])
+        for neighbour in range(listed.indptr[user], listed.indptr[user + 1]):
+            other = listed.users[neighbour]
+            for at in range(weighing.indptr[other], weighing.indptr[other + 1]):
+                board.said[weighing.items[at]] = 0
+
+
+@compiled()
+def _read(cells: NDArray[Any], board: _Board, pulls: NDArray[Any]) -> None:
+    """Write the weighted means of what was said about the cells."""
+    for cell in range(cells.size):
+        pull, total = board.said[cells[cell]]
+        pulls[cell] = pull / total if total > 0 else 0.0
+
+
+# A heap holds keys of 64 bits: the code above 32 bits of place, of which lower ones count more.
+@compiled()
+def _key(code: int, place: int) -> Any:
+    return ((np.int64(code) + 1) << 32) - 1 - np.int64(place)
+
+
+@compiled()
+def _code(key: int) -> Any:
+    return np.uint16(key >> 32)
+
+
+@compiled()
+def _place(key: int) -> Any:
+    return 0xFFFFFFFF - (key & 0xFFFFFFFF)
+
+
+@compiled()
+def _push(heap: NDArray[Any], size: int, key: int) -> int:
+    """Add a key above the lowest, which gives way if the heap is full; return the new size."""
+    if size < heap.size:
+        at = size
+        while at > 0 and heap[(at - 1) // 2] > key:
+            heap[at] = heap[(at - 1) // 2]
+            at = (at - 1) // 2
+        heap[at] = key
+        return size + 1
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= key:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = key
+    return size

@@ -1,0 +1,125 @@
+"""From one file of ratings to another, or from a release to what others load."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recveil.io.ingestion import has_value, reject_unknown_keywords, understand
+from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
+from recveil.io.pipes import is_standard
+from recveil.io.reading import Reading
+from recveil.io.write import how_to_load, reject_to_replace, resolve_target, write_ratings
+from recveil.publish.written_release import WrittenRelease
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import MANIFEST
+from recveil.runtime.errors import RecveilError, describe_count
+
+# What may be said of a release, whose form is known: how to read its labels.
+_OF_RELEASES = ("scale", "drop_off_scale", "times", "duplicates")
+
+
+def convert(
+    source: str | PathLike[str] | Ratings | Any,
+    target: str | PathLike[str],
+    *,
+    format: str | None = None,
+    target_format: str | None = None,
+    force: bool = False,
+    **reading: Any,
+) -> Reading:
+    r"""Read a file of ratings and write it in another format.
+
+    Parameters
+    ----------
+    source : path, Ratings, or data frame
+        What to read; a pipe, or "-" for standard input, too. Of the folder of a release, the
+        published rows, one for each person; its private folder is not looked at.
+    target : str or path
+        Where to write; "-" for standard output.
+    format : str, optional
+        The format of `source`, a key of `FORMATS`; found by looking into it if not given.
+    target_format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
+        By the ending of `target` if not given; CSV for standard output. The last two are folders;
+        `notes` of the result tell how surprise, RecBole and LensKit load what was written.
+    force : bool
+        Replace a file that stands at `target`; never the source itself.
+    **reading
+        Passed to `understand`: scale, duplicates, drop_off_scale, times, user, item, rating, time.
+
+    Returns
+    -------
+    Reading
+        The ratings that were read and written, and what was understood of `source`.
+
+    Raises
+    ------
+    RecveilError
+        If `source` cannot be read or `target` cannot be written; `target` is then as it was.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     source, target = Path(folder, "ratings.txt"), Path(folder, "ratings.csv")
+    ...     _ = source.write_text("ann 7 4\nben 7 3.5\n")
+    ...     _ = convert(source, target)
+    ...     print(target.read_text())
+    user_id,item_id,rating
+    ann,7,4
+    ben,7,3.5
+    """
+    reject_unknown_keywords("convert", reading, "k", "people_in")
+    # A mistyped ending should not cost the minutes of reading a large file.
+    written_as = resolve_target(target, target_format)
+    reject_to_replace(target, force=force)
+    held = file_at(source)
+    taken = not is_standard(target) and Path(target).exists()
+    if taken and held and any(map(Path(target).samefile, filter(Path.exists, files_at(held)))):
+        what = "are one file" if held.is_file() else "share that file"
+        raise RecveilError(
+            f"{target}: source and target {what}; name another target", code="output.is-input"
+        )
+    if held and not is_standard(target):
+        _reject_among(Path(target), held)
+    if held is not None and (held / MANIFEST).is_file():
+        source = WrittenRelease(held)
+    if isinstance(source, WrittenRelease):
+        found = _of_release(source, {"format": format, **reading})
+    else:
+        found = understand(source, format=format, **reading)
+    write_ratings(found.ratings, target, format=target_format)
+    load = how_to_load(written_as, Path(target), found.ratings)
+    return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
+
+
+def _reject_among(target: Path, held: Path) -> None:
+    """Refuse a target that the next run would read as a part of its source."""
+    if would_be_read(target, held) or is_log_of(target, held):
+        raise RecveilError(
+            f"{target} would stand among the files of {held}, which the next run reads; name "
+            f"another target",
+            code="output.is-input",
+        )
+
+
+def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
+    """Take published rows for ratings: one row a person, on the scale without its steps."""
+    for name, value in reading.items():
+        if has_value(value) and name not in _OF_RELEASES:
+            raise RecveilError(
+                f"{name}: given for a release, whose files have one form; leave that out",
+                code="option.unsupported",
+            )
+    own = {name: value for name, value in reading.items() if name in _OF_RELEASES}
+    scale = release.manifest.scale
+    if own.get("scale") is None and scale.unary:
+        own["likes"] = True
+    elif own.get("scale") is None:  # labels are means, and lie between its steps
+        own["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
+    found = understand(release.to_arrow(people=True), **own)
+    people = found.ratings.n_users
+    of = describe_count(people, "user")
+    note = f"A release: its published rows, one for each of {of}, under their new ids."
+    return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))

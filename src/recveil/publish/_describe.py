@@ -1,0 +1,230 @@
+"""describe: a release in the words of data portals, in a file beside it."""
+
+import json
+from os import PathLike
+from pathlib import Path
+
+from recveil.io.pipes import is_standard, reject_no_path
+from recveil.io.write import reject_to_replace
+from recveil.publish.croissant import (
+    card_page,
+    croissant,
+    problems_of_croissant,
+    texts_of_publisher,
+)
+from recveil.publish.publisher_card import PublisherCard, read_findings
+from recveil.release.manifest import MANIFEST, FileEntry, Manifest
+from recveil.release.manifest_reader import known_manifest
+from recveil.runtime.atomic_writes import write_atomically
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError, named_twice, quoted, reason_of
+from recveil.verification import Verification, verify
+from recveil.verification.results import Violation
+
+
+def describe(
+    release: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    card: str | PathLike[str] | None = None,
+    audit: str | PathLike[str] | None = None,
+    evaluation: str | PathLike[str] | None = None,
+    column_names: bool = False,
+    force: bool = False,
+) -> Verification:
+    """Describe a release for data portals, in Croissant or Markdown, in a file beside it.
+
+    The release is verified first: what does not keep its promise is not described. Nothing private
+    is read, and nothing of this machine stands in the file.
+
+    Parameters
+    ----------
+    release : path
+        The published folder. It stays as it is: the description is no part of it.
+    output : path
+        The file to be written, such as ``croissant.json``; beside the folder, unless the card says
+        where the folder is published. If its name ends in ``.md``, it is a page for people: the
+        release's own card with all that is told here.
+    card : path, optional
+        The publisher's words, as TOML: title, description, publisher, contact, licence, date, url,
+        version, citation, collection, keywords.
+    audit : path, optional
+        What an audit of this release found, as ``recveil audit --release --json`` writes it: its
+        sentences about the release are told, too, as measured by the publisher; and for what the
+        table had columns, and how many of its rows were off the scale.
+    evaluation : path, optional
+        What an evaluation of this release found, as ``recveil evaluate --json`` writes it: what the
+        release is still worth is told, too.
+    column_names : bool
+        Tell what the owner's table calls its columns, too, which `audit` says.
+    force : bool
+        Replace a file that stands at `output`.
+
+    Returns
+    -------
+    Verification
+        What the checker says of the release.
+
+    Raises
+    ------
+    RecveilError
+        If the release cannot be read or does not hold, the card makes no sense, the audit or the
+        evaluation is none of this release, or the output cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> made = PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 20, 400, seed=2))
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = made.write(Path(folder, "out"))
+    ...     _ = describe(Path(folder, "out"), Path(folder, "croissant.json"))
+    ...     text = Path(folder, "croissant.json").read_text()
+    >>> '"contentUrl": "out/ratings.parquet"' in text
+    True
+    """
+    reject_no_path("a release folder", release=release)
+    reject_no_path("a file", output=output)
+    if is_standard(output):
+        raise RecveilError(
+            "output -: a description stands beside its release; name a file", code="output.place"
+        )
+    if card is not None:
+        reject_no_path("a card", card=card)
+    if audit is not None:
+        reject_no_path("the result of an audit", audit=audit)
+    elif column_names:
+        raise RecveilError(
+            "column_names (--column-names): only an audit tells them; give its result with audit "
+            "(--audit)",
+            code="option.required",
+        )
+    if evaluation is not None:
+        reject_no_path("the result of an evaluation", evaluation=evaluation)
+    folder, target = Path(release).resolve(), Path(output).absolute()
+    reject_to_replace(target, force=force)
+    words = PublisherCard() if card is None else PublisherCard.read(card)
+    if not words.url and target.parent.resolve() != folder.parent:
+        raise RecveilError(
+            f"{target.name}: it names the files of the release by their place beside it; write it "
+            f"beside {folder.name}, or say with url in the card where that is published",
+            code="output.place",
+        )
+    manifest = known_manifest(folder)
+    files_of = (None if file is None else Path(file) for file in (audit, evaluation))
+    found = read_findings(manifest, folder.name, *files_of, column_names=column_names)
+    result = verify(folder)
+    if not result.holds:
+        raise RecveilError(
+            f"{folder.name}: does not keep its promise ({result.violations[0].problem}), and is "
+            f"not described; ask recveil verify",
+            code="claim.false",
+        )
+    files = _files(manifest, folder)
+    if target.suffix.lower() == ".md":
+        text = card_page(manifest, files[MANIFEST].sha256, folder.name, words, found)
+    else:
+        base = words.url.rstrip("/") or folder.name
+        text = croissant(manifest, files, folder.name, base, words, found)
+    write_atomically(target, lambda beside: beside.write_text(text, "utf-8"))
+    return result
+
+
+def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> list[Violation]:
+    """Check that a Croissant description says of a release what follows from its files.
+
+    Parameters
+    ----------
+    release : path
+        The published folder.
+    file : path
+        The description.
+
+    Returns
+    -------
+    list of Violation
+        What contradicts the release; the publisher's own words, and what they measured, cannot.
+
+    Raises
+    ------
+    RecveilError
+        If the release or the file cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.datasets import make_ratings
+    >>> made = PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 20, 400, seed=2))
+    >>> with TemporaryDirectory() as folder:
+    ...     out, told = Path(folder, "out"), Path(folder, "croissant.json")
+    ...     _ = made.write(out), describe(out, told)
+    ...     right = check_croissant(out, told)
+    ...     _ = told.write_text(told.read_text().replace('"sha256": "', '"sha256": "0'))
+    ...     right, check_croissant(out, told)[0].problem
+    ([], 'distribution is not what follows from the release; run recveil describe again')
+    """
+    told, problems, manifest, files = _read(release, file)
+    problems += problems_of_croissant(told, manifest, files)
+    return [Violation(Path(file).name, None, None, problem) for problem in problems]
+
+
+def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> str:
+    """Return a sentence on the parts of a description that nothing checks.
+
+    Parameters
+    ----------
+    release, file
+        As for `check_croissant`.
+
+    Raises
+    ------
+    RecveilError
+        If the release or the file cannot be read.
+    """
+    told, _, manifest, files = _read(release, file)
+    own = texts_of_publisher(told, manifest, files)
+    texts = f" ({', '.join(own)})" if own else ""
+    return (
+        f"In {Path(file).name}, the publisher's own words{texts} and measurements: no file of the "
+        f"release can contradict them."
+    )
+
+
+def _read(
+    release: str | PathLike[str], file: str | PathLike[str]
+) -> tuple[object, list[str], Manifest, dict[str, FileEntry]]:
+    """Read a description and its release, and report keys that occur twice."""
+    reject_no_path("a release folder", release=release)
+    reject_no_path("a description", croissant=file)
+    folder, path = Path(release), Path(file)
+    if not (folder / MANIFEST).is_file():
+        raise RecveilError(
+            f"croissant (--croissant): {folder} is no release, and a description is compared with "
+            f"one; expected a folder with {MANIFEST}",
+            code="release.not-found",
+        )
+    manifest = known_manifest(folder)
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        twice.extend(named_twice(name for name, _ in pairs))
+        return dict(pairs)
+
+    try:
+        told = json.loads(read_whole(path).decode(), object_pairs_hook=once)
+    except (OSError, ValueError, RecursionError) as error:
+        raise RecveilError(
+            f"{path.name}: cannot be read as JSON ({reason_of(error)}); expected a description in "
+            f"Croissant, as recveil describe writes it",
+            code="input.unreadable" if isinstance(error, OSError) else "input.json",
+        ) from error
+    problems = [f"the key {quoted(name)} occurs twice" for name in twice]
+    return told, problems, manifest, _files(manifest, folder)
+
+
+def _files(manifest: Manifest, folder: Path) -> dict[str, FileEntry]:
+    """Return size and digest of each file of a release that is there."""
+    names = [name for name in (*manifest.files, MANIFEST) if (folder / name).is_file()]
+    return {name: FileEntry.of(folder / name) for name in names}

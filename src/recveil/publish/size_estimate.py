@@ -1,0 +1,448 @@
+"""Expected: how many labels a release will have, how many bytes and how long, before the work."""
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.specs.sparse import MOST_COMMON
+from recveil.runtime.errors import MachineError, RecveilError
+
+
+def format_count(number: float) -> str:
+    """Say a number in full, or three digits of it from a million on.
+
+    Examples
+    --------
+    >>> format_count(1_313_444_000), format_count(10_100)
+    ('1.31 billion', '10,100')
+    """
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.3g} {name}"
+    return f"{number:,.0f}"
+
+
+def format_bytes(number: float) -> str:
+    """Say a number of bytes in at most three digits.
+
+    Examples
+    --------
+    >>> format_bytes(811_000_000), format_bytes(12)
+    ('811 MB', '12 B')
+    """
+    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):,.12g} {name}"
+    return f"{number:,.0f} B"
+
+
+def format_time(seconds: float) -> str:
+    """Say a time in seconds, minutes or hours.
+
+    Examples
+    --------
+    >>> format_time(4.2), format_time(130.0)
+    ('4 seconds', '2 minutes')
+    """
+    for size, name in ((3600, "hour"), (60, "minute")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:,.0f} {name}s"
+    return f"{max(1, round(seconds)):,} second{'s' if round(seconds) > 1 else ''}"
+
+
+Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
+# More labels than so many times the ratings are refused, unless somebody wants them.
+_MOST_FOR_A_RATING = 100
+# A column of Parquet takes for a value what is needed to tell it from the others of its kind, and
+# zstd makes it less. Measured on MovieLens (100K, latest-small), also with text for items, and on
+# invented tables (docs/explanation/performance.md has the large ones). About this part is left:
+_LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
+_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
+# Labels that are not rounded are all different: a dictionary was begun in vain, and they stand as
+# they are; in copies of a row they repeat.
+_BYTES_UNROUNDED = 10.5
+_LEFT_OF_UNROUNDED = {"groups": 0.6, "users": 0.3}
+# Parquet gives up a dictionary of texts that is larger.
+_LARGEST_DICTIONARY = 1 << 20
+# How many steps between items are written with the same number of bits; beyond an even spread.
+_STEPS_TOGETHER, _BITS_MORE = 32, 2
+# What Parquet may take beyond all that: headers, indices of people and sizes.
+_DOUBT = 1.3
+# Of a person in the private twin, beside their id; of a group's digest in classes.csv.
+_BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
+# Seconds, on two cores: to start; to read and learn from a rating; to predict a cell; to write,
+# digest and verify a label; to draw whether somebody rates an item; to find out how likely a class
+# is to hold one.
+_START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
+_DRAW, _CHOOSE = 2.5e-8, 7e-8
+_WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
+# What takes less where people are drawn.
+FEWER_PEOPLE = "fewer people (--people)"
+
+
+class Expected(NamedTuple):
+    """What a release will take.
+
+    Attributes
+    ----------
+    labels : int
+        Rows of the published file. With padded homogenizing and before groups are found, as if all
+        of them had the least size.
+    ratings : int
+        What they are made of.
+    bytes : int
+        Of the published folder and its private twin; about.
+    most_bytes : int
+        What must be free on the disk for that.
+    seconds : float
+        For the whole work on two cores; about.
+    kind : {"padded", "simple", "co-rated", "sparse", "drawn"}
+        What the rows are.
+    what : {"rating", "like"}
+        What they are made of, one of it.
+    """
+
+    labels: int
+    ratings: int
+    bytes: int
+    most_bytes: int
+    seconds: float
+    kind: Kind
+    what: Literal["rating", "like"] = "rating"
+
+    def sentence(self, *, timed: bool = True) -> str:
+        """Say it; without the time, which is that of this machine alone, if others work.
+
+        Examples
+        --------
+        >>> Expected(1_300_000_000, 922_267, 811_000_000, 1_500_000_000, 110.0, "padded").sentence()
+        'about 1.3 billion labels (1,410 for each rating), 811 MB, 2 minutes'
+        """
+        each = self.labels / max(1, self.ratings)
+        said, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
+        said = said[:-1] if round(self.labels) == 1 else said
+        labels = f"about {format_count(self.labels)} {said} ({each:,.{each < 10:d}f} for each {of})"
+        time = f", {format_time(self.seconds)}" if timed else ""
+        return f"{labels}, {format_bytes(self.bytes)}{time}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {name: told for name, told in self._asdict().items() if name != "what"}
+
+
+def expect_padded(
+    ratings: Ratings,
+    k: int,
+    levels: NDArray[np.int64] | None,
+    layout: str,
+    file_format: str,
+    step: float | None = None,
+) -> Expected:
+    """Say what padded homogenizing will take, before anybody is grouped.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    k : int
+    levels : ndarray of int64, shape (n_users,), or None
+    layout, file_format : str
+        See `Release.write`.
+    step : float, optional
+        That of the labels; None if they are not rounded, and take many times as much.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> expect_padded(ratings, 5, None, "auto", "csv").labels  # 10 groups, 29 of the items rated
+    290
+    """
+    # A group takes in as many people as the one who asks for most.
+    shares = 1 / k if levels is None else 1 / levels
+    n_groups = max(1, math.floor(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
+    rated = np.full(n_groups, (ratings.support > 0).sum())
+    sizes = np.full(n_groups, ratings.n_users / n_groups)
+    return expect(ratings, "padded", rated, sizes, layout, file_format, step)
+
+
+def expect_sparse(
+    ratings: Ratings, k: int, layout: str, file_format: str, step: float | None
+) -> Expected:
+    """Say what sparse rows will take, before anybody is grouped: the labels of what k people rated.
+
+    The parameters are those of `expect_padded`.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> [expect_sparse(ratings, 5, layout, "csv", 0.1).labels for layout in ("auto", "groups")]
+    [389, 78]
+    """
+    n_classes = max(1, ratings.n_users // k)
+    kept = ratings.support[ratings.support >= k].sum()
+    widths = np.full(n_classes, kept / ratings.n_users)
+    sizes = np.full(n_classes, ratings.n_users / n_classes)
+    return expect(ratings, "sparse", widths, sizes, layout, file_format, step)
+
+
+def expect(
+    ratings: Ratings,
+    kind: Kind,
+    widths: NDArray[Any],
+    sizes: NDArray[Any],
+    layout: str,
+    file_format: str,
+    step: float | None = None,
+) -> Expected:
+    """Say what the rows of groups will take.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    kind : {"padded", "simple", "co-rated", "sparse"}
+        What the rows are.
+    widths : ndarray, shape (n_groups,)
+        How many labels the row of each group has.
+    sizes : ndarray, shape (n_groups,)
+        How many people share it.
+    layout : {"auto", "users", "groups"}
+    file_format : {"parquet", "csv"}
+    step : float, optional
+        That of the labels; None if they are not rounded.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> groups = np.full(10, 29), np.full(10, 5)
+    >>> [expect(ratings, "padded", *groups, layout, "csv").labels for layout in ("auto", "users")]
+    [290, 1450]
+    """
+    # People with co-rated rows have each a label of their own, whatever the layout.
+    each = (
+        layout == "users"
+        or kind == "co-rated"
+        or (layout == "auto" and kind in ("simple", "sparse"))
+    )
+    labels = round(float((widths * sizes if each else widths).sum()))
+    if file_format == "csv":
+        of_label = _bytes_of_line(ratings.n_users, ratings.items, ratings.scale, kind, step)
+        most_of_label = 1.1 * of_label
+    else:
+        of_label, most_of_label = _bytes_in_parquet(ratings, kind, widths, sizes, step, each=each)
+    around = ratings.n_users * (_BYTES_OF_PERSON + _mean_length(ratings.users))
+    around += widths.size * _BYTES_OF_GROUP
+    if each:
+        around += ratings.n_users * _BYTES_OF_PERSON  # their pseudonyms
+    predicted = ratings.n_users * ratings.n_items if kind == "padded" else 0
+    seconds = _START + _LEARN * ratings.n_ratings + _PREDICT * predicted
+    if kind == "sparse":
+        seconds += _CHOOSE * widths.size * min(ratings.n_items, MOST_COMMON)
+    return Expected(
+        labels=labels,
+        ratings=ratings.n_ratings,
+        bytes=round(labels * of_label + around),
+        most_bytes=round(labels * most_of_label + 1.5 * around),
+        seconds=seconds + _WRITE[file_format] * labels,
+        kind=kind,
+        what="like" if ratings.is_unary else "rating",
+    )
+
+
+def expect_drawn(
+    items: NDArray[Any],
+    scale: RatingScale,
+    n_people: int,
+    activity: float,
+    ratings: float,
+    file_format: str,
+    step: float,
+) -> Expected:
+    """Say what people who are drawn will take, once it is known from what.
+
+    Parameters
+    ----------
+    items : ndarray, shape (n_items,)
+        Those that they are drawn on.
+    scale : RatingScale
+    n_people : int
+        How many are drawn.
+    activity : float
+        How many ratings each of them has, on average.
+    ratings : float
+        How many ratings of real people they stand for, as far as that may be told.
+    file_format : str
+    step : float
+        That of the labels.
+
+    Examples
+    --------
+    >>> scale = RatingScale(1, 5, 1)
+    >>> expect_drawn(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
+    'about 80,000 labels (200 for each rating), 1.97 MB, 4 seconds'
+    """
+    labels = round(n_people * activity)
+    if file_format == "csv":
+        of_label = _bytes_of_line(n_people, items, scale, "drawn", step)
+        most_of_label = 1.1 * of_label
+    else:
+        of_value = math.log2(scale.range / step + 2) / 8
+        of_item = _bytes_of_item(items, activity)
+        of_label = _LEFT_OF_LABELS["users"] * of_value + _LEFT_OF_ITEMS["drawn"] * of_item
+        most_of_label = _DOUBT * (of_value + of_item)
+    around = n_people * _BYTES_OF_PERSON
+    return Expected(
+        labels=labels,
+        ratings=round(ratings),
+        bytes=round(labels * of_label + around),
+        most_bytes=round(labels * most_of_label + 1.5 * around),
+        seconds=_START + _DRAW * n_people * items.size + _WRITE[file_format] * labels,
+        kind="drawn",
+        what="like" if scale.unary else "rating",
+    )
+
+
+def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_large: bool) -> None:
+    """Raise a RecveilError if a release will not fit the disk, or will dwarf what it is made of.
+
+    How many synthetic users are drawn, the publisher chose, and was limited before any query.
+
+    Parameters
+    ----------
+    expected : Expected
+    parent : Path
+        The folder in which it will be written.
+    layout : {"auto", "users", "groups"}
+    allow_large : bool
+        Whether more than 100 labels for each rating are wanted. Nobody can want more than the disk
+        holds.
+
+    Examples
+    --------
+    >>> large = Expected(10_100, 100, 7_000, 12_600, 4.0, "simple")
+    >>> reject_too_large(large, Path("."), "users", allow_large=False)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: expected about 10,100 labels (101 for each rating), 7 kB, 4
+    seconds: more than 100 labels for each rating; take layout groups (--layout groups), or say
+    allow_large (--allow-large)
+    """
+    remedy = _remedy(expected.kind, layout)
+    is_large = expected.kind != "drawn" and expected.labels > _MOST_FOR_A_RATING * expected.ratings
+    if is_large and not allow_large:
+        raise RecveilError(
+            f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} labels for each "
+            f"{expected.what}; take {remedy}, or say allow_large (--allow-large)",
+            code="release.too-large",
+        )
+    reject_beyond_disk(expected, parent, remedy)
+
+
+def reject_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
+    """Raise a RecveilError if a release will not fit the disk.
+
+    Parameters
+    ----------
+    expected : Expected
+    parent : Path
+        The folder in which it will be written.
+    remedy : str
+        What takes less.
+    """
+    free = shutil.disk_usage(parent).free
+    if expected.most_bytes > free:
+        raise MachineError(
+            f"{parent.name or parent}: up to {format_bytes(expected.most_bytes)} would be written, "
+            f"but {format_bytes(free)} are free; make room, choose another output, or "
+            f"take {remedy}",
+            code="machine.disk",
+        )
+
+
+def _remedy(kind: Kind, layout: str) -> str:
+    groups = "layout groups (--layout groups)"
+    if kind == "drawn":
+        return FEWER_PEOPLE
+    if kind == "padded":
+        smaller = (
+            "homogenize simple (--homogenize simple; it shows lone ratings), fewer items, or a "
+            "larger k (--k)"
+        )
+        return f"{groups}, {smaller}" if layout == "users" else smaller
+    if kind == "simple":
+        return groups if layout != "groups" else "a smaller k (--k)"
+    if kind == "sparse":
+        return groups if layout != "groups" else "a larger k (--k)"
+    return "grouping supports (--grouping supports), or a smaller k (--k)"
+
+
+def _bytes_in_parquet(
+    ratings: Ratings,
+    kind: Kind,
+    widths: NDArray[Any],
+    sizes: NDArray[Any],
+    step: float | None,
+    *,
+    each: bool,
+) -> tuple[float, float]:
+    """Return how many bytes a label and its item take, about and at most."""
+    layout = "users" if each else "groups"
+    values = _different_labels(ratings, kind, sizes, step)
+    if math.isinf(values):
+        of_value, left = _BYTES_UNROUNDED, _LEFT_OF_UNROUNDED[layout]
+    else:
+        of_value, left = math.log2(values + 1) / 8, _LEFT_OF_LABELS[layout]
+    of_item = _bytes_of_item(ratings.items, float(widths.mean()) if widths.size else 1.0)
+    about = left * of_value + _LEFT_OF_ITEMS[kind] * of_item
+    return about, _DOUBT * (of_value + of_item)
+
+
+def _different_labels(
+    ratings: Ratings, kind: Kind, sizes: NDArray[Any], step: float | None
+) -> float:
+    """Return how many different labels there may be."""
+    scale = ratings.scale
+    if step is not None:
+        return scale.range / step + 1
+    if kind != "simple" or scale.step is None:
+        return math.inf
+    # Means of up to so many ratings, each a step of the scale.
+    largest = float(sizes.max()) if sizes.size else 1.0
+    return (scale.range / scale.step + 1) * max(1.0, largest**2 / 2)
+
+
+def _bytes_of_item(items: NDArray[Any], width: float) -> float:
+    """Return how many bytes tell which item comes next in a row of a width."""
+    if items.dtype == object:
+        of_text = _mean_length(items) + 4
+        if items.size * of_text > _LARGEST_DICTIONARY:
+            return of_text
+        return math.log2(items.size + 1) / 8 + of_text / 100
+    some = np.sort(items)[:: max(1, int(items.size // max(width, 1.0)))].astype(float)
+    steps = np.diff(some)
+    if not steps.size:
+        return 8.0
+    widest = np.maximum.reduceat(steps, np.arange(0, steps.size, _STEPS_TOGETHER))
+    return min(8.0, float(np.log2(widest + 1).mean() + _BITS_MORE) / 8)
+
+
+def _bytes_of_line(
+    n_users: int, items: NDArray[Any], scale: RatingScale, kind: Kind, step: float | None
+) -> float:
+    """Return the length of a line of CSV: a pseudonym and an item in quotes, a label, a size."""
+    pseudonym = len("p0000-") + len(str(n_users)) + 2
+    item = _mean_length(items) + (2 if items.dtype == object else 0)
+    before_point = len(f"{scale.high:.0f}")
+    # Means of few ratings are often short.
+    after_point = len(f"{step % 1:.6g}") - 1 if step else (16 if kind == "padded" else 8)
+    return pseudonym + item + before_point + after_point + len(",,,5\n")
+
+
+def _mean_length(labels: NDArray[Any]) -> float:
+    return sum(len(str(label)) for label in labels.tolist()) / max(1, labels.size)

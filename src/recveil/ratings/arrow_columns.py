@@ -1,0 +1,305 @@
+"""Plain types: few enough that whoever reads a column knows them all."""
+
+import itertools
+from binascii import hexlify
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recveil.runtime.errors import describe_count
+from recveil.runtime.memory import reject_beyond_limit
+
+_AT_ONCE = 64
+
+
+def tidied(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a dictionary column with one dictionary: each value once, and none that no row has.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Of a dictionary type.
+
+    Examples
+    --------
+    >>> twice = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", "ann", "eve"])
+    >>> tidied(pa.chunked_array([twice])).chunk(0).dictionary.to_pylist()
+    ['ann']
+    """
+    if not column.num_chunks:
+        return column
+    # Each apart, first: Arrow unifies no dictionaries that hold a null.
+    column = pa.chunked_array([_each_once(chunk) for chunk in column.chunks]).unify_dictionaries()
+    codes = pa.chunked_array([chunk.indices for chunk in column.chunks])
+    used = pa.array(np.sort(codes.unique().drop_null().to_numpy()), codes.type)
+    values = column.chunk(0).dictionary.take(used)
+    places = pc.index_in(codes, value_set=used)  # null stays null
+    chunks = [pa.DictionaryArray.from_arrays(each, values) for each in places.chunks]
+    return pa.chunked_array(chunks, pa.dictionary(pa.int32(), values.type))
+
+
+def _each_once(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    once = column.dictionary.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(once.indices.take(column.indices), once.dictionary)
+
+
+def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) -> pa.ChunkedArray:
+    """Cast a column; of a dictionary, each value once, and not each row.
+
+    Blanks around text are ignored, as in Python's ``float()``.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    kind : pyarrow.DataType
+        Of numbers or times.
+    safe : bool
+        As for Arrow's cast.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        If a value that stands in a row cannot be cast.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([pa.array(["4.5", "3", "4.5"]).dictionary_encode()])
+    >>> cast_each(column, pa.float64()).to_pylist()
+    [4.5, 3.0, 4.5]
+    """
+    if not pa.types.is_dictionary(column.type):
+        return cast_stripped(column, kind, safe=safe)
+    try:
+        return _cast_values(column, kind, safe)
+    except pa.ArrowInvalid:
+        return _cast_values(tidied(column), kind, safe)
+
+
+def _cast_values(column: pa.ChunkedArray, kind: pa.DataType, safe: bool) -> pa.ChunkedArray:
+    cast = [
+        cast_stripped(each.dictionary, kind, safe=safe).take(each.indices) for each in column.chunks
+    ]
+    return pa.chunked_array(cast, kind)
+
+
+def cast_stripped(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
+    """Cast an array; blanks around text are ignored, as in Python's ``float()``.
+
+    Examples
+    --------
+    >>> cast_stripped(pa.array([" 2", "3.5 "]), pa.float64()).to_pylist()
+    [2.0, 3.5]
+    """
+    try:
+        return values.cast(kind, safe=safe)
+    except pa.ArrowInvalid:
+        try:
+            stripped = pc.utf8_trim_whitespace(values)
+        except pa.ArrowNotImplementedError:  # the values are no text
+            stripped = values
+        return stripped.cast(kind, safe=safe)
+
+
+def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Say which rows hold nothing, or a number that stands for nothing in the dictionary.
+
+    Arrow is not asked for this of a dictionary: up to version 23 it looks at the numbers alone, and
+    26 crashes where the dictionary holds values of the type null.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+
+    Examples
+    --------
+    >>> gap = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", None])
+    >>> missing_rows(pa.chunked_array([gap])).to_pylist()
+    [False, True, True]
+    """
+    if not pa.types.is_dictionary(column.type):
+        return pc.is_null(column)
+    chunks = [
+        each.dictionary.is_null().take(each.indices).fill_null(True) for each in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.bool_())
+
+
+def in_turn(column: pa.ChunkedArray) -> Iterator[Any]:
+    """Yield a column's values, few of which are held at a time.
+
+    Examples
+    --------
+    >>> list(in_turn(pa.chunked_array([["ann", None]])))
+    ['ann', None]
+    """
+    for chunk in column.chunks:
+        for start in range(0, len(chunk), _AT_ONCE):
+            yield from chunk.slice(start, _AT_ONCE).to_pylist()
+
+
+def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
+    """Return a column with its values in all of its rows, if so much memory may be taken.
+
+    Parameters
+    ----------
+    column : pyarrow.DictionaryArray
+    what : str
+        Whose values they are, as the start of a sentence.
+
+    Raises
+    ------
+    MemoryLimitError
+        If it may not.
+
+    Examples
+    --------
+    >>> column = pa.array(["ann", "ben", "ann"]).dictionary_encode()
+    >>> written_out(column, "user_id").to_pylist()
+    ['ann', 'ben', 'ann']
+    """
+    kind, rows = column.type.value_type, len(column)
+    if _has_lengths(kind) and rows:
+        lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+        times = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(lengths))
+        needed = int(times @ lengths.fill_null(0).to_numpy())
+        reject_beyond_limit(f"{what}: its {describe_count(rows, 'row')}, written out,", needed)
+    return column.dictionary_decode()
+
+
+def _has_lengths(kind: pa.DataType) -> bool:
+    """Say whether values of a type are as long as each likes."""
+    types = pa.types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+    )
+
+
+_UUID, _GROUPS_OF_DIGITS = "arrow.uuid", (8, 4, 4, 4, 12)
+_ENCODED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
+
+_OF_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+
+
+def plain_table(table: pa.Table) -> pa.Table:
+    """Return the same table with all its columns in plain types; see `plain_column`."""
+    columns = [plain_column(column) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the same values in a type that all of Arrow's functions take.
+
+    There are many types that hardly any of them takes: views of text, short decimals, types of
+    somebody's own, which have a plain one beneath, and dictionaries of all these. UUIDs become
+    text, as UUIDs are usually written. And times in a
+    zone that this machine does not know cannot be written; what they count is the same in all
+    zones. No two values that differ become equal.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+        Itself, if its type is plain.
+
+    Examples
+    --------
+    >>> plain_column(pa.chunked_array([pa.array(["ann"], pa.string_view())])).type
+    DataType(string)
+    >>> times = pa.chunked_array([pa.array([0], pa.timestamp("s", "Europe/Rome"))])
+    >>> plain_column(times).type
+    TimestampType(timestamp[s])
+    """
+    kind: Any = column.type
+    if _is_uuid(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        index = kind.index_type if pa.types.is_dictionary(kind) else pa.int32()
+        return _each(column, _uuids_as_text, pa.dictionary(index, pa.string()))
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_column(_each(column, lambda part: part.storage, kind.storage_type))
+    if pa.types.is_run_end_encoded(kind):
+        return plain_column(_each(column, pc.run_end_decode, kind.value_type))
+    if pa.types.is_dictionary(kind):
+        if any(is_one(kind.value_type) for is_one in _ENCODED):
+            return column
+        values = plain_column(_each(column, lambda part: part.dictionary, kind.value_type))
+        pairs = zip(column.chunks, values.chunks, strict=True)
+        coded = [pa.DictionaryArray.from_arrays(each.indices, part) for each, part in pairs]
+        if any(is_one(values.type) for is_one in _ENCODED):
+            return pa.chunked_array(coded, pa.dictionary(kind.index_type, values.type))
+        return pa.chunked_array([written_out(each, "a column") for each in coded], values.type)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        without = pa.timestamp(kind.unit)
+        return _each(column, lambda part: part.view(without), without)
+    if kind in _OF_VIEWS:
+        return column.cast(_OF_VIEWS[kind])
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    return column
+
+
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return values as Python's, or all as text if Python has no such: dates of the year 20,000.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Of a plain type.
+
+    Examples
+    --------
+    >>> python_values(pa.chunked_array([pa.array([0], pa.date32())]))
+    [datetime.date(1970, 1, 1)]
+    >>> python_values(pa.chunked_array([pa.array([9_999_999], pa.date32())]))
+    ['29349-01-25']
+    """
+    if pa.types.is_dictionary(column.type) and len(column):
+        # Each text is made once, however many rows have it.
+        column = tidied(
+            pa.chunked_array([column] if isinstance(column, pa.Array) else column.chunks)
+        )
+        each: list[Any] = python_values(pa.chunked_array([column.chunk(0).dictionary]))
+        codes = itertools.chain.from_iterable(part.indices.to_pylist() for part in column.chunks)
+        return [None if code is None else each[code] for code in codes]
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        values = column.cast(pa.string()).to_pylist()
+    return values
+
+
+def _is_uuid(kind: Any) -> bool:
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == _UUID
+
+
+def _uuids_as_text(part: Any) -> pa.DictionaryArray:
+    """Return UUIDs as text, each written once.
+
+    Examples
+    --------
+    >>> column = pa.array([bytes(range(16)), None], pa.uuid())
+    >>> _uuids_as_text(column).to_pylist()
+    ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]
+    """
+    is_encoded = pa.types.is_dictionary(part.type)
+    encoded = part if is_encoded else part.storage.dictionary_encode()
+    values = encoded.dictionary.storage if is_encoded else encoded.dictionary
+    known = values.is_valid().to_numpy(zero_copy_only=False)
+    digits = np.frombuffer(hexlify(b"".join(values.drop_null().to_pylist())), np.uint8)
+    pieces = np.split(digits.reshape(-1, 32), np.cumsum(_GROUPS_OF_DIGITS)[:-1], axis=1)
+    dashes = np.full((digits.size // 32, 1), ord("-"), np.uint8)
+    rows = np.hstack([pieces[0], *(each for piece in pieces[1:] for each in (dashes, piece))])
+    texts = np.full(len(values), None, object)
+    texts[known] = [row.decode() for row in rows.view("S36").ravel().tolist()]
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string()))
+
+
+def _each(column: pa.ChunkedArray, change: Any, kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([change(part) for part in column.chunks], kind)

@@ -1,0 +1,549 @@
+"""Framed: which columns of a table in memory hold users, items, ratings and times."""
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from pyarrow.interchange import from_dataframe
+
+from recveil.ratings.arrow_columns import plain_table
+from recveil.ratings.columns import (
+    GROUP_SIZE,
+    MUST_RATE,
+    NOT_SAID,
+    Columns,
+    Feedback,
+    Locate,
+    find_columns,
+    reject_groups,
+)
+from recveil.ratings.feedback import reject_doubtful
+from recveil.ratings.time_columns import Look, look_for_times
+from recveil.runtime.errors import RecveilError, first_line_of, named_twice, quoted
+from recveil.runtime.safe_repr import brief
+
+# What a matrix is made of, in the words by which `user` and `item` may name it.
+ROW, COLUMN = "row", "column"
+
+
+@brief
+class DataSet(NamedTuple):
+    """Ratings as another library holds them, in columns.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in messages.
+    columns : mapping of str to array-like
+        One value a rating in each.
+    roles : mapping of str to str
+        Which column is taken for what, where the caller names none.
+    locate : callable
+        Says where the rating with a given position stands.
+    note : str
+        What somebody must know who relies on it: which way it was taken, if nothing told.
+    """
+
+    name: str
+    columns: Mapping[str, ArrayLike]
+    roles: Mapping[str, str]
+    locate: Locate = "row {}".format
+    note: str = ""
+
+
+def data_set_of(source: Any) -> DataSet | None:
+    """Return a sparse matrix, or another library's data set, as columns; None if it is neither.
+
+    Parameters
+    ----------
+    source : object
+        Known are scipy's sparse matrices and arrays, the data set and the training set of surprise,
+        and the data set of cornac. All but the first are told by what they have, so that nothing
+        needs to be installed.
+
+    Raises
+    ------
+    RecveilError
+        For a matrix that stores zeros, of which nobody can tell whether they are ratings, that has
+        no two dimensions, or holds no numbers; and for a data set of baskets or sessions.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> taken = data_set_of(sparse.csr_array([[0, 4.5], [3, 0]]))
+    >>> [list(map(float, taken.columns[name])) for name in ("row", "column", "rating")]
+    [[0.0, 1.0], [1.0, 0.0], [4.5, 3.0]]
+    """
+    take = _taker_of(source)
+    return None if take is None else take(source)
+
+
+def is_data_set(source: Any) -> bool:
+    """Say whether something is what `data_set_of` takes.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> is_data_set(sparse.eye_array(2)), is_data_set([1, 2])
+    (True, False)
+    """
+    return _taker_of(source) is not None
+
+
+def _taker_of(source: Any) -> Callable[[Any], DataSet] | None:
+    # Who has a matrix of scipy has loaded it; nobody else needs to.
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(source):
+        return _of_matrix
+    for names, take in _BY_WHAT_THEY_HAVE:
+        if all(hasattr(source, name) for name in names):
+            return take
+    return None
+
+
+def _of_matrix(matrix: Any) -> DataSet:
+    """Take each stored number for the rating of a person, the row, for an item, the column."""
+    if matrix.ndim != 2:
+        raise RecveilError(
+            f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each person, "
+            f"and a column for each item",
+            code="argument.shape",
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise RecveilError(
+            f"a sparse matrix of {matrix.dtype}; expected numbers; convert it", code="argument.type"
+        )
+    entries = matrix.tocoo()
+    rows, columns = entries.coords if hasattr(entries, "coords") else (entries.row, entries.col)
+    zeros = int(entries.nnz - np.count_nonzero(entries.data))
+    if zeros:
+        raise RecveilError(
+            f"a sparse matrix that stores {zeros:,} zeros: are they ratings, or nothing? If "
+            f"nothing, call eliminate_zeros() on it; if ratings, give its rows, columns and values "
+            f"to Ratings.from_columns",
+            code="rating.zero",
+        )
+    is_plain = matrix.dtype.kind != "f"
+    values = entries.data if is_plain else entries.data.astype(np.float64, copy=False)
+    return DataSet(
+        "the matrix",
+        {ROW: rows, COLUMN: columns, "rating": values},
+        {"user": ROW, "item": COLUMN, "rating": "rating"},
+        lambda at: f"row {rows[at]}, column {columns[at]} of the matrix",
+        "The rows of the matrix were taken for people, and its columns for items: user='row' and "
+        "item='column' say so, user='column' and item='row' the other way round.",
+    )
+
+
+_ROLES = {"user": "user", "item": "item", "rating": "rating"}
+
+
+def _of_cornac(data: Any) -> DataSet:
+    if hasattr(data, "num_baskets") or hasattr(data, "num_sessions"):
+        raise RecveilError(
+            f"{type(data).__name__}: a data set of baskets or sessions, which are no ratings; "
+            f"expected cornac.data.Dataset",
+            code="argument.type",
+        )
+    users, items, ratings = data.uir_tuple
+    columns: dict[str, ArrayLike] = {
+        "user": _labels(data.uid_map)[users],
+        "item": _labels(data.iid_map)[items],
+        "rating": np.asarray(ratings, dtype=np.float64),
+    }
+    return _with_times("the cornac data set", columns, data.timestamps)
+
+
+def _of_trainset(data: Any) -> DataSet:
+    triples = list(data.all_ratings())
+    columns: dict[str, ArrayLike] = {
+        "user": [data.to_raw_uid(user) for user, _, _ in triples],
+        "item": [data.to_raw_iid(item) for _, item, _ in triples],
+        "rating": [float(rating) for _, _, rating in triples],
+    }
+    return DataSet("the surprise training set", columns, _ROLES)
+
+
+def _of_surprise(data: Any) -> DataSet:
+    rows = data.raw_ratings
+    columns: dict[str, ArrayLike] = {
+        name: [row[at] for row in rows] for at, name in enumerate(("user", "item"))
+    }
+    columns["rating"] = [float(row[2]) for row in rows]
+    return _with_times("the surprise data set", columns, [row[3] for row in rows])
+
+
+def _with_times(name: str, columns: dict[str, ArrayLike], times: Iterable[Any] | None) -> DataSet:
+    """Add the times, where there are any."""
+    known = [] if times is None else list(times)
+    if all(time is None for time in known):
+        return DataSet(name, columns, _ROLES)
+    return DataSet(name, columns | {"time": known}, _ROLES | {"time": "time"})
+
+
+def _labels(places: Mapping[Any, int]) -> NDArray[Any]:
+    """Return the label at each place."""
+    labels = np.empty(max(places.values(), default=-1) + 1, dtype=object)
+    for label, place in places.items():
+        labels[place] = label
+    return labels
+
+
+_BY_WHAT_THEY_HAVE: tuple[tuple[tuple[str, ...], Callable[[Any], DataSet]], ...] = (
+    (("uir_tuple", "uid_map", "iid_map"), _of_cornac),
+    (("all_ratings", "to_raw_uid", "to_raw_iid"), _of_trainset),
+    (("raw_ratings", "reader"), _of_surprise),
+)
+
+
+# How a table hands itself over, the best way first.
+_WAYS = ("arrow_c_stream", "arrow_c_array", "dataframe")
+
+# What conversion to Arrow raises, by itself or through pandas and numpy.
+_FAILURES = (pa.ArrowException, TypeError, ValueError, OverflowError)
+# Kinds of values; the first that fits counts, for a truth value is a whole number, too.
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((bool, np.bool_), "truth values"),
+    (Integral, "whole numbers"),
+    ((Real, Decimal), "numbers with a fraction"),
+    (str, "text"),
+    (bytes, "bytes"),
+    ((datetime, np.datetime64), "times"),
+    (date, "dates"),
+    ((list, tuple, set, dict, np.ndarray), "collections"),
+)
+
+
+@brief
+class Frame(NamedTuple):
+    """A table in memory, whatever it was.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        All columns; those that Arrow cannot hold are left out, unless they are needed.
+    name : str
+        What to call it in messages.
+    roles : mapping of str to str
+        Which column is taken for what, where the caller names none and its name does not tell.
+    locate : callable
+        Says where the row with a given position stands.
+    is_whole : bool
+        Whether all columns are in the table.
+    note : str
+        What somebody must know who relies on the roles.
+    """
+
+    table: pa.Table
+    name: str = "the data frame"
+    roles: Mapping[str, str] = {}
+    locate: Locate = "row {}".format
+    is_whole: bool = True
+    note: str = ""
+
+    def find(self, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Columns:
+        """Find the columns, of which the caller may name some; see `find_columns`."""
+        named = {role: name for role, name in given.items() if name is not None}
+        known = {**self.roles, **named}
+        return find_columns(self.table.column_names, self.name, feedback=feedback, **known)
+
+
+def is_frame(source: object) -> bool:
+    """Say whether something may be a table in memory that `frame_of` takes.
+
+    Examples
+    --------
+    >>> is_frame(pa.table({"user": [1]})), is_frame([1, 2])
+    (True, False)
+    """
+    speaks_arrow = any(hasattr(source, f"__{way}__") for way in _WAYS)
+    return speaks_arrow or _is_lazy(source) or is_data_set(source)
+
+
+def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Frame:
+    """Turn any table in memory into an Arrow table.
+
+    Parameters
+    ----------
+    source : object
+        What has the Arrow capsule, as tables of pandas, polars, pyarrow and duckdb do, or the older
+        interchange protocol; a lazy frame of polars, which is collected; and what `data_set_of`
+        takes: a sparse matrix of scipy, or a data set of surprise or cornac.
+    feedback : Feedback, optional
+        As for `find_columns`.
+    **given : str or None
+        Columns named by the caller, as for `find_columns`.
+
+    Raises
+    ------
+    RecveilError
+        For any other object, and for a column that is needed and mixes kinds.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"user": [1, "ann"], "item": [7, 7], "rating": [4, 5]})
+    >>> frame_of(frame)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: column 'user' mixes whole numbers (row 0: 1) and text (row 1:
+    'ann'); make them all one kind, such as text: frame['user'].astype('string')
+    """
+    if _is_lazy(source):
+        source = _collected(source)
+    if not any(hasattr(source, f"__{way}__") for way in _WAYS):
+        return _frame_of_data_set(source, given)
+    is_pandas = hasattr(source, "iloc")
+    if is_pandas and not hasattr(source, "columns"):
+        raise RecveilError(
+            f"a {type(source).__name__} is one column; expected a table with users, items and "
+            f"ratings, such as a DataFrame; put the columns into one",
+            code="argument.type",
+        )
+    names = [str(name) for name in source.columns] if is_pandas else []
+    if twice := named_twice(names):
+        raise RecveilError(
+            f"two columns are called {quoted(twice[0])}; rename one", code="column.duplicate"
+        )
+    try:
+        return Frame(plain_table(_arrow_table(source)))
+    except MemoryError:
+        raise
+    except Exception as error:  # what asks a database when it is read fails in ways of its own
+        if not is_pandas:  # which alone holds what Arrow cannot
+            raise RecveilError(
+                f"the data frame cannot be read ({first_line_of(error)}); convert its columns, or "
+                f"see whether it can be read by itself",
+                code="input.unreadable",
+            ) from None
+        if not isinstance(error, _FAILURES):
+            raise
+    return _frame_of_pandas(source, names, feedback, given)
+
+
+def _frame_of_pandas(
+    source: Any, names: list[str], feedback: Feedback | None, given: Mapping[str, str | None]
+) -> Frame:
+    """Take the columns one by one, without those that Arrow cannot hold and nobody needs."""
+    found = find_columns(names, "the data frame", feedback=feedback, **given)
+    needed = set(found.by_role().values())
+    columns = {}
+    for at, name in enumerate(names):
+        try:
+            columns[name] = pa.chunked_array(pa.table(source.iloc[:, [at]]).column(0))
+        except _FAILURES as error:
+            if name in needed:
+                remedy = f"frame[{quoted(name, 30)}].astype('string')"
+                problem = _problem(source.iloc[:, at], error, remedy)
+                raise RecveilError(f"column {quoted(name)} {problem}", code="column.type") from None
+    return Frame(plain_table(pa.table(columns)), is_whole=len(columns) == len(names))
+
+
+def _arrow_table(source: Any) -> pa.Table:
+    """Take a table by the best way that it offers."""
+    if hasattr(source, "__arrow_c_stream__"):
+        return pa.table(source)
+    if hasattr(source, "__arrow_c_array__"):
+        return pa.Table.from_batches([pa.record_batch(source)])
+    return from_dataframe(source)
+
+
+def _is_lazy(source: object) -> bool:
+    """Say whether something is a plan for a frame, of polars or of who copies it."""
+    return type(source).__name__ == "LazyFrame" and hasattr(source, "collect")
+
+
+def _collected(lazy: Any) -> Any:
+    """Carry a plan out; polars can do so bit by bit, without holding all that it starts from."""
+    try:
+        if type(lazy).__module__.startswith("polars."):
+            return lazy.collect(engine="streaming")
+        return lazy.collect()
+    except MemoryError:
+        raise
+    except Exception as error:  # a plan can fail in as many ways as there are files and functions
+        raise RecveilError(
+            f"the lazy frame cannot be collected ({first_line_of(error)}); see whether its "
+            f"collect() works by itself",
+            code="input.unreadable",
+        ) from None
+
+
+def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
+    found = data_set_of(source)
+    if found is None:
+        kind = type(source).__name__
+        what = f"{kind} of {source.ndim} dimensions" if isinstance(source, np.ndarray) else kind
+        raise RecveilError(
+            f"expected a path, Ratings, a data frame with the Arrow capsule (pandas, polars, "
+            f"pyarrow, duckdb), a sparse matrix of scipy, or a data set of surprise or cornac, got "
+            f"{what}; use Ratings.from_columns for plain arrays",
+            code="argument.type",
+        )
+    table = pa.table({name: _arrow(name, column) for name, column in found.columns.items()})
+    note = "" if any(given.values()) else found.note
+    return Frame(plain_table(table), found.name, found.roles, found.locate, note=note)
+
+
+def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:
+    """Turn parallel arrays into a table with the columns user, item, rating and, if given, time.
+
+    Parameters
+    ----------
+    columns : mapping
+        `users`, `items` and, unless they are likes, `ratings`.
+    days : array-like of int, or None
+        Days since 1970-01-01, UTC.
+
+    Raises
+    ------
+    RecveilError
+        For an array that is not of one dimension or mixes kinds, for arrays of different lengths,
+        and for days that are no whole numbers.
+
+    Examples
+    --------
+    >>> table_from_columns({"users": ["ann"], "items": [7], "ratings": [4.5]}, None).to_pylist()
+    [{'user': 'ann', 'item': 7, 'rating': 4.5}]
+    """
+    arrays = {name.removesuffix("s"): _arrow(name, column) for name, column in columns.items()}
+    if days is not None:
+        arrays["time"] = _dates(days)
+    lengths = {len(array) for array in arrays.values()}
+    if len(lengths) > 1:
+        told = ", ".join(f"{len(array)} of {name}" for name, array in arrays.items())
+        raise RecveilError(
+            f"expected columns of one length, one value a rating; got {told}", code="argument.shape"
+        )
+    return pa.table(arrays)
+
+
+def _arrow(name: str, column: ArrayLike) -> pa.Array:
+    try:
+        if not isinstance(column, np.ndarray):
+            # By way of numpy, text would lose its trailing null characters.
+            return pa.array(column)
+        return pa.array(column.astype(object) if column.dtype.kind in "UT" else column)
+    except _FAILURES as error:
+        values = column if isinstance(column, Iterable) else [column]
+        problem = _problem(values, error, f"[str(value) for value in {name}]")
+        raise RecveilError(f"{name}: {problem}", code="column.type") from None
+
+
+def _dates(days: ArrayLike) -> pa.Array:
+    try:
+        numbers = np.asarray(days)
+        whole = numbers.astype(np.int32)
+        if numbers.ndim == 1 and (whole == numbers).all():
+            return pa.array(whole).cast(pa.date32())
+    except _FAILURES:
+        pass
+    raise RecveilError(
+        "days: expected one dimension of whole numbers, days since 1970-01-01; convert them",
+        code="argument.value",
+    )
+
+
+def _problem(values: Iterable[Any], error: Exception, remedy: str) -> str:
+    """Say which kinds of values a column mixes, with the first of each."""
+    found: dict[str, str] = {}
+    for row, value in enumerate(itertools.islice(values, 10**6)):
+        if kind := _kind(value):
+            found.setdefault(kind, f"{kind} (row {row}: {quoted(value, 20)})")
+    if len(found) < 2:
+        return f"cannot be read ({first_line_of(error)}); convert it to text or numbers"
+    first, second, *_ = found.values()
+    return f"mixes {first} and {second}; make them all one kind, such as text: {remedy}"
+
+
+def _kind(value: Any) -> str | None:
+    """Name the kind of a value; None for one that is missing."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, float) and value != value:
+        return None
+    kind = next((words for types, words in _KINDS if isinstance(value, types)), None)
+    return kind or type(value).__name__
+
+
+# The first rows, in which dates are looked for where no column is called times.
+_LOOKED_AT = 1_000
+
+
+@brief
+class Framed(NamedTuple):
+    """The columns of a data frame that hold users, items, ratings and times, if any.
+
+    Attributes
+    ----------
+    columns : dict of str to pyarrow.ChunkedArray
+    names : dict of str to str
+        What the frame calls them.
+    look : Look
+        What was found where no column is called times, or the one that is holds none.
+    name : str
+        What to call the frame in messages.
+    locate : callable
+        Turns a row's position into the place that an error names.
+    note : str
+        What somebody must know who relies on the roles of the columns.
+    """
+
+    columns: dict[str, pa.ChunkedArray]
+    names: dict[str, str]
+    look: Look
+    name: str
+    locate: Locate
+    note: str
+
+
+def frame_columns(
+    frame: Any, *, is_written: bool = False, feedback: Feedback = NOT_SAID, **given: str | None
+) -> Framed:
+    """Return the columns of a data frame that hold users, items, ratings and times, if any.
+
+    Parameters
+    ----------
+    frame : object
+        What `frame_of` takes.
+    is_written : bool
+        Whether the caller says how times are written; then a column called times is not judged.
+    feedback : Feedback
+        What is known of the ratings; a frame may be certain to have none.
+    **given : str or None
+        Names of the columns `user`, `item`, `rating` and `time`, where the caller knows them.
+
+    Returns
+    -------
+    Framed
+
+    Raises
+    ------
+    RecveilError
+        If it is no data frame, is empty, or lacks a column.
+
+    Examples
+    --------
+    >>> found = frame_columns(pa.table({"uid": [1], "iid": [5], "score": [3.5]}))
+    >>> found.names
+    {'user': 'uid', 'item': 'iid', 'rating': 'score'}
+    """
+    taken = frame_of(frame, feedback, **given)
+    table, names = taken.table, taken.find(feedback, **given)
+    found = names.by_role()
+    time_is_known = given.get("time") is not None or (is_written and names.time is not None)
+    look = Look() if time_is_known else look_for_times(table.slice(0, _LOOKED_AT), found)
+    if look.name is not None:
+        found["time"] = look.name
+    if GROUP_SIZE in table.column_names:
+        reject_groups(taken.name)
+    columns = {role: table[name] for role, name in found.items()}
+    reject_doubtful(columns, feedback, found.get("time"), taken.name)
+    return Framed(columns, found, look, taken.name, taken.locate, taken.note)

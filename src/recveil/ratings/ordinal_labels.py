@@ -1,0 +1,244 @@
+"""Worded ratings: from words to the numbers that all else works with, and back.
+
+The number of a word is its place among the words of the scale, from 1 on. Where the words have an
+order, these are ranks, and a step between two is a step of the scale. Where they have none, the
+numbers are names.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.ratings.arrow_columns import in_turn, tidied, written_out
+from recveil.ratings.columns import MISSING_RATING, Locate, is_text, reject_missing
+from recveil.ratings.rating_scale import (
+    LONGEST_WORD,
+    MOST_WORDS,
+    RatingScale,
+    nearest_word,
+    problem_of_word,
+)
+from recveil.runtime.errors import RecveilError, quoted
+
+
+def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.float32]:
+    """Read a column of words as the places that these have on a scale.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Text, or what can be written as text: numbers, true and false.
+    scale : RatingScale
+        Of words.
+    locate : callable
+        Turns a row's position into the place that an error names.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows,)
+
+    Raises
+    ------
+    RecveilError
+        For the first row without a word, or with one that the scale lacks.
+
+    Examples
+    --------
+    >>> scale = RatingScale.of_words("no,maybe,yes")
+    >>> parse_words(pa.chunked_array([["yes", "no"]]), scale, str)
+    array([3., 1.], dtype=float32)
+    """
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    texts = _as_texts(column)
+    places = places_of(texts, scale)
+    unknown = np.isnan(places)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise RecveilError(
+            f"{locate(row)}: {_why_unknown(texts[row].as_py(), scale)}", code="rating.off-scale"
+        )
+    return places.astype(np.float32)
+
+
+def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.bool_]:
+    """Say for each row whether its word is one of a scale's.
+
+    Examples
+    --------
+    >>> are_words(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"), str)
+    array([ True, False])
+    """
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    return ~np.isnan(places_of(_as_texts(column), scale))
+
+
+def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
+    """Return the place of each word on a scale, from 1 on; nan for one that it lacks.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Text, plain or as a dictionary.
+    scale : RatingScale
+
+    Examples
+    --------
+    >>> places_of(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"))
+    array([ 2., nan])
+    """
+    known = pa.array(scale.words, pa.large_string())
+    places = np.empty(len(column))
+    first = 0
+    for chunk in column.chunks:
+        own = places[first : first + len(chunk)]
+        if pa.types.is_dictionary(chunk.type):
+            found = pc.index_in(chunk.dictionary.cast(pa.large_string()), value_set=known)
+            found = found.take(chunk.indices)
+        else:
+            found = pc.index_in(chunk.cast(pa.large_string()), value_set=known)
+        own[:] = found.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        own += 1
+        first += len(chunk)
+    return places
+
+
+def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
+    """Return ratings as they are written: as words, where their scale has such.
+
+    Examples
+    --------
+    >>> labels_of(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    ['yes', 'no']
+    """
+    return words_at(values, scale) if scale.words else pa.array(values)
+
+
+def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
+    """Return published labels as numbers; nan for what is none of the scale's words.
+
+    Examples
+    --------
+    >>> numbers_of_labels(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"))
+    array([ 2., nan])
+    >>> numbers_of_labels(pa.chunked_array([[3.5]]), RatingScale(1, 5, 1))
+    array([3.5])
+    """
+    return places_of(column, scale) if scale.words else column.to_numpy()
+
+
+def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
+    """Return the words of ratings or labels, which lie on the levels of their scale.
+
+    Parameters
+    ----------
+    values : ndarray of float
+    scale : RatingScale
+        Of words.
+    what : str
+        Whose words they are, for an error about memory.
+
+    Raises
+    ------
+    RecveilError
+        If a label lies between two words: which is meant nobody could say.
+
+    Examples
+    --------
+    >>> words_at(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    ['yes', 'no']
+    """
+    places = np.rint(values).astype(np.int32)
+    if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
+        raise RecveilError(
+            "a label lies between two words, and none can be written; expected labels on the scale",
+            code="rating.off-scale",
+        )
+    column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.words))
+    return written_out(column, what)
+
+
+def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
+    """Return the different words of a column, in the order of text.
+
+    Raises
+    ------
+    RecveilError
+        If one is missing or cannot be published, there are fewer than two, or so many that this is
+        a column of comments.
+
+    Examples
+    --------
+    >>> words_found(pa.chunked_array([["up", "down", "up"]]), str)
+    ('down', 'up')
+    """
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    texts = _as_texts(column).unique()
+    values = [value for value in texts.to_pylist() if value is not None]
+    if len(values) > MOST_WORDS:
+        raise RecveilError(
+            f"{len(values):,} different words, where at most {MOST_WORDS} can be; is this a column "
+            f"of comments? Name another with rating (--rating), or the words (--words)",
+            code="rating.words",
+        )
+    for value in values:
+        if problem := problem_of_word(value):
+            row = next(at for at, text in enumerate(in_turn(_as_texts(column))) if text == value)
+            raise RecveilError(
+                f"{locate(row)}: rating {quoted(value, 40)}: {problem}", code="rating.words"
+            )
+    if len(values) < 2:
+        raise RecveilError(
+            f"all ratings are {quoted(values[0], 40)}, and tell no more than who chose what; leave "
+            f"that column out, or name all words there are (--words)",
+            code="rating.words",
+        )
+    return tuple(sorted(values))
+
+
+def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of any plain type as text."""
+    kind = column.type
+    if isinstance(kind, pa.RunEndEncodedType):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    types = pa.types
+    if not (
+        is_text(value)
+        or types.is_boolean(value)
+        or types.is_integer(value)
+        or types.is_floating(value)
+        or types.is_decimal(value)
+    ):
+        raise RecveilError(
+            f"rating column: expected words, got {kind}; convert it to text", code="column.type"
+        )
+    if types.is_dictionary(kind):
+        column = tidied(column)
+        if is_text(value):
+            return column
+        chunks = [
+            pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(pa.string()))
+            for each in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string()))
+    return column if is_text(value) else column.cast(pa.string())
+
+
+def _why_unknown(text: str, scale: RatingScale) -> str:
+    """Say why a text is no word of a scale."""
+    option = "order (--order)" if scale.ordered else "words (--words)"
+    if len(text) > LONGEST_WORD:
+        return (
+            f"rating {quoted(text, 40)} is none of the words that {option} names; is this a column "
+            f"of comments? Name another with rating (--rating)"
+        )
+    near = nearest_word(text, scale.words)
+    but = "" if near is None else f", but {quoted(near, 40)} is"
+    return (
+        f"rating {quoted(text, 40)} is none of the words that {option} names{but}; name it, too, "
+        f"mend the row, or leave such rows out with drop_off_scale (--drop-off-scale)"
+    )

@@ -1,0 +1,533 @@
+"""The rating scale: which labels a rating can carry."""
+
+import csv
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.runtime.errors import RecveilError, listed, quoted, shortened
+
+# More words than these are what people wrote, and no scale that they chose from.
+MOST_WORDS = 100
+LONGEST_WORD = 40
+# What a spreadsheet takes for a formula, also where it splits a cell; a number such as -1 is none.
+_FORMULA = re.compile(r"(^|[;|])\s*'*[=+\-@＝＋－＠]")  # noqa: RUF001
+_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Raise a RecveilError unless some words can be published in the place of ratings.
+
+    Parameters
+    ----------
+    words : sequence of str
+
+    Raises
+    ------
+    RecveilError
+        For fewer than two words, for too many, for one that stands twice, and for one that is
+        empty, too long, begins or ends with a space, holds what nobody sees, or would be run by a
+        spreadsheet.
+
+    Examples
+    --------
+    >>> check_words(["hate", "love"])
+    >>> check_words(["=1+1", "love"])
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: word '=1+1': a spreadsheet would run it as a formula; call it ...
+    """
+    for word in words:
+        if problem := problem_of_word(word):
+            raise RecveilError(f"word {quoted(word, 40)}: {problem}", code="scale.invalid")
+    if len(words) < 2:
+        raise RecveilError(
+            f"words of ratings: expected two or more, got {len(words)} ({listed(words, 60)}); name "
+            f"all of them, with commas between",
+            code="scale.invalid",
+        )
+    if len(words) > MOST_WORDS:
+        raise RecveilError(
+            f"words of ratings: {len(words):,} of them, where at most {MOST_WORDS} can be; is this "
+            f"a column of comments? Name another with rating (--rating)",
+            code="scale.invalid",
+        )
+    if len(set(words)) < len(words):
+        twice = next(word for at, word in enumerate(words) if word in words[:at])
+        raise RecveilError(
+            f"words of ratings: {quoted(twice, 40)} stands twice; name each word once",
+            code="scale.invalid",
+        )
+
+
+def problem_of_word(word: object) -> str:
+    r"""Say why a word cannot stand in a release, and what to do; nothing if it can.
+
+    Examples
+    --------
+    >>> problem_of_word("love it"), problem_of_word("+1")
+    ('', '')
+    >>> problem_of_word(" love")
+    'it begins or ends with a space; mend it'
+    """
+    if not isinstance(word, str):
+        return f"expected text, got {type(word).__name__}; write it as text"
+    if not word:
+        return "it is empty, which may say nothing at all; leave such rows out"
+    if len(word) > LONGEST_WORD:
+        return (
+            f"it has {len(word):,} characters, more than {LONGEST_WORD}; is this a column of "
+            f"comments? Name another with rating (--rating)"
+        )
+    if word != word.strip():
+        return "it begins or ends with a space; mend it"
+    if not word.isprintable():
+        return "it holds a line break, or a sign that nobody sees; call it otherwise"
+    if _FORMULA.search(word) and not _NUMBER.fullmatch(word):
+        return "a spreadsheet would run it as a formula; call it otherwise"
+    return ""
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """Read words that somebody typed, with commas between; one with a comma stands in quotes.
+
+    Examples
+    --------
+    >>> words_in('hate, "well, no",like')
+    ('hate', 'well, no', 'like')
+    """
+    try:
+        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise RecveilError(
+            f"words {quoted(text)}: expected them with commas between, such as hate,like,love; put "
+            f"one that holds a comma between quotes",
+            code="scale.invalid",
+        ) from None
+    return tuple(word.strip() for word in found)
+
+
+def alike(words: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of words that differ in capital letters, spaces or codes of letters alone.
+
+    Examples
+    --------
+    >>> alike(["like", "love", "Like"])
+    [('like', 'Like')]
+    """
+    first: dict[str, str] = {}
+    pairs = []
+    for word in words:
+        usual = first.setdefault(_folded(word), word)
+        if usual != word:
+            pairs.append((usual, word))
+    return pairs
+
+
+def nearest_word(text: str, words: Iterable[str]) -> str | None:
+    """Return the word that differs from a text in nothing but capital letters and spaces.
+
+    Examples
+    --------
+    >>> nearest_word("Like ", ["like", "love"])
+    'like'
+    """
+    return next((word for word in words if _folded(word) == _folded(text)), None)
+
+
+def _folded(word: str) -> str:
+    return "".join(unicodedata.normalize("NFC", word).casefold().split())
+
+
+# A scale finer than this is called continuous (step None).
+MOST_LEVELS = 10_000
+
+# With more steps than this, neighbouring levels are the same number.
+_MOST_STEPS = 2**53
+
+# So much of many words is shown.
+_LONGEST_TOLD = 80
+
+# How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
+_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class RatingScale:
+    """The values that a rating can take: from `low` to `high`, in steps of `step`.
+
+    Parameters
+    ----------
+    low, high : float
+        The smallest and the largest rating, ``low <= high``.
+    step : float or None
+        Distance between neighbouring ratings; it divides ``high - low``. None for a continuous
+        scale.
+    inferred : bool
+        Whether the ends come from somebody's ratings, and nobody said that they are the scale's.
+        Anonymizers ask how many people used them (`recveil.ratings.ratings`). Of likes: whether
+        they
+        are taken for such only because all ratings are equal. Equal scales may differ in this.
+    unary : bool
+        Whether there are likes in the place of ratings: who chose what, and nothing more. Each is
+        a 1, and no other value can be; all such scales equal `LIKES`.
+    words : tuple of str
+        Where ratings are words: what each level is called, from the lowest, which is 1, on. Take
+        `of_words` to make such a scale. Published labels are these words, and nothing between them.
+    ordered : bool
+        Whether a later word says more than an earlier one. If not, words are equal or they are not.
+
+    Raises
+    ------
+    RecveilError
+        If a number is not finite, `low` is above `high`, or `step` does not divide the range; for
+        words that cannot be published.
+
+    Examples
+    --------
+    >>> stars = RatingScale(1, 5, 1)
+    >>> stars.levels
+    array([1., 2., 3., 4., 5.])
+    >>> stars.round([2.4, 3.6, 9.0])
+    array([2., 4., 5.])
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+    inferred: bool = field(default=False, compare=False, repr=False)
+    unary: bool = field(default=False, repr=False)
+    words: tuple[str, ...] = field(default=(), repr=False)
+    ordered: bool = field(default=True, repr=False)
+
+    def __post_init__(self) -> None:
+        numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
+        try:
+            for name, number in zip(("low", "high", "step"), numbers, strict=False):
+                object.__setattr__(self, name, float(number) + 0.0)  # which -0.0 becomes, too
+        except OverflowError:
+            raise RecveilError(
+                "scale: one of its numbers has hundreds of digits; write LOW:HIGH:STEP, such as "
+                "1:5:1",
+                code="scale.invalid",
+            ) from None
+        if not all(math.isfinite(number) for number in numbers):
+            raise RecveilError(
+                f"scale {self}: expected finite numbers; write LOW:HIGH:STEP", code="scale.invalid"
+            )
+        if self.words:
+            self._check_words()
+        if self.low > self.high:
+            raise RecveilError(
+                f"scale {self}: its low end is above its high end; swap them", code="scale.invalid"
+            )
+        if self.step is None:
+            return
+        steps = self.range / self.step if self.step > 0 else math.inf
+        if steps > _MOST_STEPS or abs(steps - round(steps)) > _TOLERANCE:
+            raise RecveilError(
+                f"scale {self}: the step must be positive and divide {self.range:g}, "
+                f"got {self.step:g}; give another step, or leave it out for a continuous scale",
+                code="scale.invalid",
+            )
+        if _leads_nowhere(self.low, self.high, self.step):
+            raise RecveilError(
+                f"scale {self}: a step of {self.step:g} leads from no rating to another, since "
+                f"numbers have 16 digits; give a larger one, or leave it out",
+                code="scale.invalid",
+            )
+
+    def _check_words(self) -> None:
+        check_words(self.words)
+        if (self.low, self.high, self.step) != (1, len(self.words), 1):
+            raise RecveilError(
+                f"scale: {len(self.words)} words are numbered from 1 to {len(self.words)}, got "
+                f"{self.low:g} to {self.high:g}; take RatingScale.of_words",
+                code="scale.invalid",
+            )
+
+    @classmethod
+    def of_words(cls, words: str | Iterable[str], *, ordered: bool = True) -> Self:
+        """Return the scale of ratings that are words.
+
+        Parameters
+        ----------
+        words : str or iterable of str
+            All of them, each once; the lowest first, if they have an order. A text has commas
+            between them.
+        ordered : bool
+            Whether a later word says more than an earlier one.
+
+        Raises
+        ------
+        RecveilError
+            For a word that cannot be published, and for fewer than two, or too many.
+
+        Examples
+        --------
+        >>> scale = RatingScale.of_words("hate, dislike, like, love")
+        >>> scale.words[0], scale.low, scale.high, str(scale)
+        ('hate', 1.0, 4.0, 'hate < dislike < like < love')
+        """
+        given = words_in(words) if isinstance(words, str) else tuple(words)
+        check_words(given)
+        return cls(1, len(given), 1, words=given, ordered=ordered)
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """Return the scale that a release tells.
+
+        Examples
+        --------
+        >>> RatingScale.from_json({"low": 1.0, "high": 5.0, "step": 1.0})
+        RatingScale(low=1.0, high=5.0, step=1.0)
+        """
+        scale = cls(told["low"], told["high"], told["step"])
+        if "words" not in told:
+            return scale
+        named = cls(
+            scale.low, scale.high, scale.step, words=tuple(told["words"]), ordered=told["ordered"]
+        )
+        check_words(named.words)
+        return named
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a release tells of it.
+
+        Examples
+        --------
+        >>> RatingScale.of_words("no,yes").to_json()
+        {'low': 1.0, 'high': 2.0, 'step': 1.0, 'words': ['no', 'yes'], 'ordered': True}
+        """
+        return {"low": self.low, "high": self.high, "step": self.step} | self.words_told()
+
+    def words_told(self) -> dict[str, Any]:
+        """Return its words, for JSON, and whether they have an order; nothing if there are none."""
+        return {"words": list(self.words), "ordered": self.ordered} if self.words else {}
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``LOW:HIGH`` or ``LOW:HIGH:STEP``.
+
+        Raises
+        ------
+        RecveilError
+            If the text is not two or three numbers.
+
+        Examples
+        --------
+        >>> RatingScale.parse("0.5:5:0.5")
+        RatingScale(low=0.5, high=5.0, step=0.5)
+        """
+        try:
+            low, high, *step = (float(part) for part in text.split(":"))
+            (step_or_none,) = step or (None,)
+        except ValueError:
+            raise RecveilError(
+                f"scale {text!r}: expected LOW:HIGH or LOW:HIGH:STEP, such as 1:5:1",
+                code="scale.invalid",
+            ) from None
+        return cls(low, high, step_or_none)
+
+    @classmethod
+    def infer(cls, values: ArrayLike) -> Self:
+        """Find the scale that the ratings themselves show: their range and common step.
+
+        Without a common step the ends are rounded outwards to about two digits.
+
+        Parameters
+        ----------
+        values : array-like of float, shape (n,)
+            Ratings, at least one, all finite.
+
+        Examples
+        --------
+        >>> RatingScale.infer([3, 1, 4.5, 2])
+        RatingScale(low=1.0, high=4.5, step=0.5)
+        """
+        levels = distinct(values)
+        if levels.size == 0:
+            raise RecveilError(
+                "there are no ratings to infer a scale from; give scale (--scale)",
+                code="table.no-ratings",
+            )
+        low, high = _shortest(levels[0]), _shortest(levels[-1])
+        if n_steps := _count_steps(levels):
+            step = float(f"{(high - low) / n_steps:.12g}")
+            stepped = cls(low, high, None if _leads_nowhere(low, high, step) else step, True)
+            if stepped.step is not None and stepped.contains(levels).all():
+                return stepped
+        lowest, highest = float(levels[0]), float(levels[-1])
+        if lowest == highest:
+            end = low if cls(low, low).contains(lowest) else lowest
+            return cls(end, end, inferred=True)
+        # The ends of a continuous scale would be two people's exact ratings: round them outwards.
+        grid = 10.0 ** math.floor(math.log10(highest - lowest)) / 10
+        ends = math.floor(lowest / grid) * grid, math.ceil(highest / grid) * grid
+        low, high = (float(f"{end:.12g}") for end in ends)
+        return cls(low, high, inferred=True)
+
+    @property
+    def range(self) -> float:
+        """Distance between the ends of the scale, in rating points."""
+        return self.high - self.low
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it is continuous, or has so many levels that ratings are hardly given twice."""
+        return self.step is None or self.range / self.step > MOST_LEVELS
+
+    @property
+    def liked_from(self) -> float:
+        """The rating from which an item counts as liked: three quarters up the scale.
+
+        Examples
+        --------
+        >>> RatingScale(1, 5, 1).liked_from
+        4.0
+        """
+        return self.low + 0.75 * self.range
+
+    @property
+    def levels(self) -> NDArray[np.float64]:
+        """Every rating on the scale, ascending; raises for a continuous scale."""
+        if self.step is None:
+            raise RecveilError(
+                f"scale {self} is continuous and has no levels; give it a step",
+                code="scale.continuous",
+            )
+        return self.round(self.low + self.step * np.arange(round(self.range / self.step) + 1))
+
+    def contains(self, values: ArrayLike) -> NDArray[np.bool_]:
+        """Say for each value whether it is a rating on this scale.
+
+        Examples
+        --------
+        >>> RatingScale(1, 5, 1).contains([0, 1, 2.5, 5])
+        array([False,  True, False,  True])
+        """
+        numbers = np.asarray(values, dtype=np.float64)
+        slack = _TOLERANCE * (self.step or self.range or 1.0)
+        inside = (numbers >= self.low - slack) & (numbers <= self.high + slack)
+        if self.step is None:
+            return inside
+        steps = (np.where(inside, numbers, self.low) - self.low) / self.step
+        # Ratings are held in single precision, which moves them off by so much at most.
+        moved = np.finfo(np.float32).eps * np.where(inside, np.abs(numbers), 0.0) / self.step
+        return inside & (np.abs(steps - np.rint(steps)) <= np.maximum(_TOLERANCE, moved))
+
+    def round(self, values: ArrayLike, step: float | None = None) -> NDArray[np.float64]:
+        """Move each value to the nearest rating on the scale (halves to the even step).
+
+        Parameters
+        ----------
+        values : array-like of float
+            Any numbers; those beyond the ends go to the ends.
+        step : float, optional
+            A finer or coarser grid, counted from `low`, in place of the scale's own step.
+        """
+        numbers = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        grid = step or self.step
+        if grid is None:
+            return numbers
+        rounded = self.low + grid * np.rint((numbers - self.low) / grid)
+        # Ten digits remove what binary adds to 0.1; + 0.0 turns -0.0 into 0.0.
+        return np.minimum(np.round(rounded, 10), self.high) + 0.0
+
+    @property
+    def has_exact_steps(self) -> str:
+        """What it is, with all of its words."""
+        return f"{self.words} {self.ordered}" if self.words else str(self)
+
+    def __str__(self) -> str:
+        if self.unary:
+            return "likes"
+        if self.words:
+            told = (" < " if self.ordered else ", ").join(self.words)
+            return shortened(told, _LONGEST_TOLD)
+        ends = f"{self.low:g}:{self.high:g}"
+        return ends if self.step is None else f"{ends}:{self.step:g}"
+
+
+def distinct(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the different numbers, ascending: by hashing, as there are few among many.
+
+    Examples
+    --------
+    >>> distinct([4, 3.5, 4])
+    array([3.5, 4. ])
+    """
+    numbers = np.ascontiguousarray(values)
+    if numbers.dtype.kind != "f":
+        numbers = numbers.astype(np.float64)
+    return np.unique(pc.unique(pa.array(numbers.ravel())).to_numpy().astype(np.float64))
+
+
+def reject_no_scale(scale: object) -> None:
+    """Raise a RecveilError for what is given as a scale, from Python, and is none.
+
+    Examples
+    --------
+    >>> reject_no_scale("1:5")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: scale is '1:5'; expected a RatingScale, such as ...
+    """
+    if scale is not None and not isinstance(scale, RatingScale):
+        raise RecveilError(
+            f"scale is {quoted(scale)}; expected a RatingScale, such as RatingScale(1, 5, 1) or "
+            f"RatingScale.parse('1:5:1')",
+            code="argument.type",
+        )
+
+
+def reject_off_scale(
+    values: NDArray[Any], scale: RatingScale, locate: Callable[[int], str]
+) -> None:
+    """Raise a RecveilError that names the place of the first rating that is not on the scale."""
+    # There are far fewer different ratings than ratings.
+    if scale.contains(distinct(values)).all():
+        return
+    row = int(np.argmin(scale.contains(values)))
+    raise RecveilError(
+        f"{locate(row)}: rating {values[row]:g} outside the scale {scale}; "
+        f"give another scale (--scale), or drop the row",
+        code="rating.off-scale",
+    )
+
+
+def _count_steps(levels: NDArray[np.float64]) -> int | None:
+    """Count the steps from the lowest to the highest level, each as large as the levels allow."""
+    if not 1 < levels.size <= MOST_LEVELS:
+        return None
+    span, step = float(levels[-1] - levels[0]), float(np.diff(levels).min())
+    for offset in levels - levels[0]:
+        # Euclid's algorithm; a remainder within the tolerance is noise of the number format.
+        remainder = abs(math.remainder(float(offset), step))
+        while remainder > _TOLERANCE * step and span / remainder <= MOST_LEVELS:
+            step, remainder = remainder, abs(math.remainder(step, remainder))
+        if remainder > _TOLERANCE * step:
+            return None
+    return round(span / step) if span / step <= MOST_LEVELS else None
+
+
+def _leads_nowhere(low: float, high: float, step: float) -> bool:
+    """Say whether a step is lost in the digits of one of the ends."""
+    return low + step == low or high - step == high
+
+
+def _shortest(number: float) -> float:
+    """Undo float32: 0.1 comes back from it as 0.10000000149."""
+    return float(str(np.float32(number)))
+
+
+# That of likes. What needs a range asks `unary` first; who does not finds none, and one level.
+LIKES = RatingScale(1, 1, 1, unary=True)

@@ -1,0 +1,457 @@
+r"""Rows of other users within an id: a user id and an item id next to each other, most often.
+
+What separates them is not known: a stray quote swallows rows with their delimiters, and dumps of
+databases write line breaks as ``\n``. So ids are searched for known ids, not split.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from html import unescape
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings.columns import Locate
+from recveil.ratings.rating_scale import RatingScale
+from recveil.ratings.sorted_rows import Rows
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+_WORD = re.compile(r"[^\W_]+")
+# An id without the punctuation around it.
+_CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+# Delimiters of files, and what programs write for these and for line breaks.
+_DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
+_ESCAPED = re.compile(
+    r"\\(?:[nrtvfN]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|[0-3][0-7]{2}|0)|%[01][\da-fA-F]|%2[Cc]|%3[Bb]"
+    r"|%7[Cc]|&#(?:\d{1,2}|x[\da-fA-F]{1,2});|<br */?>"
+)
+_ESCAPES = re.compile(r"[\\%&<]")
+_AROUND = re.compile(r"[\s\"']+")
+# Where all but a few of the ids are whole numbers, several numbers are no list of items.
+_NUMBERS, _OTHERS, _OTHER_SHARE = 5, 2, 0.05
+_DIGITS, _FEWEST = re.compile(r"\d+"), 3
+# Ids look alike if so many of them do; this many are looked at.
+_SHARED, _LOOKED_AT = 0.05, 2_000
+_LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
+_SHORTEST_OF_ONE_LENGTH = 8
+# Ids of more words are not looked for among words.
+_MOST_WORDS = 8
+# A number of four digits in a title may be its year.
+_YEAR = re.compile(r"(1[89]|20)\d\d")
+
+
+def require_no_rows_within(
+    ids: NDArray[Any],
+    codes: NDArray[np.int32],
+    role: str,
+    both: tuple[Any, Any],
+    locate: Locate,
+    *,
+    is_unrated: bool = False,
+) -> None:
+    """Raise for the first id that contains a row of another user.
+
+    Parameters
+    ----------
+    both : tuple of ndarray
+        The ids of all users, and of all items.
+    is_unrated : bool
+        Whether the table has no column of ratings.
+    """
+    if ids.dtype == object and (found := find_rows_within(ids, *both, is_unrated=is_unrated)):
+        row = int(np.flatnonzero(np.isin(codes, found))[0])
+        raise RecveilError(
+            f"{locate(row)}: the {role} contains what looks like another row, with the ids of a "
+            f"user and an item; correct it, or drop the row",
+            code="id.row-within",
+        )
+
+
+def find_rows_within(
+    labels: Iterable[str], users: Iterable[Any], items: Iterable[Any], *, is_unrated: bool = False
+) -> list[int]:
+    r"""Return the positions of ids that contain rows of other users.
+
+    Such an id contains a user id next to an item id, and either a number after them, or delimiters
+    around them, or another id after the same punctuation. Titles contain numbers, too, and words
+    that are names: less than this is no row. Where all of an id are whole numbers, it may as well
+    be a list of items, unless nearly all ids are one whole number: then an id of three numbers is
+    a row, also one of unknown users.
+
+    Examples
+    --------
+    >>> find_rows_within(["i7, 1003, i8, 5", "12, 13 and me", "i8"], [1003, 1004], ["i7", "i8"])
+    [0]
+    >>> find_rows_within(["i7 1003 i8 5", "Heat|Crime|Drama", "1|2|3"], [1003, 2], ["i8", "3"])
+    [0]
+    >>> find_rows_within([r"i7\n1003,i8", "i7-1003-i8", "i7|1003"], [1003], ["i7", "i8"])
+    [0, 1]
+    >>> find_rows_within(["1003|i7", "i7|1003"], [1003], ["i7", "i8"], is_unrated=True)
+    [0]
+    >>> find_rows_within(["i7;user_2;i8;4", "i7;i8;4"], ["user_1", "user_3"], ["i7", "i8"])
+    [0]
+    """
+    labels = [*labels]
+    n_numbers = sum(map(str.isdigit, labels))
+    n_others = len(labels) - n_numbers
+    is_numeric = n_numbers >= _NUMBERS and n_others <= max(_OTHERS, _OTHER_SHARE * len(labels))
+    if is_numeric and (found := [at for at, text in enumerate(labels) if _has_numbers(text)]):
+        return found
+    several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
+    if not several:
+        return []
+    users, items = [*users], [*items]
+    search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric)
+    fields = _FieldSearch(_Looks(users), _Looks(items), search.items.known, is_unrated)
+    return [at for at, label in several if search.finds(label) or fields.finds(label)]
+
+
+def _has_numbers(label: str) -> bool:
+    """Return whether an id contains as many numbers as a row, among whatever else."""
+    return len(_DIGITS.findall(label)) >= _FEWEST
+
+
+class _Ids:
+    """Ids, to be found among the words of a text."""
+
+    def __init__(self, ids: Iterable[Any]):
+        self.known: set[str] = set()
+        self.starts: set[str] = set()
+        self.lengths: set[int] = set()
+        for core in filter(None, (_CORE.search(str(each)) for each in ids)):
+            words = _WORD.findall(core[0])
+            self.known.add(core[0])
+            self.starts.add(words[0])
+            self.lengths.add(len(words))
+
+    def ends(self, text: "_Text", first: int) -> list[int]:
+        """Return each position behind an id that begins with a word."""
+        ends = (first + length for length in self.lengths)
+        return [end for end in ends if end <= text.size and text.part(first, end) in self.known]
+
+    def begins(self, text: "_Text", end: int) -> list[int]:
+        """Return each position of the first word of an id that ends before a word."""
+        begins = (end - length for length in self.lengths)
+        return [first for first in begins if first >= 0 and text.part(first, end) in self.known]
+
+
+class _Text:
+    """The words of an id, and what separates them: a comma for any delimiter, and at both ends."""
+
+    def __init__(self, text: str, words: list[str]):
+        self.text, self.words, self.size = text, words, len(words)
+        self.spans = [word.span() for word in _WORD.finditer(text)]
+        between = zip(self.spans, self.spans[1:], strict=False)
+        kinds = [_kind(text[end:begin]) for (_, end), (begin, _) in between]
+        self.gaps = [",", *kinds, ","]
+        self.n_fields = self.gaps.count(",") - 1
+
+    def part(self, first: int, end: int) -> str:
+        return self.text[self.spans[first][0] : self.spans[end - 1][1]]
+
+    def is_field(self, at: int) -> bool:
+        """Return whether a number ends with a field."""
+        if self.gaps[at + 1] == "." and self.words[at + 1].isdigit():
+            at += 1
+        return self.gaps[at + 1] == ","
+
+
+def _kind(gap: str) -> str:
+    return "," if _DELIMITER.search(gap) else _AROUND.sub("", gap) or " "
+
+
+@brief
+class _Search(NamedTuple):
+    """A search for rows within ids."""
+
+    users: _Ids
+    items: _Ids
+    is_unrated: bool
+    is_numeric: bool
+
+    def finds(self, label: str) -> bool:
+        """Return whether an id contains a row, as it is or without its escapes."""
+        if self._finds(label, self.is_numeric):
+            return True
+        if not _ESCAPES.search(label):
+            return False
+        plain = _ESCAPED.sub("\n", label)
+        return plain != label and self._finds(plain, True)
+
+    def _finds(self, label: str, is_certain: bool) -> bool:
+        words = _WORD.findall(label)
+        if (
+            self.users.starts.isdisjoint(words)
+            or self.items.starts.isdisjoint(words)
+            or (not is_certain and all(map(str.isdigit, words)))
+        ):
+            return False
+        text = _Text(label, words)
+        for first in (at for at, word in enumerate(words) if word in self.users.starts):
+            for end in self.users.ends(text, first):
+                before, after = self.items.begins(text, first), self.items.ends(text, end)
+                if not is_certain and text.part(first, end).isdigit():
+                    before = [low for low in before if not text.part(low, first).isdigit()]
+                    after = [high for high in after if not text.part(end, high).isdigit()]
+                if self._is_row(text, first, end, before, after):
+                    return True
+        return False
+
+    def _is_row(
+        self, text: _Text, first: int, end: int, before: list[int], after: list[int]
+    ) -> bool:
+        """Return whether a user id, from one word to another, is that of a row.
+
+        Parameters
+        ----------
+        before, after : list of int
+            Where item ids begin that end at the user id, and where those end that follow it.
+        """
+        gaps, is_word = text.gaps, not any(map(str.isdigit, text.part(first, end)))
+        if before and after and gaps[first] == gaps[end] and (gaps[end] == "," or not is_word):
+            return True
+        for middle, last in (*((first, end) for _ in before[:1]), *((end, high) for high in after)):
+            if last < text.size and _is_number_after(text, middle, last, middle == end, is_word):
+                return True
+            if is_word or gaps[middle] != gaps[last]:
+                continue
+            if middle == end and last < text.size and self.users.ends(text, last):
+                return True
+        if is_word and not self.is_unrated:
+            return False
+        fewest = 2 if self.is_unrated else 3
+        lows = [(low, first, end) for low in before] if text.n_fields > 2 else []
+        highs = [(first, end, high) for high in after] if text.n_fields >= fewest else []
+        return any({gaps[at] for at in ends} == {","} for ends in (*lows, *highs))
+
+
+def _is_number_after(
+    text: _Text, middle: int, last: int, is_user_first: bool, is_word: bool
+) -> bool:
+    """Return whether a number follows a user id and an item id, as a rating does."""
+    number, between, after = text.words[last], text.gaps[middle], text.gaps[last]
+    if not number.isdigit():
+        return False
+    if between == after:
+        return text.is_field(last) if after == "," else not _YEAR.fullmatch(number)
+    return is_user_first and not is_word and after != "." and not _YEAR.fullmatch(number)
+
+
+class _Looks:
+    """What ids look like: their letters around digits, their punctuation, or their length."""
+
+    def __init__(self, ids: list[Any]):
+        looked_at = ids[:: max(1, len(ids) // _LOOKED_AT)]
+        counts = Counter(look for each in looked_at for look in _looks_of(str(each)))
+        self.shared = {look for look, n in counts.items() if n >= _SHARED * len(looked_at)}
+
+    def include(self, field: str) -> bool:
+        return not self.shared.isdisjoint(_looks_of(field))
+
+
+def _looks_of(text: str) -> set[str]:
+    """Return how an id looks, unless it is a word or words.
+
+    Examples
+    --------
+    >>> sorted(_looks_of("User_12")), sorted(_looks_of("Heat"))
+    (['user_0'], [])
+    >>> sorted(_looks_of("ann@x.org")), sorted(_looks_of("1003"))
+    (['@', 'a@a.a'], ['4 digits'])
+    """
+    if text.isdigit():
+        return {f"{len(text)} digits"}
+    if not text.isascii() or any(map(str.isspace, text)):
+        return set()
+    if not any(map(str.isdigit, text)):
+        return {"@", _LETTERS.sub("a", text)} if "@" in text else set()
+    looks = {_DIGITS.sub("0", text.casefold())}
+    if len(text) >= _SHORTEST_OF_ONE_LENGTH:
+        looks.add(f"{len(text)} characters")
+    return looks | {"@"} if "@" in text else looks
+
+
+@brief
+class _FieldSearch(NamedTuple):
+    """A search for rows of users whose ids are not known, but look like those that are."""
+
+    users: _Looks
+    items: _Looks
+    known_items: set[str]
+    is_unrated: bool
+
+    def finds(self, label: str) -> bool:
+        plain = _ESCAPED.sub("\n", label) if _ESCAPES.search(label) else label
+        fields = [field.strip(" \"'") for field in _DELIMITER.split(plain)]
+        fields = [*filter(None, fields)]
+        if len(fields) < (2 if self.is_unrated else 3):
+            return False
+        return any(self._is_row(fields, at) for at in range(len(fields) - 1))
+
+    def _is_row(self, fields: list[str], at: int) -> bool:
+        """Return whether a field and the next one are a user and an item, in either order."""
+        after = fields[at + 2] if at + 2 < len(fields) else ""
+        has_rating = _RATING.fullmatch(after) is not None and not _YEAR.fullmatch(after)
+        first, second = fields[at : at + 2]
+        for user, item in ((first, second), (second, first)):
+            if not self.users.include(user) or user in self.known_items:
+                continue
+            is_known, is_like = item in self.known_items, self.items.include(item)
+            if user.isdigit():
+                is_row = is_known and has_rating and not item.isdigit()
+            elif self.items.include(user):
+                is_row = (is_known or is_like) and has_rating
+            else:
+                is_row = is_known or (is_like and not item.isdigit())
+            if is_row:
+                return True
+        return False
+
+
+def require_no_original_rows(
+    ids: tuple[NDArray[Any], NDArray[Any]], rows: Rows, scale: RatingScale, locate: Locate
+) -> None:
+    """Raise for the first item id that states rows of the table, in whatever notation.
+
+    Parameters
+    ----------
+    ids : tuple of ndarray
+        The ids of users, and of items, of which `rows` contains the positions.
+    locate : callable
+        Describes where an item id is, given its position.
+    """
+    if ids[1].dtype != object:
+        return
+    if found := find_original_rows(*ids, rows, is_unrated=scale.unary or bool(scale.words)):
+        raise RecveilError(
+            f"{locate(found[0])}: the item contains the ids of a user and another item, and the "
+            f"rating that the table has for them; correct it, or drop the row",
+            code="id.row-within",
+        )
+
+
+def find_original_rows(
+    users: NDArray[Any], items: NDArray[Any], rows: Rows, *, is_unrated: bool = False
+) -> list[int]:
+    """Return the positions of item ids that state a rating of the table, or two of its pairs.
+
+    Words may be in any order and notation (percent-encoded, quoted-printable, full width, in other
+    capitals, with zeros in front). Titles hold numbers and names by chance: so the user, the item
+    and the rating must all be words of the id, or, of likes, two users and items of two rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> items = np.array(["i7", "i8", "U12 gave I7 a 4", "u12 and i8"], object)
+    >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([4, 2], np.float32), None)
+    >>> find_original_rows(np.array(["u12"], object), items, rows)
+    [2]
+    """
+    texts = [(at, plain) for at, item in enumerate(items) if (plain := _plain(item))]
+    if not texts:
+        return []
+    known = _OriginalRows(_by_words(users), _by_words(items), rows)
+    starts = {words[0] for words in known.users}
+    found = []
+    for at, text in texts:
+        words = tuple(_normal_words(text))
+        if starts.isdisjoint(words):
+            continue
+        pairs = [*known.pairs_within(words, at)]
+        if _are_two_pairs(pairs, words) if is_unrated else _has_rating(pairs, words):
+            found.append(at)
+    return found
+
+
+@brief
+class _Pair(NamedTuple):
+    """The words of an id that are a user and an item, and their rating in the table."""
+
+    user: range
+    item: range
+    value: float
+
+
+@brief
+class _OriginalRows(NamedTuple):
+    """Rows of the table, by the words of their ids."""
+
+    users: dict[tuple[str, ...], int]
+    items: dict[tuple[str, ...], int]
+    rows: Rows
+
+    def pairs_within(self, words: tuple[str, ...], own: int) -> Iterator[_Pair]:
+        """Yield the rated pairs among words, but for those of the item that the words are."""
+        those_items = [*_places(words, self.items)]
+        for user, user_words in _places(words, self.users):
+            begin, end = self.rows.indptr[user : user + 2]
+            indices = self.rows.indices[begin:end]
+            for item, item_words in those_items:
+                cell = int(np.searchsorted(indices, item))
+                is_rated = cell < indices.size and indices[cell] == item
+                if is_rated and item != own and not set(user_words) & set(item_words):
+                    yield _Pair(user_words, item_words, float(self.rows.values[begin + cell]))
+
+
+def _has_rating(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
+    return any(
+        word.isdecimal() and float(word) == value and at not in user and at not in item
+        for user, item, value in pairs
+        for at, word in enumerate(words)
+    )
+
+
+def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
+    """Return whether two users, whose ids are no names, have each another item."""
+    clear = [
+        pair for pair in pairs if any(map(str.isdigit, "".join(words[at] for at in pair.user)))
+    ]
+    return any(
+        not set(one.user) & set(other.user) and not set(one.item) & set(other.item)
+        for one, other in combinations(clear, 2)
+    )
+
+
+_PERCENT, _PRINTABLE = re.compile(r"%([\da-fA-F]{2})"), re.compile(r"=([\dA-F]{2})")
+
+
+def _plain(item: Any) -> str:
+    """Return an id without its encodings; "" if it is one word."""
+    if not isinstance(item, str) or item.isalnum():
+        return ""
+    text = item
+    for _ in range(3):  # percent signs may be encoded again
+        decoded = _PERCENT.sub(lambda found: chr(int(found[1], 16)), unescape(text))
+        if decoded == text:
+            break
+        text = decoded
+    text = _PRINTABLE.sub(lambda found: chr(int(found[1], 16)), text)
+    return _ESCAPED.sub("\n", text)
+
+
+def _normal_words(text: str) -> Iterator[str]:
+    """Yield words in small letters, without characters that cannot be seen, or zeros in front."""
+    text = unicodedata.normalize("NFKC", text)
+    text = "".join(each for each in text if unicodedata.category(each) != "Cf").casefold()
+    for word in _WORD.findall(text):
+        yield word.lstrip("0") or "0" if word.isdigit() else word
+
+
+def _by_words(ids: NDArray[Any]) -> dict[tuple[str, ...], int]:
+    words = ((tuple(_normal_words(str(each))), at) for at, each in enumerate(ids))
+    return {parts: at for parts, at in words if parts}
+
+
+def _places(
+    words: tuple[str, ...], known: dict[tuple[str, ...], int]
+) -> Iterator[tuple[int, range]]:
+    """Yield the position of each id among words, and which words it is."""
+    for size in range(1, min(_MOST_WORDS, len(words)) + 1):
+        for begin in range(len(words) - size + 1):
+            if (position := known.get(words[begin : begin + size])) is not None:
+                yield position, range(begin, begin + size)

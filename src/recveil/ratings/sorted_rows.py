@@ -1,0 +1,236 @@
+"""From ratings in any order to compressed rows: a counting sort, and a look for duplicates."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings.columns import Locate
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+Duplicates = Literal["error", "last", "mean"]
+
+
+@brief
+class Order(NamedTuple):
+    """Where each row begins, and in what order ratings must stand.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_users + 1,)
+    places : ndarray of uint32 or int64, shape (n_ratings,), or None
+        Where in the file each rating of the rows stands; None if it is in order.
+    """
+
+    indptr: NDArray[np.int64]
+    places: NDArray[Any] | None
+
+    def apply(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a column of the file in the order of the rows."""
+        return column if self.places is None else _gather(column, self.places)
+
+
+@brief
+class Rows(NamedTuple):
+    """Ratings in compressed rows by user, items ascending in each row."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float32]
+    days: NDArray[np.int32] | None
+
+
+def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int) -> Order:
+    """Order ratings by user, then item; equal pairs keep the order of the file.
+
+    Nothing but an order is made here, so that the columns can be put into it one at a time, each
+    forgotten before the next is touched.
+
+    Parameters
+    ----------
+    users, items : ndarray of int32, shape (n_ratings,)
+        Positions of user and item of each rating, in the order of the file.
+    n_users : int
+
+    Examples
+    --------
+    >>> users, items = np.array([1, 0, 1], np.int32), np.array([2, 0, 1], np.int32)
+    >>> order = find_order(users, items, n_users=2)
+    >>> order.indptr, order.places
+    (array([0, 1, 3]), array([1, 2, 0], dtype=uint32))
+    >>> order.apply(items)
+    array([0, 1, 2], dtype=int32)
+    """
+    indptr, in_order = _count(users, items, n_users)
+    if in_order:
+        return Order(indptr, None)
+    # Half the memory, as long as there are fewer than four billion ratings.
+    places = np.empty(users.size, np.uint32 if users.size < 2**32 else np.int64)
+    _place(users, items, indptr, places)
+    return Order(indptr, places)
+
+
+def settle_duplicates(
+    rows: Rows,
+    how: Duplicates,
+    places: NDArray[Any] | None,
+    labels: tuple[Any, Any],
+    locate: Locate,
+    instants: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
+    words: Sequence[str] = (),
+) -> Rows:
+    """Leave one rating for each (user, item) pair, or raise if `how` is "error".
+
+    "last" keeps the rating with the latest time, among equal ones or without times the one that
+    stands last in the file; "mean" the mean rating with the last day. `places` are those of
+    `find_order`; `instants` returns numbers that order some rows of the file in time; `words` are
+    what ratings from 1 on are called, if they are words.
+
+    Raises
+    ------
+    RecveilError
+        For "error", if any pair stands more than once: their number and three of them.
+    """
+    if how not in get_args(Duplicates):
+        raise RecveilError(
+            f"duplicates {how!r}: expected one of {', '.join(get_args(Duplicates))}",
+            code="option.value",
+        )
+    if not _has_repeats(rows.indptr, rows.indices):
+        return rows
+    users = np.repeat(np.arange(rows.indptr.size - 1, dtype=np.int32), np.diff(rows.indptr))
+    repeats = np.flatnonzero((users[1:] == users[:-1]) & (rows.indices[1:] == rows.indices[:-1]))
+    starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
+    if how == "error":
+        raise RecveilError(
+            _describe(rows, users, starts, places, labels, locate, words), code="rating.duplicate"
+        )
+    ends = np.append(starts[1:], users.size)
+    indptr = np.searchsorted(starts, rows.indptr).astype(np.int64)
+    if how == "mean":
+        sums = np.add.reduceat(rows.values.astype(np.float64), starts)
+        days = None if rows.days is None else np.maximum.reduceat(rows.days, starts)
+        means = (sums / (ends - starts)).astype(np.float32)
+        return Rows(indptr, rows.indices[starts], means, days)
+    kept = ends - 1
+    if instants is not None:
+        kept = _latest(starts, ends, places, instants)
+    days = None if rows.days is None else rows.days[kept]
+    return Rows(indptr, rows.indices[kept], rows.values[kept], days)
+
+
+def _latest(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    places: NDArray[Any] | None,
+    instants: Callable[[NDArray[np.int64]], NDArray[Any]],
+) -> NDArray[np.int64]:
+    """Return the position of the latest rating of each pair; of equal ones the last in the file."""
+    kept = ends - 1
+    several = np.flatnonzero(ends - starts > 1)
+    lengths = (ends - starts)[several]
+    run_of = np.repeat(np.arange(several.size), lengths)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    positions = starts[several][run_of] + within
+    in_file = positions if places is None else places[positions].astype(np.int64)
+    order = np.lexsort([positions, instants(in_file), run_of])
+    kept[several] = positions[order][np.cumsum(lengths) - 1]
+    return kept
+
+
+def _describe(
+    rows: Rows,
+    users: NDArray[Any],
+    starts: NDArray[Any],
+    places: NDArray[Any] | None,
+    labels: tuple[Any, Any],
+    locate: Locate,
+    words: Sequence[str],
+) -> str:
+    lengths = np.diff(np.append(starts, users.size))
+    pairs = starts[lengths > 1]
+    examples = []
+    for first, length in zip(pairs[:3].tolist(), lengths[lengths > 1][:3].tolist(), strict=True):
+        same = range(first, first + min(length, 3))
+        in_file = same if places is None else places[list(same)].tolist()
+        values = rows.values[first : first + len(same)]
+        given = [words[int(value) - 1] if words else f"{value:g}" for value in values]
+        found = ", ".join(
+            f"{value} ({locate(row)})" for value, row in zip(given, in_file, strict=True)
+        )
+        user, item = labels[0][users[first]], labels[1][rows.indices[first]]
+        examples.append(f"user {user} and item {item}: {found}")
+    # Where most rows repeat, the likely mistake is another.
+    repeat = 2 * (users.size - starts.size) > users.size
+    wrong = "Name user (--user) and item (--item), or keep"
+    return (
+        f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
+        f"once, but a user rates an item once: {'; '.join(examples)}. "
+        f"{wrong if repeat else 'Keep'} one rating each: duplicates last or mean "
+        f"(--duplicates last)"
+    )
+
+
+@compiled()
+def _count(users: NDArray[Any], items: NDArray[Any], n_users: int) -> tuple[NDArray[Any], bool]:
+    """Say where each user's ratings begin, and whether all stand in order already."""
+    starts = np.zeros(n_users + 1, np.int64)
+    in_order = True
+    last_user, last_item = -1, -1
+    for row in range(users.size):
+        user, item = users[row], items[row]
+        starts[user + 1] += 1
+        in_order &= user > last_user or (user == last_user and item >= last_item)
+        last_user, last_item = user, item
+    for user in range(n_users):
+        starts[user + 1] += starts[user]
+    return starts, in_order
+
+
+@compiled()
+def _place(
+    users: NDArray[Any], items: NDArray[Any], indptr: NDArray[Any], places: NDArray[Any]
+) -> None:
+    """Gather the places of each user's ratings, then sort those of each user by item."""
+    following = indptr[:-1].copy()
+    for row in range(users.size):
+        places[following[users[row]]] = row
+        following[users[row]] += 1
+    for user in range(indptr.size - 1):
+        own = places[indptr[user] : indptr[user + 1]]
+        of_own = items[own]
+        for at in range(1, own.size):
+            if of_own[at] < of_own[at - 1]:
+                own[:] = own[np.argsort(of_own, kind="mergesort")]
+                break
+
+
+@compiled()
+def _gather(column: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """Return ``column[places]`` without the 64-bit copy of the places that numpy makes."""
+    gathered = np.empty_like(column)
+    for at in range(places.size):
+        gathered[at] = column[places[at]]
+    return gathered
+
+
+@compiled()
+def _has_repeats(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
+    for user in range(indptr.size - 1):
+        for at in range(indptr[user] + 1, indptr[user + 1]):
+            if indices[at] == indices[at - 1]:
+                return True
+    return False
+
+
+@compiled()
+def first_fall(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
+    """Return the position before the first item that is not above the one before it, or -1."""
+    for row in range(indptr.size - 1):
+        for at in range(indptr[row] + 1, indptr[row + 1]):
+            if indices[at] <= indices[at - 1]:
+                return at - 1
+    return -1

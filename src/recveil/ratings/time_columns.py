@@ -1,0 +1,337 @@
+"""Columns that may hold the times of ratings, though their names do not say so."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.ratings.arrow_columns import missing_rows
+from recveil.ratings.columns import Feedback, find_columns, is_text, plain_name
+from recveil.ratings.times import parse_days, seconds_of_digits, whole_days
+from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
+
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?"
+    r"|\d{8}T\d\d(\d\d(\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?(\d\d)?)?)"
+)
+# Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
+_OTHER = re.compile(
+    r"(\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d\d \d{1,2}, \d{4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
+    r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d)\b.*"
+)
+_DIGITS = re.compile(r"\d{8,19}")
+_FIRST_YEAR = 1990
+_EPOCH = date(1970, 1, 1)
+# Names of dates that say when somebody was born, joined, or brought something out. What may be a
+# part of another word, as "end" is of "calendar" and "sign" of "assigned", stands for itself.
+_NOT_OF_RATINGS = re.compile(
+    r"birth|releas|publish|publicat|regist|expir|premier|founded"
+    r"|\b(date|dateof)?(born|dob|pub|join|joined|sign|signed|signup|member|members|membership"
+    r"|start|started|starts|end|ended|ends)(date|day|time|at|on|since)?\b"
+)
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_\d]+")
+
+
+class Look(NamedTuple):
+    """What was found in the columns of a table that nobody called times.
+
+    Attributes
+    ----------
+    name : str or None
+        The one column that beyond doubt holds dates.
+    candidates : tuple of str
+        Columns that look like dates, if none, or more than one, is beyond doubt.
+    passed : str or None
+        The column called times that was passed over for `name`, as it holds none.
+    problem : str
+        Why it holds none, going by its first rows.
+    parts : tuple of str
+        Columns that hold the year, the month and the day of a date.
+    others : tuple of str
+        Columns that hold dates beyond doubt, next to the one that is called times.
+    """
+
+    name: str | None = None
+    candidates: tuple[str, ...] = ()
+    passed: str | None = None
+    problem: str = ""
+    parts: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Look(name={self.name!r}, candidates={self.candidates!r})"
+
+
+def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
+    """Look for times: in the column called so, or, if it holds none, in the other ones.
+
+    Parameters
+    ----------
+    sample : pyarrow.Table
+        The first rows, with all columns.
+    roles : mapping of str to str
+        Names of the columns `user`, `item` and, if there are such, `rating` and `time`.
+
+    Returns
+    -------
+    Look
+        Its `name` is None where the column called times is to be taken.
+
+    Examples
+    --------
+    >>> table = pa.table({"u": [1], "i": [5], "score": [3], "time": [7], "seen": ["2009-12-14"]})
+    >>> look = look_for_times(table, {"user": "u", "item": "i", "rating": "score", "time": "time"})
+    >>> look.name, look.passed
+    ('seen', 'time')
+    """
+    own = {role: roles[role] for role in ("user", "item", "rating") if role in roles}
+    names = list(sample.column_names)
+    first, passed, problem = roles.get("time"), set(own.values()), ""
+    time = first
+    while time is not None and time not in passed:
+        if not (why := why_no_times(sample.column(names.index(time)))):
+            if time != first:
+                return Look(time, (), first, problem)
+            free = [at for at, name in enumerate(names) if name not in passed and name != time]
+            return Look(others=_certain(sample.select(free)))
+        problem = problem or why
+        passed.add(time)
+        rest = [name for name in names if name not in passed or name in own.values()]
+        try:
+            time = find_columns(rest, feedback=Feedback(likes=True), **own).time
+        except RecveilError:  # two of them are called times
+            break
+    look = look_for_dates(sample.select([at for at, n in enumerate(names) if n not in passed]))
+    if look.name is None and (parts := _parts_of_dates(names)):
+        return look._replace(parts=parts)
+    return look if look.name is None else look._replace(passed=first, problem=problem)
+
+
+def look_for_dates(sample: pa.Table) -> Look:
+    """Look for dates among columns that are neither users, items, ratings nor called times.
+
+    Beyond doubt are a type of dates, and text of ISO dates in every row, since 1990. Numbers are
+    not: they may be ids, or count something.
+
+    Parameters
+    ----------
+    sample : pyarrow.Table
+        The first rows of those columns.
+
+    Examples
+    --------
+    >>> look_for_dates(pa.table({"when it was": ["2009-12-14", "2010-01-02"], "n": [1, 2]}))
+    Look(name='when it was', candidates=())
+    >>> look_for_dates(pa.table({"when it was": ["14/12/2009", "2/1/2010"], "n": [1, 2]}))
+    Look(name=None, candidates=('when it was',))
+    """
+    certain = _certain(sample)
+    twice = {*named_twice(sample.column_names)}
+    doubtful = [
+        name
+        for name, column in zip(sample.column_names, sample.columns, strict=True)
+        if name not in twice and name not in certain and _is_doubtful(column)
+    ]
+    if len(certain) == 1:
+        return Look(certain[0])
+    return Look(None, (*certain, *doubtful))
+
+
+def _certain(sample: pa.Table) -> tuple[str, ...]:
+    """Return the columns that hold dates beyond doubt, and not those of something else."""
+    twice = {*named_twice(sample.column_names)}
+    return tuple(
+        name
+        for name, column in zip(sample.column_names, sample.columns, strict=True)
+        if name not in twice and _is_certain(column) and not _is_of_something_else(name)
+    )
+
+
+def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of year, month and day, if there is one of each.
+
+    Examples
+    --------
+    >>> _parts_of_dates(["user", "rating_year", "rating_month", "rating_day"])
+    ('rating_year', 'rating_month', 'rating_day')
+    """
+    found = [
+        [
+            name
+            for name in names
+            if plain_name(name).endswith(part) and not _is_of_something_else(name)
+        ]
+        for part in ("year", "month", "day")
+    ]
+    return tuple(each[0] for each in found) if all(len(each) == 1 for each in found) else ()
+
+
+def describe_look(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
+    """Say what became of the times, a sentence each.
+
+    Parameters
+    ----------
+    look : Look
+    problem : str
+        What became of the column that was taken, if it was not kept: the end of a sentence.
+    name : str or None
+        The column that was taken for times, if any.
+    odd : str
+        What is odd about the times that are used: the end of a sentence.
+
+    Examples
+    --------
+    >>> print(*describe_look(Look(None, ("when",)), "", None))
+    No column of dates was recognized, but 'when' looks like dates: if it says when people rated,
+    name it with time (--time), and how it is written with time_format (--time-format).
+    """
+    if look.parts and (name is None or problem):
+        year, month, day = map(quoted, look.parts)
+        return [
+            f"Columns {year}, {month} and {day} hold dates in parts, so that no times were read; "
+            f"write each date into one column, such as 2005-12-31."
+        ]
+    told = []
+    if look.passed is not None:
+        told.append(
+            f"Column {quoted(look.passed)} was not taken for times, going by its first rows: "
+            f"{look.problem}."
+        )
+    if name is not None and problem:
+        told.append(
+            f"Column {quoted(name)} {problem}. If another column says when people rated, name it "
+            f"with time (--time)."
+        )
+    elif look.name is not None:
+        told.append(
+            f"Column {quoted(look.name)} was taken for the times, because every row of it holds a "
+            f"date; if another one says when people rated, name that with time (--time)."
+        )
+    if name is not None and odd:
+        told.append(f"Column {quoted(name)}: {odd}.")
+    if look.others and name is not None and not problem:
+        one = len(look.others) == 1
+        told.append(
+            f"Column {quoted(name)} was taken for the times; {listed(look.others)} "
+            f"{'holds' if one else 'hold'} dates, too: if {'it' if one else 'one'} says when "
+            f"people rated, name it with time (--time)."
+        )
+    if look.candidates and (name is None or problem):
+        one = len(look.candidates) == 1
+        told.append(
+            f"No column of dates was recognized, but {listed(look.candidates)} "
+            f"{'looks' if one else 'look'} like dates: if {'it' if one else 'one'} says when "
+            f"people rated, name it with time (--time), and how it is written with time_format "
+            f"(--time-format)."
+        )
+    return told
+
+
+def reject_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
+    """Raise a RecveilError if what was taken for ratings looks like times, in its first rows.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    name : str or int
+        What the table calls it, or its place.
+    where : str
+        What to call the table.
+
+    Examples
+    --------
+    >>> reject_times(pa.chunked_array([["4", "5"]]), 3, "ratings.csv")
+    >>> reject_times(pa.chunked_array([["978300760", "978302109"]]), 3, "ratings.csv")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: ratings.csv: column 3 looks like times, not ratings; if it says...
+    """
+    if _is_certain(column) or _is_doubtful(column):
+        raise RecveilError(
+            f"{where}: column {quoted(name)} looks like times, not ratings; if it says when each "
+            f"item was liked, name it with time (--time); if these are ratings, name their scale "
+            f"(--scale)",
+            code="column.ambiguous",
+        )
+
+
+def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
+    """Say whether a date belongs to the item: all its ratings have the same, and it has several.
+
+    Examples
+    --------
+    >>> items = np.array([0, 0, 1, 1], np.int32)
+    >>> one_date_each(items, np.array([5, 5, 9, 9])), one_date_each(items, np.array([5, 6, 9, 9]))
+    (True, False)
+    """
+    n_items = int(items.max()) + 1
+    of_item = np.zeros(n_items, days.dtype)
+    of_item[items] = days
+    return bool(items.size >= 2 * n_items and (of_item[items] == days).all())
+
+
+def _is_of_something_else(name: str) -> bool:
+    """Say whether a name tells that its dates are not those of ratings."""
+    return bool(_NOT_OF_RATINGS.search(_BETWEEN_WORDS.sub(" ", name).lower()))
+
+
+def why_no_times(column: pa.ChunkedArray) -> str:
+    """Say why the rows of a column that are not empty hold no times; empty if they do."""
+    try:
+        return parse_days(
+            column.filter(pc.invert(missing_rows(column))), lambda _: "one row"
+        ).problem
+    except RecveilError as error:
+        return str(error).partition(";")[0]
+
+
+def _is_certain(column: pa.ChunkedArray) -> bool:
+    if len(column) == 0 or column.null_count:
+        return False
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        days, last = whole_days(column), date(datetime.now(UTC).year + 2, 1, 1)
+        first = (date(_FIRST_YEAR, 1, 1) - _EPOCH).days
+        return bool(((days >= first) & (days < (last - _EPOCH).days)).all())
+    texts = _texts(column)
+    return bool(texts) and all(
+        _ISO.fullmatch(text.strip()) and _is_year(int(text.strip()[:4])) for text in texts
+    )
+
+
+def _is_doubtful(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return column.null_count < len(column)
+    if pa.types.is_integer(column.type):
+        texts = [str(value) for value in column.drop_null().to_pylist()]
+    else:
+        texts = [text.strip() for text in _texts(column)]
+    if not texts:
+        return False
+    if all(_DIGITS.fullmatch(text) for text in texts):
+        return len(set(texts)) > 1 and _are_times(map(int, texts))
+    return all(_ISO.fullmatch(text) or _OTHER.fullmatch(text) for text in texts)
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return [text for text in column.unique().to_pylist() if text] if is_text(kind) else []
+
+
+def _are_times(numbers: Iterable[int]) -> bool:
+    """Check whether numbers are all Unix times since 1990, or all dates such as 20051231."""
+    first = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
+    last = (datetime.now(UTC) + timedelta(days=366)).timestamp()
+    kept = list(numbers)
+    if any(all(first * u <= n <= last * u for n in kept) for u in (1, 10**3, 10**6, 10**9)):
+        return True
+    dates = seconds_of_digits(np.array(kept, np.float64))
+    return dates is not None and bool(((first <= dates) & (dates <= last)).all())
+
+
+def _is_year(year: int) -> bool:
+    return _FIRST_YEAR <= year <= datetime.now(UTC).year + 1

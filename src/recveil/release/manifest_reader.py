@@ -1,0 +1,291 @@
+"""The form of release.json: exactly what recveil writes, as anything else could carry anything."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recveil.ratings import RatingScale
+from recveil.release.claim import (
+    claim_kind,
+    claim_of_json,
+    problems_of_claim,
+    published_claims,
+    stated_kind,
+)
+from recveil.release.manifest import (
+    FORMATS,
+    FORMULAS_SINCE,
+    MANIFEST,
+    MODEL,
+    RATINGS,
+    Manifest,
+    content_files,
+    counts_of,
+    file_next_to_ratings,
+    is_part,
+    part_name,
+    to_bytes,
+)
+from recveil.release.settings import problems_of_settings
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError, named_twice, reason_of
+
+_KEYS = (
+    *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type"),
+    *("scale", "settings", "counts", "files"),
+)
+# As PEP 440 writes them, with at most three numbers: four may be an address, and a number of more
+# digits would be no version, but a place to write something down.
+_VERSION = re.compile(
+    r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,2}((a|b|rc)[0-9]{1,3})?"
+    r"(\.post[0-9]{1,3})?(\.dev[0-9]{1,3})?"
+)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+# Of an id that is an example, so much is shown.
+MOST_OF_EXAMPLE = 40
+# Ratings beyond that are none, and more people, labels or bytes than that are nobody's.
+_LARGEST_RATING, _LARGEST_COUNT = 1e12, 10**15
+
+
+def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
+    """Read release.json, and say in what it is not as recveil writes it.
+
+    Parameters
+    ----------
+    file : Path
+
+    Returns
+    -------
+    manifest : Manifest
+        What a checker needs is there, and makes sense.
+    problems : list of str
+        All else that is wrong: what does not stand in the exact form could carry anything.
+
+    Raises
+    ------
+    RecveilError
+        If the file cannot be read, or lacks what is needed to check the release.
+    """
+    twice: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        twice.extend(named_twice(name for name, _ in pairs))
+        return dict(pairs)
+
+    try:
+        content = read_whole(file)
+        manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
+        _check_essentials(manifest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        code = _code(error)
+        raise RecveilError(
+            f"{file}: not the description of a release that can be checked ({_reason(error)}); "
+            f"fetch or write the release again",
+            code=code,
+        ) from error
+    problems = [f"the key {_quoted(name)} stands twice" for name in twice]
+    problems += _problems(manifest)
+    if not problems and not _is_canonical(manifest, content):
+        problems.append(
+            "it is not written as recveil writes it: spaces, line ends, numbers or escapes differ"
+        )
+    return _read_from(content, manifest), problems
+
+
+def known_manifest(folder: Path) -> Manifest:
+    """Read the release.json of a folder whose release is to be attacked or judged.
+
+    How it is written is not asked, only what it says: all that is said of a release follows from
+    its claim, method and settings, and what is unknown, or contradicts another part, is refused.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    RecveilError
+        If there is none, it cannot be read, or holds what this recveil does not know.
+    """
+    if not folder.is_dir():
+        what = "is a file, and no folder" if folder.exists() else "there is no such folder"
+        raise RecveilError(
+            f"{folder}: {what}; expected the folder of a release", code="release.not-found"
+        )
+    file = folder / MANIFEST
+    try:
+        content = read_whole(file)
+        manifest = json.loads(content.decode())
+        _check_essentials(manifest)
+        problems = list(problems_of_settings(manifest))
+    except KeyError as error:
+        raise RecveilError(
+            f"{file}: cannot be read as a release ({_reason(error)}); ask recveil verify what is "
+            f"wrong with it",
+            code="release.damaged",
+        ) from error
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        code = _code(error)
+        raise RecveilError(
+            f"{file}: cannot be read ({_reason(error)}); expected the folder of a release, with "
+            f"its private twin beside it",
+            code=code,
+        ) from error
+    if problems:
+        raise RecveilError(
+            f"{file}: {problems[0]}; ask recveil verify what is wrong with it",
+            code="release.damaged",
+        )
+    return _read_from(content, manifest)
+
+
+def _read_from(content: bytes, manifest: dict[str, Any]) -> Manifest:
+    """Return what a file says, and which file that was."""
+    return replace(Manifest.from_json(manifest), sha256_read=hashlib.sha256(content).hexdigest())
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _reason(error: Exception) -> str:
+    reason = "it is nested too deeply" if isinstance(error, RecursionError) else reason_of(error)
+    return reason if len(reason) <= 160 else f"{reason[:160]}…"
+
+
+def _code(error: Exception) -> str:
+    """Return the code of a release that is missing, unknown to this recveil, or damaged."""
+    if isinstance(error, FileNotFoundError):
+        return "release.not-found"
+    code = getattr(error, "code", "")
+    return code if code in ("release.unknown-format", "claim.unknown") else "release.damaged"
+
+
+def _is_canonical(manifest: dict[str, Any], content: bytes) -> bool:
+    try:
+        return to_bytes(manifest) == content
+    except UnicodeEncodeError:  # half a character, written as an escape
+        return False
+
+
+def _check_essentials(manifest: Any) -> None:
+    """Raise an error unless all that checking needs is there and makes sense."""
+    if manifest["format"] not in FORMATS:
+        known = " and ".join(map(repr, FORMATS))
+        raise RecveilError(
+            f"format {_quoted(manifest['format'])}; this recveil reads {known}",
+            code="release.unknown-format",
+        )
+    kind = stated_kind(manifest["claim"])
+    if kind not in published_claims():
+        claims = published_claims()
+        raise RecveilError(
+            f"claim {_quoted(kind)}; this recveil can check {claims}", code="claim.unknown"
+        )
+    scale = manifest["scale"]
+    RatingScale.from_json(scale)
+    diversity, about = manifest["diversity"], claim_kind(kind)
+    claim_of_json(manifest)
+    right = (
+        _is_count(manifest["k"], 2 if about.contains_users and not manifest["levels"] else 1),
+        type(manifest["levels"]) is bool,
+        _is_count(diversity["b"], 1) and diversity["b"] <= 3 and _is_count(diversity["l"], 1),
+        all(Path(name).name == name for name in manifest["files"]),
+        all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
+        all(name in manifest["files"] for name in file_next_to_ratings(about)[:-1]),
+        manifest["layout"] in ("users", "groups" if about.contains_users else "model"),
+        manifest["item_type"] in ("integer", "text"),
+        isinstance(manifest["counts"], dict),
+        isinstance(manifest["settings"], dict),
+        isinstance(scale.get("words", []), list) and type(scale.get("ordered", True)) is bool,
+        _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
+    )
+    if not all(right):
+        raise ValueError(
+            "k, levels, diversity, files, layout, item_type, counts, settings or formulas make no "
+            "sense"
+        )
+
+
+def _problems(manifest: dict[str, Any]) -> Iterator[str]:
+    """Say of each part in what it is not as recveil writes it."""
+    yield from _key_problems("it", manifest, _keys_of(manifest))
+    version = manifest.get("recveil")
+    if not (isinstance(version, str) and _VERSION.fullmatch(version)):
+        yield f"recveil is {_quoted(version)}; expected a version such as '1.0.0'"
+    yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
+    scale = manifest["scale"]
+    worded = ("words", "ordered") if "words" in scale else ()
+    yield from _key_problems("scale", scale, ("low", "high", "step", *worded))
+    for name in ("low", "high", "step"):
+        number = scale[name]
+        if number is None and name == "step":
+            continue
+        if type(number) is not float or abs(number) > _LARGEST_RATING:
+            yield f"scale: {name} is {_quoted(number)}; expected a number such as 5.0"
+    yield from problems_of_settings(manifest)
+    yield from problems_of_claim(manifest, FORMATS.index(manifest["format"]) + 1)
+    counts, about = manifest["counts"], claim_kind(stated_kind(manifest["claim"]))
+    expected = counts_of(manifest["format"], about, manifest["layout"])
+    yield from _key_problems("counts", counts, expected)
+    for name in expected:
+        if name in counts and not _is_count(counts[name], 0):
+            yield f"counts: {name} is {_quoted(counts[name])}; expected a whole number"
+    usual = MODEL if manifest["layout"] == "model" else RATINGS[0]
+    content = content_files(manifest["files"], manifest["layout"]) or (usual,)
+    if is_part(content[0]):  # all of them, from the first on
+        content = tuple(part_name(number) for number in range(len(content)))
+    names = (*content, *file_next_to_ratings(about))
+    yield from _key_problems("files", manifest["files"], names)
+    yield from _file_problems(manifest["files"])
+
+
+def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
+    """Return the keys of a release.json; it tells of formulas only where there are some."""
+    may = FORMATS.index(manifest["format"]) + 1 >= FORMULAS_SINCE
+    formulas = ("formulas",) if may and "formulas" in manifest else ()
+    return (*_KEYS[:-1], *formulas, _KEYS[-1])
+
+
+def _makes_sense(formulas: Any) -> bool:
+    """Say whether this is how many ids begin as formulas do, and one of them."""
+    return (
+        isinstance(formulas, dict)
+        and tuple(formulas) == ("items", "example")
+        and _is_count(formulas["items"], 1)
+        and isinstance(formulas["example"], str)
+        and len(formulas["example"]) <= MOST_OF_EXAMPLE
+    )
+
+
+def _file_problems(files: dict[str, Any]) -> Iterator[str]:
+    for name, entry in files.items():
+        yield from _key_problems(f"files: {_quoted(name)}", entry, ("sha256", "bytes"))
+        if not _SHA256.fullmatch(entry["sha256"]):
+            yield f"files: {_quoted(name)}: sha256 is no SHA-256 of 64 digits"
+
+
+def _key_problems(where: str, found: dict[str, Any], expected: Iterable[str]) -> Iterator[str]:
+    """Compare keys with those that recveil writes: all, no others, in their order."""
+    names = tuple(expected)
+    for name in found:
+        if name not in names:
+            yield f"{where} carries {_quoted(name)}, which no release has"
+    for name in names:
+        if name not in found:
+            yield f"{where} lacks {name!r}"
+    if set(found) == set(names) and tuple(found) != names:
+        yield f"{where} has its keys in another order than recveil writes them"
+
+
+def _is_count(number: Any, least: int) -> bool:
+    return type(number) is int and least <= number <= _LARGEST_COUNT
+
+
+def _quoted(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

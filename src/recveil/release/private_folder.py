@@ -1,0 +1,153 @@
+"""Made of: whether a release was made from these ratings, as its private twin can tell."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.io.worker import decoded_table
+from recveil.ratings import Ratings
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    FileEntry,
+    part_name,
+    private_twin,
+)
+from recveil.runtime.devices import read_whole, reject_devices
+from recveil.runtime.errors import RecveilError
+
+# What private.json calls their number.
+PARTS = "assignment_parts"
+
+
+def assignment_files(told: Mapping[str, Any]) -> list[str]:
+    """Return the names of the files that tell who is who, as private.json says.
+
+    Parameters
+    ----------
+    told : dict
+        The content of private.json.
+
+    Examples
+    --------
+    >>> assignment_files({"seed": 1})
+    ['assignment.parquet']
+    >>> assignment_files({"assignment_parts": 2})
+    ['assignment-00000.parquet', 'assignment-00001.parquet']
+    """
+    parts = told.get(PARTS)
+    if parts is None:
+        return [ASSIGNMENT]
+    return [part_name(number, "assignment") for number in range(int(parts))]
+
+
+def read_assignment(
+    private: Path, files: Iterable[str], columns: Sequence[str] = ("user_id", "published_id")
+) -> pa.Table:
+    """Return who is behind which record.
+
+    Parameters
+    ----------
+    private : Path
+        The private folder.
+    files : iterable of str
+        All of `assignment_files`, or some.
+    columns : sequence of str
+
+    Raises
+    ------
+    RecveilError, OSError, ArrowException
+        If a file is missing, or cannot be read.
+    """
+    tables = []
+    for name in files:
+        reject_devices(private / name)
+        tables.append(decoded_table(private / name, columns=list(columns)))
+    return pa.concat_tables(tables)
+
+
+def reject_missing(private: Path, names: Iterable[str], folder: Path) -> None:
+    """Raise a RecveilError if the private twin of a release lacks a file."""
+    for name in names:
+        if not (private / name).is_file():
+            raise RecveilError(
+                f"{private / name} is missing; without it nobody can tell whether a guess is "
+                f"right; put the private twin beside {folder.name}",
+                code="private.not-found",
+            )
+
+
+OTHER_RATINGS = (
+    "The release was not made from these ratings, as its private twin tells: no figure here says "
+    "anything about it, and low rates least of all. Give the ratings that it was made from, read "
+    "in the same way."
+)
+
+
+def digest_of(ratings: Ratings) -> str:
+    """Return a SHA-256 of who gave what to which item, whatever the order and the type of ids.
+
+    Dates and the scale do not matter: a table may be read with or without them.
+
+    Examples
+    --------
+    >>> told = Ratings.from_columns(["1", "2", "10"], ["a", "b", "a"], [3, 4, 5])
+    >>> again = Ratings.from_columns([10, 2, 1], ["a", "b", "a"], [5, 4, 3], days=[1, 2, 3])
+    >>> digest_of(told) == digest_of(again)
+    True
+    >>> digest_of(told) == digest_of(Ratings.from_columns([1, 2, 10], ["a", "b", "a"], [3, 4, 4]))
+    False
+    """
+    sha = hashlib.sha256()
+    orders = []
+    for labels in (ratings.users, ratings.items):
+        texts = [str(label) for label in labels.tolist()]
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        orders.append(None if order == list(range(len(texts))) else np.array(order))
+        sha.update(repr([texts[at] for at in order]).encode())
+    rows = ratings.csr
+    of_users, of_items = orders  # none where they stand in order: that takes no copy
+    if of_users is not None:
+        rows = rows[of_users]
+    if of_items is not None:
+        rows = rows[:, of_items]
+        rows.sort_indices()
+    for array, kind in ((rows.indptr, "<i8"), (rows.indices, "<i4"), (rows.data, "<f4")):
+        sha.update(_bytes(array, kind))
+    return sha.hexdigest()
+
+
+def _bytes(array: NDArray[Any], kind: str) -> memoryview:
+    return np.ascontiguousarray(array, dtype=kind).data
+
+
+def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
+    """Tell whether a release was made from these ratings.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder. Its private twin beside it has a digest of what it was made from.
+    ratings : Ratings
+
+    Returns
+    -------
+    bool or None
+        None if the twin is missing, is of another release, or was written without a digest.
+    """
+    published = folder.resolve()
+    try:
+        told = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
+        if told["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
+            return None
+        digest = told.get("ratings_sha256")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None  # whoever needs the twin is told why it cannot be read
+    return None if digest is None else bool(digest == digest_of(ratings))

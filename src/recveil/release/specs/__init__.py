@@ -1,0 +1,1 @@
+"""What is public about each method: settings, claim, caveats."""

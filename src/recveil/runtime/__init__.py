@@ -1,0 +1,1 @@
+"""Errors, progress, files, threads and memory: what every package uses."""

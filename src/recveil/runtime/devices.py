@@ -1,0 +1,230 @@
+"""Devices: pipes and devices in the place of a file: they may never end, and are not replaced.
+
+Pipes and links that another user put in the place of an output are refused.
+"""
+
+import os
+import stat
+from os import PathLike
+from pathlib import Path
+
+from recveil.runtime.errors import RecveilError, shortened
+
+# What recveil writes beside ratings, such as release.json, has some thousand bytes.
+MOST_BYTES = 1_000_000
+# As many links on one way as Linux follows.
+_MOST_LINKS = 40
+
+
+def is_device(path: Path) -> bool:
+    """Say whether a path leads to a pipe or a device, to be written to and never replaced.
+
+    Examples
+    --------
+    >>> is_device(Path("/dev/stdout")), is_device(Path("page.html"))
+    (True, False)
+    """
+    # Also if standard output is led into a file: that is written to, and not replaced.
+    if _is_open_file(path):
+        return path.exists()
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _is_open_file(path: Path) -> bool:
+    """Say whether a path names what a process has open, such as /dev/stdout or /proc/self/fd/1."""
+    # A link such as /proc/self/cwd leads to a folder like others.
+    folder = Path(os.path.realpath(path.parent)).parts[1:]
+    if folder[:1] == ("dev",):  # in /dev/shm stand files like others, which are held in memory
+        return folder[1:2] != ("shm",)
+    return folder[:1] == ("proc",) and folder[-1] == "fd"
+
+
+def reject_traps(path: str | PathLike[str]) -> None:
+    """Refuse an output that somebody else leads to another place, in a folder for several people.
+
+    Whoever may write to a folder can put a link there under the name that will be written, to a
+    file that they may not write themselves, or a pipe, and read from it.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to write; links on the way are looked at, too. What the administrator (root) put
+        there is trusted.
+
+    Raises
+    ------
+    RecveilError
+        For a link of another user in a folder to which others can write, and for their pipes.
+
+    Examples
+    --------
+    >>> reject_traps("page.html")
+    """
+    if _is_open_file(Path(path)) or not hasattr(os, "geteuid"):
+        return
+    at = Path() if Path(path).is_absolute() else Path.cwd()
+    ahead, links = [*reversed(Path(path).parts)], 0
+    while ahead:
+        name = ahead.pop()
+        at = at.parent if name == ".." else at / name
+        try:
+            found = at.lstat()
+        except (OSError, ValueError):
+            return  # nothing stands there yet
+        if stat.S_ISLNK(found.st_mode):
+            if is_anothers(found) and _can_be_written_by_others(at.parent):
+                raise _trap(path, at, "link")
+            ahead += reversed(at.readlink().parts)
+            at, links = at.parent, links + 1
+            if links > _MOST_LINKS:
+                return  # in a round, which whoever writes will say
+        elif stat.S_ISFIFO(found.st_mode) and is_anothers(found):
+            raise _trap(path, at, "pipe")
+
+
+def _trap(path: str | PathLike[str], at: Path, kind: str) -> RecveilError:
+    return RecveilError(
+        f"{shortened(str(path), 80)}: {shortened(at.name, 60)} is a {kind} that belongs to another "
+        f"user, who may lead what is written elsewhere; name another file, or one in a folder that "
+        f"only you can write to",
+        code="output.not-writable",
+    )
+
+
+def is_anothers(found: os.stat_result) -> bool:
+    """Say whether something belongs to neither whoever runs this nor the administrator.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     is_anothers(Path(folder).stat())
+    False
+    """
+    return hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), 0)
+
+
+def is_written_by_others(found: os.stat_result) -> bool:
+    """Say whether others can write to a file; whom its owner's own group holds is no other.
+
+    Many systems give each user a group of the same number, and let it write.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     is_written_by_others(Path(folder).stat())
+    False
+    """
+    if stat.S_ISLNK(found.st_mode) or not hasattr(os, "geteuid"):
+        return False
+    by_group = found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid
+    return bool(by_group or found.st_mode & stat.S_IWOTH)
+
+
+def owner_name(found: os.stat_result) -> str:
+    """Return the name of whom a file belongs to, or their number if they have none.
+
+    Examples
+    --------
+    >>> owner_name(Path("/dev/null").stat()) in ("root", "65534", "nobody")
+    True
+    """
+    try:
+        import pwd
+
+        return pwd.getpwuid(found.st_uid).pw_name
+    except (ImportError, KeyError):
+        return str(found.st_uid)
+
+
+def _can_be_written_by_others(folder: Path) -> bool:
+    found = folder.stat()
+    return is_anothers(found) or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def write_to_device(path: Path, text: str) -> None:
+    """Write text to a pipe or a device.
+
+    Raises
+    ------
+    RecveilError
+        If it takes no more, as ``/dev/full``, cannot be written, or is another user's pipe.
+
+    Examples
+    --------
+    >>> write_to_device(Path("/dev/null"), "all of it")
+    """
+    reject_traps(path)
+    try:
+        path.write_text(text, "utf-8", "replace")
+    except BrokenPipeError:  # whoever reads a pipe may go
+        raise
+    except OSError as error:
+        raise RecveilError(
+            f"{path}: cannot be written ({error.strerror or error}); name a plain file, or another "
+            f"device",
+            code="output.not-writable",
+        ) from None
+
+
+def reject_devices(*paths: Path) -> None:
+    """Raise an OSError if one of some paths leads to a pipe or a device, which may never end.
+
+    Examples
+    --------
+    >>> reject_devices(Path("page.html"), Path("nowhere"))
+    """
+    for path in paths:
+        if is_device(path):
+            raise OSError(f"{path.name} is a pipe or a device, and no file")
+
+
+class IsTooLargeError(OSError):
+    """A file that is known to be small has more bytes than it may."""
+
+
+def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return the content of a file that is known to be small, whoever wrote it.
+
+    Parameters
+    ----------
+    path : Path
+    most : int
+        So many bytes it has at most.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, has more bytes, or is a pipe or a device, which may never end.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "release.json")
+    ...     _ = file.write_text("{}")
+    ...     read_whole(file), read_whole(file, most=1)
+    Traceback (most recent call last):
+    ...
+    recveil.runtime.devices.IsTooLargeError: release.json has more than 1 bytes, the most that it
+    may have
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path.name} is a pipe or a device, and no file")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise IsTooLargeError(
+            f"{path.name} has more than {most:,} bytes, the most that it may have"
+        )
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe, too, but do not wait for somebody who writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

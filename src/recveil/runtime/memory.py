@@ -1,0 +1,221 @@
+"""Memory: how much of it a table may take, and the words for too little."""
+
+import errno
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from recveil.runtime.errors import MachineError, RecveilError, chain_of, shortened
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([kmgt]?)b?\s*", re.IGNORECASE)
+_LEAST = 10**7
+# Where a container's own limit stands: version 2 and version 1 of Linux's control groups.
+_OF_CONTAINER = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+# What libraries say when a limit of the system keeps them from being loaded.
+_NOT_LOADED = re.compile(r"failed to map segment|cannot allocate memory|llvmlite", re.IGNORECASE)
+
+# What they say where they get no memory for a value, or for a thread's stack.
+_NOT_GIVEN = re.compile(
+    r"bad_alloc|start new thread|launch worker thread|Resource temporarily unavailable|"
+    r"without (setting an exception|exception set)"
+)
+
+
+class MemoryLimitError(MachineError):
+    """What is to be read, or done, takes more memory than there is, or than may be taken."""
+
+
+class _Given:
+    """The limit that somebody named, in bytes; None if nobody did."""
+
+    limit: int | None = None
+
+
+def parse_memory(size: str | int) -> int:
+    """Read an amount of memory: bytes, or a number with KB, MB, GB or TB, of thousands.
+
+    Raises
+    ------
+    RecveilError
+        If it is none, or less than 10 MB.
+
+    Examples
+    --------
+    >>> parse_memory("1.5GB"), parse_memory("800 m")
+    (1500000000, 800000000)
+    """
+    found = _SIZE.fullmatch(str(size))
+    n_bytes = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
+    if n_bytes < _LEAST:
+        raise RecveilError(
+            f"max_memory (--max-memory) is {shortened(str(size), 30)}; expected at least 10MB, "
+            f"such as 4GB",
+            code="option.value",
+        )
+    return n_bytes
+
+
+@contextmanager
+def memory_limited(size: str | int | None) -> Iterator[None]:
+    """Let what is read inside the block take so much memory at most.
+
+    Parameters
+    ----------
+    size : str, int or None
+        See `parse_memory`; None changes nothing.
+
+    Examples
+    --------
+    >>> with memory_limited("4GB"):
+    ...     memory_limit()
+    4000000000
+    """
+    before = _Given.limit
+    _Given.limit = before if size is None else parse_memory(size)
+    try:
+        yield
+    finally:
+        _Given.limit = before
+
+
+def memory_limit() -> int:
+    """Return how many bytes what is read may take: what was named, or half of the machine's.
+
+    The machine's memory is what this process may have of it: a container's limit, or one of
+    ``ulimit -v``, counts where it is lower.
+    """
+    return _Given.limit or machine_memory() // 2
+
+
+def machine_memory() -> int:
+    """Return how many bytes of memory this process may take at most, as far as can be seen.
+
+    Examples
+    --------
+    >>> machine_memory() > 0
+    True
+    """
+    known = [address_space(), data_size()]
+    with suppress(ValueError, OSError, AttributeError):  # Windows does not tell
+        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for file in _OF_CONTAINER:
+        with suppress(ValueError, OSError):  # no container, or "max"
+            known.append(int(file.read_text()))
+    return min([size for size in known if size], default=8 * 10**9)
+
+
+def address_space() -> int | None:
+    """Return the limit of ``ulimit -v`` in bytes; None if there is none."""
+    return _limit_of("RLIMIT_AS")
+
+
+def data_size() -> int | None:
+    """Return the limit of ``ulimit -d`` in bytes; None if there is none."""
+    return _limit_of("RLIMIT_DATA")
+
+
+def _limit_of(name: str) -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    soft, _ = resource.getrlimit(getattr(resource, name))
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def reject_beyond_limit(what: str, needed: int, *, at_least: bool = False) -> None:
+    """Raise a MemoryLimitError if something takes more memory than it may.
+
+    Parameters
+    ----------
+    what : str
+        What it is, as the start of a sentence: the file's name, and what of it.
+    needed : int
+        Bytes.
+    at_least : bool
+        Whether it may take still more, as reading stopped there.
+
+    Examples
+    --------
+    >>> with memory_limited("1GB"):
+    ...     reject_beyond_limit("ratings.parquet: its 100,000,000 rows", 6 * 10**9)
+    Traceback (most recent call last):
+    ...
+    recveil.runtime.memory.MemoryLimitError: ratings.parquet: its 100,000,000 rows take 6.0 GB of
+    memory, but 1.0 GB may be taken; allow more with max_memory (--max-memory 8GB), or
+    read a part of them
+    """
+    if needed > _LEAST and needed > memory_limit():
+        reject_for_memory(what, needed, at_least=at_least)
+
+
+def reject_for_memory(what: str, needed: int, *, at_least: bool = False) -> NoReturn:
+    """Raise the MemoryLimitError of `reject_beyond_limit`."""
+    more = "at least " if at_least else ""
+    enough = max(1, -(-needed * 4 // (3 * 10**9)))
+    raise MemoryLimitError(
+        f"{what} take {more}{in_words(needed)} of memory, but {in_words(memory_limit())} may be "
+        f"taken; allow more with max_memory (--max-memory {enough}GB), or read a part of them",
+        code="machine.memory",
+    )
+
+
+def in_words(n_bytes: int) -> str:
+    """Write an amount of memory for people.
+
+    Examples
+    --------
+    >>> in_words(1_536_000_000), in_words(20_000_000)
+    ('1.5 GB', '20 MB')
+    """
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 95e7 else f"{n_bytes / 1e6:,.0f} MB"
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Say whether an error, or what led to it, is that there was not enough memory.
+
+    Under ``ulimit`` libraries that cannot be loaded say so in words of their own.
+
+    Examples
+    --------
+    >>> lacks_memory(MemoryError()), lacks_memory(OSError(12, "Cannot allocate memory"))
+    (True, True)
+    >>> lacks_memory(ValueError())
+    False
+    """
+    little = address_space() is not None or data_size() is not None
+    return any(
+        isinstance(each, MemoryError)
+        or getattr(each, "errno", None) == errno.ENOMEM
+        or (little and _mentions_memory(each))
+        for each in chain_of(error)
+    )
+
+
+def _mentions_memory(error: BaseException) -> bool:
+    if _NOT_GIVEN.search(str(error)):
+        return True
+    return isinstance(error, ImportError | OSError) and bool(_NOT_LOADED.search(str(error)))
+
+
+def not_enough() -> str:
+    """Say that there was not enough memory, and what to do."""
+    limits = {"addresses (ulimit -v)": address_space(), "data (ulimit -d)": data_size()}
+    told = [f"{in_words(limit)} of {what}" for what, limit in limits.items() if limit is not None]
+    if told:
+        return (
+            f"not enough memory: this process may take {' and '.join(told)}; raise that limit, or "
+            f"leave it out, and run again"
+        )
+    return (
+        "not enough memory: close other programs, take a larger machine or a part of the ratings, "
+        "and run again"
+    )

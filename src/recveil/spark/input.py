@@ -1,0 +1,497 @@
+"""Part reading: a table of many files, each of which is read whole, or none.
+
+By its own settings Spark passes over what it does not expect: parts in folders below, parts whose
+names begin with a line or a point, columns that one part has and another has not.
+"""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.ratings import RatingScale
+from recveil.ratings.columns import (
+    LIKED,
+    NOISE,
+    NOT_SAID,
+    describe_lost_digits,
+    find_columns,
+    require_different,
+)
+from recveil.ratings.ids import NOT_IN_IDS, encode_labels
+from recveil.ratings.rating_scale import LIKES, reject_no_scale
+from recveil.ratings.times import is_plausible
+from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
+from recveil.runtime.safe_repr import brief
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+# A rating is one of so many values at most; of more, the ends alone are looked at.
+_MOST_VALUES = 1_000
+# Whole numbers from here on, up to now, are seconds since 1970, and nothing else.
+_FIRST_SECOND = 100_000_000
+_NO_TEXT, _LINE_BREAK, _PART, _EXACT = "no text", "line break", "part", "exact"
+# Numbers in text, as they are read on one machine; Java takes 5d and 0x1p2 for such, too.
+_A_NUMBER = r"\A[\s\pZ]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[\s\pZ]*\z"
+_TEXT = ("string", "varchar", "char")
+_WHOLE = ("byte", "short", "integer", "long")
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@brief
+class Lake(NamedTuple):
+    """A table of ratings, which stays where it is.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        The columns `user` (text), `item` (text or whole numbers) and `rating` (float).
+    scale : RatingScale
+    n_ratings : int
+    values : ndarray of float64
+        The different ratings; the lowest and the highest, if there are very many.
+    items : ndarray, shape (n_items,)
+        The ids of all items, ascending: as `Ratings` has them.
+    raw : Array
+        The same as they stand in the column.
+    codes : ndarray of int32
+        The position of each raw one among `items`.
+    notes : tuple of str
+        What is to be said of how the table was read.
+    """
+
+    rows: Any
+    scale: RatingScale
+    n_ratings: int
+    values: NDArray[np.float64]
+    items: NDArray[Any]
+    raw: pa.ChunkedArray
+    codes: NDArray[np.int32]
+    notes: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"ratings": self.n_ratings, "items": self.items.size, "scale": str(self.scale)}
+
+
+def lake_of(
+    frame: "DataFrame",
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    scale: RatingScale | None = None,
+    likes: bool = False,
+    time: str | None = None,
+    times: bool = False,
+) -> Lake:
+    """Look at a table: which column is which, which items there are, and on which scale.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One rating a row.
+    user, item, rating : str, optional
+        Names of the columns; found by the usual names if not given.
+    scale : RatingScale, optional
+        Inferred from the ratings if not given.
+    likes : bool
+        Each row is a like, whatever its rating.
+    time : str, optional
+        The name of the column of times.
+    times : bool
+        Whether times are wanted, too: as the column `time`, if there is one.
+
+    Raises
+    ------
+    RecveilError
+        For missing columns or values, ratings off the scale, and a table without rows.
+    """
+    from pyspark.sql import functions as sql
+
+    reject_no_scale(scale)
+    given = {"user": user, "item": item, "rating": rating, "time": time}
+    feedback = LIKED if likes else NOT_SAID
+    found = find_columns(frame.columns, "the table", feedback=feedback, **given)
+    _reject_other_spellings(frame, (str(found.user), str(found.item)))
+    frame = _named_anew(frame)
+    is_likes = likes or found.rating is None
+    told = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
+    columns = [
+        _id(frame, found.user, "user").cast("string").alias("user"),
+        _id(frame, found.item, "item").alias("item"),
+        told.cast("float").alias("rating"),
+        *([_time(frame, found.time).alias("time")] if times and found.time else []),
+    ]
+    rows = frame.select(*columns)
+    with_parts = frame.select(*columns, sql.input_file_name().alias(_PART))
+    if is_likes:
+        if scale is not None:
+            raise RecveilError(
+                "scale (--scale): likes have none; leave it out, or name the rating",
+                code="option.conflict",
+            )
+        # With times, somebody who likes an item twice is refused where people are gathered.
+        rows = rows if "time" in rows.columns else rows.distinct()
+    exact = rows if is_likes else frame.select(*columns, told.alias(_EXACT))
+    n_ratings, lost_digits = _reject_gaps(exact, with_parts)
+    values = _values(rows, None if is_likes else scale)
+    scale = LIKES if is_likes else _scale(values, scale)
+    raw = rows.select("item").distinct().toArrow()["item"]
+    items, codes = encode_labels(raw, "item", lambda at: f"item {int(at) + 1}")
+    if np.unique(codes).size < codes.size:
+        raise RecveilError(
+            "the items: one id is written in two ways, such as 7 and 7.0; write each in one way",
+            code="id.duplicate",
+        )
+    named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
+    return Lake(
+        rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.", *lost_digits)
+    )
+
+
+def _reject_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
+    """Refuse ids that are names of folders, of which Spark makes numbers: 007 would become 7."""
+    whole = {
+        field.name
+        for field in frame.schema
+        if field.name in names and field.dataType.typeName() in _WHOLE
+    }
+    for path in frame.inputFiles() if whole else ():
+        for part in path.split("/")[:-1]:
+            name, _, told = unquote(part).partition("=")
+            if name in whole and told != _HIVE_NULL and told != str(int(told)):
+                raise RecveilError(
+                    f"the folders of column {quoted(name)}: Spark takes {quoted(told)} for "
+                    f"{int(told)}, so that two ids would become one; write that column into the "
+                    f"files, as text",
+                    code="id.type",
+                )
+
+
+def _named_anew(frame: "DataFrame") -> "DataFrame":
+    """Return columns under names that mean no more to Spark than what they say.
+
+    In a name Spark takes a point for a part of a column, and may not tell capitals from others.
+    """
+    return frame.toDF(*map(_quoted, frame.columns))
+
+
+def _quoted(name: str) -> str:
+    """Return what a column is called by `_named_anew`.
+
+    Examples
+    --------
+    >>> _quoted("user.ID")
+    'c757365722e4944'
+    """
+    return f"c{name.encode().hex()}"
+
+
+def _id(frame: "DataFrame", name: str, role: str) -> "Column":
+    """Return a column of ids: whole numbers as such, all else must be text."""
+    column = frame[_quoted(name)]
+    kind = frame.schema[_quoted(name)].dataType.typeName()
+    if kind in _WHOLE:
+        return column.cast("long")
+    if kind in _TEXT:
+        return column.cast("string")  # compared byte by byte, whatever the column's collation
+    raise RecveilError(
+        f"the {role} column {quoted(name)} holds {kind}; expected text or whole numbers; cast it",
+        code="column.type",
+    )
+
+
+def _number(frame: "DataFrame", name: str) -> "Column":
+    from pyspark.sql import functions as sql
+
+    kind = frame.schema[_quoted(name)].dataType.typeName()
+    if kind in ("boolean", "date", "timestamp", "array", "map", "struct", "binary"):
+        raise RecveilError(
+            f"the rating column {quoted(name)} holds {kind}; expected numbers", code="column.type"
+        )
+    column = frame[_quoted(name)]
+    if kind in _TEXT:
+        text = column.cast("string")
+        column = sql.when(text.rlike(_A_NUMBER), sql.regexp_extract(text, _A_NUMBER, 1))
+    return column.try_cast("double")
+
+
+def _time(frame: "DataFrame", name: str) -> "Column":
+    """Return a column of dates or instants, or of Unix times in seconds beyond doubt."""
+    from pyspark.sql import functions as sql
+
+    own = _quoted(name)
+    kind, column = frame.schema[own].dataType.typeName(), frame[own]
+    if kind in ("integer", "long"):
+        ends = frame.agg(sql.min(own), sql.max(own)).first()
+        if (
+            ends is not None
+            and ends[0] is not None
+            and ends[0] > _FIRST_SECOND
+            and is_plausible(ends[1])
+        ):
+            return column.cast("long")
+    elif kind in ("date", "timestamp", "timestamp_ntz"):
+        return column
+    raise RecveilError(
+        f"the time column {quoted(name)} holds {kind}; expected dates, timestamps, or Unix times "
+        f"in seconds, the latest between 1996 and now; cast it, or drop the column if it is "
+        f"something else",
+        code="column.type",
+    )
+
+
+def _reject_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[str]]:
+    """Refuse rows without a user, an item, or a number; count rows, and report lost digits."""
+    from pyspark.sql import functions as sql
+
+    finite = (
+        sql.col("rating").isNotNull() & ~sql.isnan("rating") & (sql.abs("rating") < float("inf"))
+    )
+    gaps = {
+        "user": sql.col("user").isNull() | (sql.col("user") == ""),
+        "item": sql.col("item").isNull() | (sql.col("item").cast("string") == ""),
+        "rating": ~finite,
+        **({"time": sql.col("time").isNull()} if "time" in rows.columns else {}),
+    }
+    has_break = [sql.col(role).cast("string").rlike(NOT_IN_IDS) for role in ("user", "item")]
+    counts = {**gaps, _NO_TEXT: _is_no_text("user") | _is_no_text("item")}
+    counts[_LINE_BREAK] = has_break[0] | has_break[1]
+    asked = [sql.sum(which.cast("long")).alias(name) for name, which in counts.items()]
+    if _EXACT in rows.columns:
+        asked += [
+            sql.min(_EXACT).alias("low"),
+            sql.max(_EXACT).alias("high"),
+            sql.min(sql.when(_loses_digits(), sql.col(_EXACT))).alias("changed"),
+        ]
+    found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
+    if found is None or not found["n"]:
+        raise RecveilError(
+            "the table has no rows; give one that holds ratings", code="table.no-ratings"
+        )
+    for name, which in gaps.items():
+        if found[name]:
+            what = "a number" if name == "rating" else f"a {name}"
+            raise RecveilError(
+                f"the {name} column: {found[name]:,} of "
+                f"{describe_count(found['n'], 'row')} are without {what}"
+                f"{_of_which_part(with_parts, which)}",
+                code="rating.missing"
+                if name == "rating"
+                else "time.missing"
+                if name == "time"
+                else "id.missing",
+            )
+    if found[_NO_TEXT]:
+        raise RecveilError(
+            f"{found[_NO_TEXT]:,} of "
+            f"{describe_count(found['n'], 'row')} hold an id that is not UTF-8 text, or was "
+            f"not before it was read, so that two ids may have become one; save the table as UTF-8",
+            code="input.encoding",
+        )
+    if found[_LINE_BREAK]:
+        raise RecveilError(
+            f"{found[_LINE_BREAK]:,} of {found['n']:,} rows hold an id with a line break or a "
+            f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}",
+            code="id.line-break",
+        )
+    if _EXACT not in rows.columns or found["changed"] is None:
+        return int(found["n"]), []
+    require_different(found["low"], found["high"])
+    return int(found["n"]), [describe_lost_digits(found["changed"])]
+
+
+def _loses_digits() -> "Column":
+    """Check which ratings single precision writes in other digits."""
+    from pyspark.sql import functions as sql
+
+    exact = sql.col(_EXACT)
+    written = exact.cast("float").cast("string").cast("double")
+    return sql.abs(exact - written) > NOISE * sql.abs(exact)
+
+
+def _of_which_part(with_parts: "DataFrame", which: "Column") -> str:
+    """Say in which part of a table such a row stands, and what to do about it."""
+    first = with_parts.filter(which).select(_PART).first()
+    part = unquote(first[0]).rsplit("/", 1)[-1] if first is not None and first[0] else ""
+    if not part:
+        return "; leave these rows out"
+    return (
+        f", such as in {shortened(part)}; leave these rows out, or, if that part calls its columns "
+        f"otherwise than the others, write it anew"
+    )
+
+
+def _is_no_text(name: str) -> "Column":
+    """Say which ids of a column are no text, or hold what Spark puts where bytes were none."""
+    from pyspark.sql import functions as sql
+
+    ids = sql.col(name).cast("string")
+    return ids.contains("\N{REPLACEMENT CHARACTER}") | ~sql.is_valid_utf8(ids)
+
+
+def _values(rows: "DataFrame", given: RatingScale | None) -> NDArray[np.float64]:
+    """Return the different ratings; of very many the lowest and the highest, if all may be right.
+
+    A scale in steps has few labels, so that of very many ratings one of these is off it.
+    """
+    from pyspark.sql import functions as sql
+
+    found = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]
+    some = np.sort(found.to_numpy().astype(np.float64))
+    if given is not None:
+        _reject_off_scale(some, given)
+    if some.size <= _MOST_VALUES:
+        return some
+    ends = rows.agg(sql.min("rating").alias("low"), sql.max("rating").alias("high")).first()
+    return np.array([ends["low"], ends["high"]], np.float64)
+
+
+def _scale(values: NDArray[np.float64], given: RatingScale | None) -> RatingScale:
+    if given is None:
+        return RatingScale.infer(values)
+    _reject_off_scale(values, given)
+    return given
+
+
+def _reject_off_scale(values: NDArray[np.float64], scale: RatingScale) -> None:
+    if not (right := scale.contains(values)).all():
+        raise RecveilError(
+            f"rating {values[~right][0]:g} outside the scale {scale}; give another scale "
+            f"(--scale), or leave such rows out",
+            code="rating.off-scale",
+        )
+
+
+# What Spark itself finds: folders of files, and what lies with a service.
+_SCHEMES = ("s3a://", "hdfs://", "gs://", "abfss://", "file://", "dbfs:/")
+# Text is read as it stands, or not at all. By Spark's own settings the columns of all parts are
+# those of the first one, whatever they are called; what is too much in a line is dropped; and
+# doubled quotes mean nothing.
+_AS_WRITTEN = {
+    "header": "true",
+    "enforceSchema": "false",
+    "columnPruning": "false",
+    "mode": "FAILFAST",
+    "escape": '"',
+}
+_ENDINGS = ("parquet", "csv")
+_SIGNS_OF_PATTERNS = re.compile(r"[\[\]{}*?\\]")
+# Tables that keep old parts, too, and a log of which of them count.
+_LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
+
+
+def is_for_spark(source: str) -> bool:
+    """Say whether Spark reads an input itself: Parquet, folders of files, and far addresses.
+
+    Examples
+    --------
+    >>> is_for_spark("s3a://shop/ratings"), is_for_spark("ratings.csv")
+    (True, False)
+    """
+    if source.startswith(_SCHEMES):
+        return True
+    path = Path(source)
+    return path.suffix == ".parquet" or (path.is_dir() and _format_of(path) != "")
+
+
+def _format_of(folder: Path) -> str:
+    """Return the format of a folder of parts, as Spark writes them; "" if it is none."""
+    for ending in _ENDINGS:
+        if any(folder.glob(f"*.{ending}")) or any(folder.glob(f"*=*/**/*.{ending}")):
+            return ending
+    return ""
+
+
+def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
+    """Return the table at a path or address: Parquet, or text with commas and a header.
+
+    Raises
+    ------
+    RecveilError
+        If Spark would leave out a file there, or take one that no longer counts.
+    """
+    is_near = not source.startswith(_SCHEMES)
+    path = Path(source)
+    is_text = _format_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
+    place = f"file://{path.absolute()}" if is_near else source
+    _reject_logs(spark, place)
+    where = address_of(path) if is_near else source
+    if is_text:
+        frame = spark.read.options(**_AS_WRITTEN).csv(where)
+    else:  # with the columns of all parts: those that one of them lacks are gaps there
+        frame = spark.read.option("mergeSchema", "true").parquet(where)
+    read = set(frame.inputFiles())
+    below = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(where)
+    if left := sorted({*below.inputFiles()} - read):
+        raise _left_out(left[0], "lies in a folder below other parts")
+    if is_near and path.is_dir() and (hidden := _hidden_in(path)):
+        raise _left_out(hidden, "lies under a name that begins with _ or a point")
+    return frame
+
+
+def address_of(path: Path) -> str:
+    r"""Return how Spark is told of a file or folder near by.
+
+    To Spark a name can be a pattern. And what other addresses write with per cents, as blanks, it
+    takes as it stands.
+
+    Examples
+    --------
+    >>> address_of(Path("/shop/my ratings[1]"))
+    'file:///shop/my ratings\\[1\\]'
+    """
+    return "file://" + _SIGNS_OF_PATTERNS.sub(r"\\\g<0>", str(path.absolute()))
+
+
+def _reject_logs(spark: "SparkSession", where: str) -> None:
+    """Refuse tables of which a log says which parts count: dropped ones may hold who has left."""
+    java = spark._jvm.org.apache.hadoop.fs
+    folder = java.Path(where)
+    files = folder.getFileSystem(spark._jsc.hadoopConfiguration())
+    for log, kind in _LOGS.items():
+        if files.exists(java.Path(folder, log)):
+            raise RecveilError(
+                f"{_name_of(where)}: this is a {kind} table ({log}), in which parts that were "
+                f"dropped still lie; read it in a session of your own as {kind}, and give the "
+                f"DataFrame to recveil.spark",
+                code="input.unknown-format",
+            )
+
+
+def _hidden_in(folder: Path) -> str:
+    """Return the name of a part that Spark takes for its own notes; "" if there is none.
+
+    Of names that begin with a line, those with an equals sign tell a column.
+    """
+    parts = (part for ending in _ENDINGS for part in folder.rglob(f"*.{ending}"))
+    for part in sorted(parts):
+        names = part.relative_to(folder).parts
+        if any(name[0] == "." or (name[0] == "_" and "=" not in name) for name in names):
+            return "/".join(names)
+    return ""
+
+
+def _left_out(name: str, why: str) -> RecveilError:
+    return RecveilError(
+        f"{quoted(_name_of(name))} {why}, where Spark does not look, so that its ratings would be "
+        f"left out; move it beside the others, or out of the table's folder",
+        code="input.parts",
+    )
+
+
+def _name_of(where: str) -> str:
+    """Return the last name of an address.
+
+    Examples
+    --------
+    >>> _name_of("file:///shop/my%20ratings/")
+    'my ratings'
+    """
+    return shortened(unquote(where).rstrip("/").rsplit("/", 1)[-1])

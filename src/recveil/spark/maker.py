@@ -1,0 +1,57 @@
+"""Making: what each method does for a release by Spark, from the table to what is to be written."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from recveil.publish.folder import Writing
+from recveil.release.sides import Sides
+from recveil.runtime.safe_repr import brief
+from recveil.spark.input import Lake
+from recveil.spark.users import DistributedUsers
+
+
+@brief
+class Made(NamedTuple):
+    """A release that executors are to write.
+
+    Attributes
+    ----------
+    release : Sides
+        The private side names nobody, as all names stand in its parts alone.
+    by : Writing
+        Who writes and checks it.
+    told : callable
+        Returns what the owner is told of it, once it is written.
+    """
+
+    release: Sides
+    by: Writing
+    told: Callable[[], list[str]]
+
+    def _facts(self) -> dict[str, object]:
+        return self.release._facts()
+
+
+@brief
+class Ready(NamedTuple):
+    """People who stand ready, and what makes a release of them.
+
+    Attributes
+    ----------
+    people : DistributedUsers
+    make : callable
+        Returns a `Made`.
+    """
+
+    people: DistributedUsers
+    make: Callable[[], Made]
+
+    def _facts(self) -> dict[str, object]:
+        return {"people": self.people.n_people}
+
+
+class Making(Protocol):
+    """A method, with the options that were given: they are checked before the table is read."""
+
+    def gather(self, lake: Lake) -> Ready:
+        """Refuse a table that no release can be made of, and gather its people."""

@@ -1,0 +1,794 @@
+"""Far table: ratings that fit on no machine, as an audit asks for them."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.attacks import Candidates
+from recveil.attacks.candidates import Work
+from recveil.attacks.knowledge import Sought, own_rows
+from recveil.io import Reading
+from recveil.io.ingestion import has_value
+from recveil.io.reading import ReadColumn
+from recveil.ratings import Ratings
+from recveil.ratings.columns import NOT_SAID, Columns, find_columns
+from recveil.ratings.times import whole_days
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.safe_repr import brief
+from recveil.spark.input import Lake, lake_of
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import DataFrame, SparkSession
+
+
+# Ratings of one partition, about.
+_RATINGS_OF_A_PARTITION = 1 << 20
+_NUMBERED = "record int, item int, rating float, day int"
+_TALLIED = "part int, ratings long, activity binary"
+_FETCHED = "place long, item int, rating float, day int"
+
+
+class NumberedRatings:
+    """Ratings among executors, each at its place; what `Ratings` is asked for, but for its arrays.
+
+    The columns `indices`, `values` and `days` are asked for some places at a time. What was asked
+    for is remembered: the rows of those who are looked for. Here stands how many ratings each
+    person has, and nothing else that grows with people.
+
+    Parameters
+    ----------
+    lake : Lake
+    frame : DataFrame
+        The columns `record` (counted within the partition), `item`, `rating` and `day`, in order.
+    activity : ndarray of int64, shape (n_users,)
+    support : ndarray of int64, shape (n_items,)
+    first_places, first_records : ndarray of int64, shape (n_partitions,)
+        The place of the first rating of each partition, and the position of its first person.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        frame: "DataFrame",
+        activity: NDArray[np.int64],
+        support: NDArray[np.int64],
+        first_places: NDArray[np.int64],
+        first_records: NDArray[np.int64],
+    ) -> None:
+        self.frame = frame
+        self.scale, self.items, self.levels = lake.scale, lake.items, lake.values
+        self.activity, self.support = activity, support
+        self.indptr = np.concatenate([[0], np.cumsum(activity)]).astype(np.int64)
+        self.first_places, self.first_records = first_places, first_records
+        self.indices = FarColumn(self, "item")
+        self.values = FarColumn(self, "rating")
+        self.days = FarColumn(self, "day") if "time" in lake.rows.columns else None
+        self._places = np.empty(0, np.int64)
+        self._held: dict[str, NDArray[Any]] = {}
+
+    n_users = property(lambda self: self.activity.size, doc="Number of users.")
+    n_items = property(lambda self: self.support.size, doc="Number of items.")
+    n_ratings = property(lambda self: int(self.indptr[-1]), doc="Number of ratings.")
+    is_unary = property(lambda self: self.scale.unary, doc="Whether they are likes.")
+
+    @property
+    def density(self) -> float:
+        """Share of the user × item cells that carry a rating, between 0 and 1."""
+        return float(self.n_ratings / max(1, self.n_users * self.n_items))
+
+    def fetch(self, places: NDArray[np.int64], name: str) -> NDArray[Any]:
+        """Return what a column has at some places."""
+        missing = np.setdiff1d(places, self._places)
+        if missing.size or not self._held:
+            work = partial(_fetched, places=missing, first_places=self.first_places)
+            found = self.frame.mapInArrow(work, _FETCHED).toArrow()
+            if found.num_rows != missing.size:
+                raise RecveilError(
+                    f"{found.num_rows:,} of {missing.size:,} ratings were found again; the table "
+                    f"changed meanwhile: run it again on one that rests",
+                    code="input.changed",
+                )
+            self._remember(found)
+        return self._held[name][np.searchsorted(self._places, places)]
+
+    def _remember(self, found: pa.Table) -> None:
+        new = {name: found[name].to_numpy() for name in ("item", "rating", "day")}
+        places = np.concatenate([self._places, found["place"].to_numpy()])
+        order = np.argsort(places)
+        self._places = places[order]
+        self._held = {
+            name: np.concatenate([self._held.get(name, column[:0]), column])[order]
+            for name, column in new.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"NumberedRatings({self.n_users:,} people, {self.n_items:,} items)"
+
+
+class FarColumn:
+    """A column that is asked for some places at a time.
+
+    Parameters
+    ----------
+    ratings : NumberedRatings
+    name : str
+    """
+
+    def __init__(self, ratings: NumberedRatings, name: str) -> None:
+        self._ratings, self._name = ratings, name
+
+    def __getitem__(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        return self._ratings.fetch(np.asarray(places, np.int64), self._name)
+
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        raise RecveilError(
+            "an adversary who is off by nearly half of the scale, and wrong sometimes: not by "
+            "Spark where the ratings do not fit here; give another rating_error (--rating-error)",
+            code="option.unsupported",
+        )
+
+    def __repr__(self) -> str:
+        return f"FarColumn({self._name!r})"
+
+
+def number_ratings(lake: Lake, *, users_are_whole: bool) -> NumberedRatings:
+    """Sort the ratings of a table among executors, and number people and ratings.
+
+    Parameters
+    ----------
+    lake : Lake
+    users_are_whole : bool
+        Whether ids of users are whole numbers, and follow each other as such; else as text.
+
+    Raises
+    ------
+    RecveilError
+        If somebody rated an item more than once.
+    """
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as sql
+
+    spark = lake.rows.sparkSession
+    places = pa.table({"item": lake.raw, "place": lake.codes.astype(np.int32)})
+    time = sql.col("time") if "time" in lake.rows.columns else sql.lit(0)
+    user = sql.col("user").cast("long") if users_are_whole else sql.col("user")
+    n_parts = -(-lake.n_ratings // _RATINGS_OF_A_PARTITION) + 1
+    frame = (
+        lake.rows.join(sql.broadcast(spark.createDataFrame(places)), "item")
+        .select(user.alias("user"), "place", "rating", time.alias("time"))
+        .repartitionByRange(n_parts, "user")
+        .sortWithinPartitions("user", "place")
+        .mapInArrow(_numbered, _NUMBERED)
+        .persist(StorageLevel.MEMORY_AND_DISK)
+    )
+    rows = frame.mapInArrow(_tallied, _TALLIED).toArrow().sort_by("part").to_pylist()
+    if frame.select("rating").distinct().count() > lake.values.size:
+        raise RecveilError(
+            "ratings with more than 1,000 different values: not by Spark where they do not fit "
+            "here; round them",
+            code="rating.too-many-values",
+        )
+    counts = frame.groupBy("item").count().toArrow()
+    support = np.zeros(lake.items.size, np.int64)
+    support[counts["item"].to_numpy()] = counts["count"].to_numpy()
+    of_parts = [np.frombuffer(row["activity"], np.int32) for row in rows]
+    n_partitions = 1 + max(row["part"] for row in rows)
+    people, ratings = np.zeros(n_partitions, np.int64), np.zeros(n_partitions, np.int64)
+    for row, activity in zip(rows, of_parts, strict=True):
+        people[row["part"]], ratings[row["part"]] = activity.size, row["ratings"]
+    return NumberedRatings(
+        lake,
+        frame,
+        np.concatenate(of_parts).astype(np.int64),
+        support,
+        np.cumsum(ratings) - ratings,
+        np.cumsum(people) - people,
+    )
+
+
+def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Give each person of a partition, whose rows are sorted, a number."""
+    last_user, last_place, number = None, -1, -1
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        users, places = batch.column("user"), batch.column("place").to_numpy()
+        begins = np.ones(len(users), bool)
+        begins[1:] = pc.not_equal(users[1:], users[:-1]).to_numpy(zero_copy_only=False)
+        begins[0] = users[0] != last_user
+        before = np.concatenate([[last_place], places[:-1]])
+        if (~begins & (places <= before)).any():
+            raise RecveilError(
+                "somebody rated an item more than once; duplicates (--duplicates) are not settled "
+                "by Spark: leave one rating of each user and item",
+                code="rating.duplicate",
+            )
+        records = number + np.cumsum(begins)
+        yield pa.RecordBatch.from_pydict(
+            {
+                "record": pa.array(records, pa.int32()),
+                "item": pa.array(places, pa.int32()),
+                "rating": batch.column("rating").cast(pa.float32()),
+                "day": pa.array(_days(batch.column("time")), pa.int32()),
+            }
+        )
+        last_user, last_place, number = users[-1], int(places[-1]), int(records[-1])
+
+
+def _days(times: pa.Array) -> NDArray[np.int64]:
+    """Return the days of Unix times in seconds, dates or timestamps."""
+    if pa.types.is_integer(times.type):
+        return times.to_numpy().astype(np.int64) // 86_400
+    return whole_days(pa.chunked_array([times]))
+
+
+def _tallied(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Count the ratings of a partition, and those of each of its people."""
+    counts: list[NDArray[np.int64]] = []
+    for batch in batches:
+        counts.append(batch.column("record").to_numpy())
+    records = np.concatenate(counts) if counts else np.empty(0, np.int32)
+    if records.size:
+        activity = np.bincount(records).astype(np.int32)
+        row = {"part": part_number(), "ratings": records.size, "activity": activity.tobytes()}
+        yield pa.RecordBatch.from_pylist([row], pa.schema(_TALLIED_TYPES))
+
+
+_TALLIED_TYPES = [("part", pa.int32()), ("ratings", pa.int64()), ("activity", pa.binary())]
+
+
+def part_number() -> int:
+    """Return the number of the partition that is worked on, in an executor."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    if task is None:
+        raise RecveilError(
+            "no task of Spark runs here; call it from an executor", code="internal.fault"
+        )
+    return int(task.partitionId())
+
+
+def _fetched(
+    batches: Iterator[pa.RecordBatch], places: NDArray[np.int64], first_places: NDArray[np.int64]
+) -> Iterator[pa.RecordBatch]:
+    """Yield those of a partition's ratings that are asked for."""
+    at: int | None = None
+    for batch in batches:
+        at = int(first_places[part_number()]) if at is None else at
+        asked = slice(*np.searchsorted(places, [at, at + batch.num_rows]))
+        here = pa.array(places[asked] - at)
+        columns = [batch.column(name).take(here) for name in ("item", "rating", "day")]
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(places[asked]), *columns], ["place", "item", "rating", "day"]
+        )
+        at += batch.num_rows
+
+
+# Targets that one task looks for, at most; and tasks a core, so that no core waits for long.
+_TARGETS_OF_A_TASK = 256
+_TASKS_A_CORE = 2
+
+Found = tuple[NDArray[Any], ...]
+
+
+class Searchers:
+    """Executors that hold the lists of one table at a time, and look for people in it.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    """
+
+    def __init__(self, spark: "SparkSession") -> None:
+        self._context = spark.sparkContext
+        self._held: Candidates | None = None
+        self._index: Broadcast[Candidates] | None = None
+
+    def look(self, candidates: Candidates, work: Work, sought: Sought) -> Found:
+        """Let executors look for all who are sought; what they find is that of one machine."""
+        index = self._sent(candidates)
+        sent = self._context.broadcast((work, sought))
+        cuts = cut_evenly(sought.own.size, self._context.defaultParallelism)
+        try:
+            tasks = self._context.parallelize(cuts, len(cuts))
+            return put_together(tasks.map(partial(_search_part, index=index, sent=sent)).collect())
+        finally:
+            sent.destroy()
+
+    def _sent(self, candidates: Candidates) -> "Broadcast[Candidates]":
+        """Send executors a table, unless they hold it."""
+        if self._index is None or candidates is not self._held:
+            self.close()
+            bare = {field.name: getattr(candidates, field.name) for field in fields(Candidates)}
+            self._index = self._context.broadcast(Candidates(**bare))
+            self._held = candidates
+        return self._index
+
+    def close(self) -> None:
+        """Let executors forget what they hold."""
+        if self._index is not None:
+            self._index.destroy()
+        self._index, self._held = None, None
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class SpreadCandidates(Candidates):
+    """Candidates among which executors look for people.
+
+    Parameters
+    ----------
+    indptr, records, codes, levels, days, sizes, activity
+        See `Candidates`.
+    searchers : Searchers
+    """
+
+    searchers: Searchers
+
+    @classmethod
+    def of(cls, candidates: Candidates, searchers: Searchers) -> Self:
+        """Return the same candidates, among which executors look."""
+        bare = {field.name: getattr(candidates, field.name) for field in fields(Candidates)}
+        return cls(**bare, searchers=searchers)
+
+    def look(self, work: Work, sought: Sought, threads: int) -> Found:
+        """Let executors do it, one thread a task."""
+        del threads
+        return self.searchers.look(self, work, sought)
+
+
+def cut_evenly(n_targets: int, cores: int) -> list[tuple[int, int]]:
+    """Cut those sought into parts for tasks: from which target to before which other.
+
+    Examples
+    --------
+    >>> cut_evenly(10, cores=2)
+    [(0, 3), (3, 6), (6, 9), (9, 10)]
+    >>> cut_evenly(0, cores=2)  # nobody is looked for, but what is found has its shape
+    [(0, 0)]
+    """
+    size = min(_TARGETS_OF_A_TASK, -(-n_targets // (_TASKS_A_CORE * cores))) or 1
+    return [(at, min(at + size, n_targets)) for at in range(0, n_targets, size)] or [(0, 0)]
+
+
+def put_together(found: list[Found]) -> Found:
+    """Put what tasks found together, in the order of targets."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
+
+
+def _search_part(cut: tuple[int, int], index: "Broadcast[Candidates]", sent: Any) -> Found:
+    """Look for some targets, in an executor."""
+    found: tuple[Callable[..., Found], Sought] = sent.value
+    work, sought = found
+    return tuple(work(index.value, sought.part(*cut), 1))
+
+
+# Entries of the lists that one task is given, about, and targets that it looks for, at most.
+_ENTRIES_OF_A_TASK = 1 << 26
+# Entries of one piece of a list.
+_ENTRIES_OF_A_PIECE = 1 << 18
+_BY_ITEM = "record int, item int, code int, day int"
+_PIECES = "item int, first int, content binary"
+_BY_RECORD = "part int, told binary"
+_BY_RECORD_TYPES = [("part", pa.int32()), ("told", pa.binary())]
+# 2 ** 64 divided by the golden ratio, and the factors of a well known mixer of 64 bits.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIXED = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+
+
+@brief
+class _Kept(NamedTuple):
+    """What each task has to know of all records."""
+
+    n_items: int
+    levels: NDArray[np.float64]
+    has_days: bool
+    sizes: NDArray[np.int64]
+    activity: NDArray[np.int64]
+    is_first: NDArray[np.bool_] | None  # of merged records, which ones the lists keep
+    class_of: NDArray[np.int64] | None
+
+
+class ItemLists:
+    """The lists of all items in pieces, wherever there is room; a task is sent those it needs.
+
+    Parameters
+    ----------
+    ratings : NumberedRatings
+    """
+
+    def __init__(self, ratings: NumberedRatings) -> None:
+        from pyspark import StorageLevel
+
+        self.ratings = ratings
+        self._context = ratings.frame.sparkSession.sparkContext
+        n_parts = ratings.frame.rdd.getNumPartitions()
+        work = partial(_coded, first_records=ratings.first_records, levels=ratings.levels)
+        self._pieces: DataFrame = (
+            ratings.frame.mapInArrow(work, _BY_ITEM)
+            .repartition(n_parts, "item")
+            .sortWithinPartitions("item", "record")
+            .mapInArrow(_in_pieces, _PIECES)
+            .persist(StorageLevel.MEMORY_AND_DISK)
+        )
+        self._held: FarCandidates | None = None
+        self._kept: Broadcast[_Kept] | None = None
+
+    def look(self, candidates: "FarCandidates", work: Work, sought: Sought) -> Found:
+        """Let each task look for some targets in the lists of the items that are known of them."""
+        kept = self._sent(candidates)
+        cuts = cut_by_entries(sought, candidates.support)
+        wanted = _wanted(sought, cuts)
+        sent = self._context.broadcast((work, sought, cuts))
+        try:
+            pieces = self._pieces.rdd.flatMap(partial(_for_tasks, wanted=wanted))
+            tasks = pieces.partitionBy(len(cuts), int)
+            found = tasks.mapPartitionsWithIndex(partial(_look, kept=kept, sent=sent)).collect()
+            return put_together([each for _, each in sorted(found, key=lambda told: told[0])])
+        finally:
+            sent.destroy()
+
+    def of_records(self, name: str, **known: Any) -> NDArray[Any]:
+        """Return numbers of each record, which executors work out from its row."""
+        work = partial(_of_rows, name=name, **known)
+        rows = self.ratings.frame.mapInArrow(work, _BY_RECORD).toArrow().sort_by("part")
+        kind = np.uint64 if name == "digests" else np.int64
+        return np.concatenate([np.frombuffer(told, kind) for told in rows["told"].to_pylist()])
+
+    def _sent(self, candidates: "FarCandidates") -> "Broadcast[_Kept]":
+        if self._kept is None or candidates is not self._held:
+            self._forget()
+            kept = _Kept(
+                self.ratings.n_items,
+                candidates.levels,
+                candidates.ends is not None,
+                candidates.sizes,
+                candidates.activity,
+                candidates.is_first,
+                candidates.class_of,
+            )
+            self._kept, self._held = self._context.broadcast(kept), candidates
+        return self._kept
+
+    def _forget(self) -> None:
+        if self._kept is not None:
+            self._kept.destroy()
+        self._kept, self._held = None, None
+
+    def close(self) -> None:
+        """Let executors forget what they hold."""
+        self._forget()
+        self._pieces.unpersist()
+
+
+@brief
+@dataclass(frozen=True, eq=False)
+class FarCandidates(Candidates):
+    """Candidates whose lists lie elsewhere: `records` and `codes` are empty here.
+
+    Parameters
+    ----------
+    indptr, records, codes, levels, days, sizes, activity
+        See `Candidates`.
+    lists : ItemLists
+    ends : tuple of int, or None
+        The first and the last day.
+    is_first, class_of : ndarray, or None
+        Where identical records were merged: which of all records are kept, and as which.
+    """
+
+    lists: ItemLists
+    ends: tuple[int, int] | None = None
+    is_first: NDArray[np.bool_] | None = None
+    class_of: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, ratings: NumberedRatings) -> Self:
+        """List ratings by item, among executors."""
+        from pyspark.sql import functions as sql
+
+        ends = None
+        if ratings.days is not None:
+            found = ratings.frame.agg(sql.min("day"), sql.max("day")).first()
+            ends = (int(found[0]), int(found[1])) if found is not None else None
+        return cls(
+            indptr=np.concatenate([[0], np.cumsum(ratings.support)]),
+            records=np.empty(0, np.int32),
+            codes=np.empty(0, np.min_scalar_type(max(ratings.levels.size - 1, 0))),
+            levels=ratings.levels.astype(np.float64),
+            days=None,
+            sizes=np.ones(ratings.n_users, np.int64),
+            activity=ratings.activity,
+            lists=ItemLists(ratings),
+            ends=ends,
+        )
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """Number of people whose record carries each item, before records were merged."""
+        return np.diff(self.indptr) * (1 if self.class_of is not None else int(self.sizes[0]))
+
+    @property
+    def day_ends(self) -> tuple[int, int] | None:
+        """The first and the last day of all labels; None if there are none."""
+        return self.ends
+
+    def look(self, work: Work, sought: Sought, threads: int) -> Found:
+        """Let executors do it, one thread a task."""
+        del threads
+        return self.lists.look(self, work, sought)
+
+    def lengths_outside(self, top: int) -> NDArray[np.int64]:
+        """Count each record's labels outside the so many most rated items."""
+        if not top:
+            return self.activity
+        counts = np.ones(self.indptr.size - 1, bool)
+        counts[np.argsort(-self.support, kind="stable")[:top]] = False
+        return self.lists.of_records("lengths", counts=counts)
+
+    def carries(
+        self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Tell of pairs of an item and a record (-1 for none) whether the record carries it."""
+        n_items, ratings = self.indptr.size - 1, self.lists.ratings
+        those = np.unique(records[records >= 0])
+        rows = own_rows(cast("Ratings", ratings), those)  # it has what is asked for
+        there = np.repeat(those, np.diff(rows.indptr)) * n_items + rows.items
+        return (records >= 0) & np.isin(records * n_items + items, there)
+
+    def classes(self) -> NDArray[np.int64]:
+        """Give records with the same items and labels the same number, by a digest of 128 bits."""
+        digests = self.lists.of_records("digests", levels=self.levels).reshape(-1, 2)
+        order = np.lexsort(digests.T)
+        begins = np.ones(order.size, np.int64)
+        begins[1:] = (np.diff(digests[order].view(np.int64), axis=0) != 0).any(axis=1)
+        class_of = np.empty(order.size, np.int64)
+        class_of[order] = np.cumsum(begins) - 1
+        return class_of
+
+    def _of_first(
+        self, is_first: NDArray[np.bool_], class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> Self:
+        """Keep the first record of each class, under the number of the class."""
+        return replace(
+            self,
+            sizes=sizes,
+            activity=self.activity[is_first],
+            ends=None,
+            is_first=is_first,
+            class_of=class_of,
+        )
+
+
+def cut_by_entries(sought: Sought, support: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Cut those sought so that the lists of each part's items are not too long for one task."""
+    cuts, first, items, entries = [], 0, set[int](), 0
+    known = sought.knowledge
+    for target in range(sought.own.size):
+        own = set(known.items[known.indptr[target] : known.indptr[target + 1]].tolist()) - items
+        more = int(support[list(own)].sum())
+        full = entries + more > _ENTRIES_OF_A_TASK or target - first == _TARGETS_OF_A_TASK
+        if full and target > first:
+            cuts.append((first, target))
+            first, items, entries = target, set(), 0
+        items |= own
+        entries += more
+    return [*cuts, (first, sought.own.size)]
+
+
+def _wanted(sought: Sought, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return which tasks ask for each item."""
+    known, wanted = sought.knowledge, dict[int, list[int]]()
+    for task, (first, end) in enumerate(cuts):
+        for item in np.unique(known.items[known.indptr[first] : known.indptr[end]]).tolist():
+            wanted.setdefault(item, []).append(task)
+    return wanted
+
+
+def _for_tasks(piece: Any, wanted: dict[int, list[int]]) -> Iterator[tuple[int, Any]]:
+    for task in wanted.get(piece["item"], ()):
+        yield task, (piece["item"], piece["first"], bytes(piece["content"]))
+
+
+def _look(
+    number: int, pieces: Iterator[tuple[int, Any]], kept: "Broadcast[_Kept]", sent: Any
+) -> Iterator[tuple[int, Found]]:
+    """Look for the targets of one task, in an executor."""
+    work, sought, cuts = sent.value
+    candidates = _candidates_of([piece for _, piece in pieces], kept.value)
+    yield number, tuple(work(candidates, sought.part(*cuts[number]), 1))
+
+
+def _candidates_of(pieces: list[tuple[int, int, bytes]], kept: _Kept) -> Candidates:
+    """Put the lists of some items together; all others are empty."""
+    lengths = np.zeros(kept.n_items, np.int64)
+    columns: list[NDArray[np.int32]] = [np.empty((3, 0), np.int32)]
+    for item, _, content in sorted(pieces):
+        entries = np.frombuffer(content, np.int32).reshape(3, -1)
+        if kept.is_first is not None and kept.class_of is not None:
+            entries = entries[:, kept.is_first[entries[0]]]
+            entries = np.stack([kept.class_of[entries[0]].astype(np.int32), *entries[1:]])
+        lengths[item] += entries.shape[1]
+        columns.append(entries)
+    records, codes, days = np.concatenate(columns, axis=1)
+    return Candidates(
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        records=records,
+        codes=codes.astype(np.min_scalar_type(max(kept.levels.size - 1, 0))),
+        levels=kept.levels,
+        days=days if kept.has_days else None,
+        sizes=kept.sizes,
+        activity=kept.activity,
+    )
+
+
+def _coded(
+    batches: Iterator[pa.RecordBatch],
+    first_records: NDArray[np.int64],
+    levels: NDArray[np.float64],
+) -> Iterator[pa.RecordBatch]:
+    """Give each record its number among all, and each label that of its level."""
+    for batch in batches:
+        first = int(first_records[part_number()]) if batch.num_rows else 0
+        codes = np.searchsorted(levels, batch.column("rating").to_numpy())
+        records = batch.column("record").to_numpy() + first
+        columns = [pa.array(records, pa.int32()), batch.column("item"), pa.array(codes, pa.int32())]
+        names = ["record", "item", "code", "day"]
+        yield pa.RecordBatch.from_arrays([*columns, batch.column("day")], names)
+
+
+def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the lists of items, whose entries come sorted, in pieces."""
+    for batch in batches:
+        items = batch.column("item").to_numpy()
+        cuts = [0, *(np.flatnonzero(np.diff(items)) + 1).tolist(), items.size]
+        columns = [batch.column(name).to_numpy() for name in ("record", "code", "day")]
+        entries = np.stack(columns).astype(np.int32)
+        for start, end in itertools.pairwise(cuts):
+            for at in range(start, end, _ENTRIES_OF_A_PIECE):
+                piece = entries[:, at : min(at + _ENTRIES_OF_A_PIECE, end)]
+                row = {"item": [int(items[at])], "first": [int(piece[0, 0])]}
+                told = {"content": [np.ascontiguousarray(piece).tobytes()]}
+                yield pa.RecordBatch.from_pydict(row | told, _PIECES_SCHEMA)
+
+
+_PIECES_SCHEMA = pa.schema([("item", pa.int32()), ("first", pa.int32()), ("content", pa.binary())])
+
+
+def _of_rows(batches: Iterator[pa.RecordBatch], name: str, **known: Any) -> Iterator[Any]:
+    """Work out numbers of each record of a partition: whole rows, or pieces of them, add up."""
+    told: NDArray[Any] = np.zeros(0)
+    total: NDArray[Any] | None = None
+    for batch in batches:
+        records = batch.column("record").to_numpy()
+        told = (_lengths if name == "lengths" else _digests)(batch, records, **known)
+        if total is None:
+            total = told
+        else:
+            longer = np.zeros((max(len(total), len(told)), *told.shape[1:]), told.dtype)
+            longer[: len(total)] = total
+            longer[: len(told)] += told
+            total = longer
+    if total is not None:
+        row = {"part": part_number(), "told": np.ascontiguousarray(total).tobytes()}
+        yield pa.RecordBatch.from_pylist([row], pa.schema(_BY_RECORD_TYPES))
+
+
+def _lengths(
+    batch: pa.RecordBatch, records: NDArray[np.int32], counts: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Count the items of each record that count."""
+    counted = records[counts[batch.column("item").to_numpy()]]
+    return np.bincount(counted, minlength=records[-1] + 1).astype(np.int64)
+
+
+def _digests(
+    batch: pa.RecordBatch, records: NDArray[np.int32], levels: NDArray[np.float64]
+) -> NDArray[np.uint64]:
+    """Add up two mixed numbers of each item and label of a record."""
+    codes = np.searchsorted(levels, batch.column("rating").to_numpy()).astype(np.uint64)
+    cells = batch.column("item").to_numpy().astype(np.uint64) << np.uint64(16) | codes
+    sums = np.zeros((records[-1] + 1, 2), np.uint64)
+    for lane in range(2):
+        with np.errstate(over="ignore"):
+            np.add.at(sums[:, lane], records, _mixed(2 * cells + np.uint64(lane + 1)))
+    return sums
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix numbers, so that sums of them tell apart what was added up."""
+    mixed = numbers * _GOLDEN
+    for shift, factor in _MIXED:
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+_OF_COLUMNS = ("user", "item", "rating", "time")
+_OF_TABLES = (*_OF_COLUMNS, "likes", "scale")
+# As `encode_labels` has it: ids are numbers if all of them are written as such.
+_WHOLE = r"\A(0|-?[1-9][0-9]{0,17})\z"
+
+
+@contextmanager
+def far_table(
+    frame: "DataFrame", name: str, reading: dict[str, Any]
+) -> Iterator[tuple[Reading, Candidates]]:
+    """Give a table that stays among executors, and its lists by item.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+        What the table is called.
+    reading : dict
+        How it is read: its columns, the scale, and whether they are likes.
+
+    Raises
+    ------
+    RecveilError
+        For other options of reading, ratings without a scale, and what `lake_of` refuses.
+    """
+    given = {key: value for key, value in reading.items() if has_value(value) and value != "error"}
+    if strange := [key for key in given if key not in _OF_TABLES]:
+        flags = ", ".join(f"--{key.replace('_', '-')}" for key in strange)
+        raise RecveilError(
+            f"{flags}: not for ratings that do not fit here; leave that out",
+            code="option.unsupported",
+        )
+    named = {role: given[role] for role in _OF_COLUMNS if role in given}
+    found = find_columns(frame.columns, name, feedback=NOT_SAID, **named)
+    _reject_unnamed_times(frame, found)
+    lake = lake_of(frame, **given, times=True)
+    if not lake.scale.unary and "scale" not in given:
+        raise RecveilError(
+            f"scale (--scale): {lake.scale} was read off ratings that do not fit here; name it",
+            code="scale.inferred",
+        )
+    numbered = number_ratings(lake, users_are_whole=_are_whole(frame, found.user, lake.rows))
+    # It has all that is asked of ratings here, but for whole arrays.
+    ratings = cast("Ratings", numbered)
+    roles = {
+        role: col
+        for role, col in found.by_role().items()
+        if role != "rating" or not lake.scale.unary
+    }
+    columns = tuple(ReadColumn(role, column, ()) for role, column in roles.items())
+    try:
+        candidates = FarCandidates.of(numbered)
+        try:
+            yield Reading(ratings, name, columns, scale_given="scale" in given), candidates
+        finally:
+            candidates.lists.close()
+    finally:
+        numbered.frame.unpersist()
+
+
+def _reject_unnamed_times(frame: "DataFrame", found: Columns) -> None:
+    """Refuse columns that may hold dates: if nobody knew these, people looked harder to find."""
+    others = [name for name in frame.columns if name not in found.by_role().values()]
+    if found.time is None and others:
+        raise RecveilError(
+            f"no time column, but {quoted(others[0])} may hold times; name it with time (--time), "
+            f"or drop it if it does not say when people rated",
+            code="column.ambiguous",
+        )
+
+
+def _are_whole(frame: "DataFrame", user: str, rows: "DataFrame") -> bool:
+    """Say whether all ids of users are whole numbers, as `Ratings` has them."""
+    from pyspark.sql import functions as sql
+
+    if frame.schema[user].dataType.typeName() in ("byte", "short", "integer", "long"):
+        return True
+    answer = rows.agg(sql.bool_and(sql.col("user").rlike(_WHOLE))).first()
+    return answer is not None and bool(answer[0])

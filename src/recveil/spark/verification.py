@@ -1,0 +1,629 @@
+"""Rechecking: what a verdict takes when no one machine reads a whole release."""
+
+import json
+import operator
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from recveil.ratings.ids import describe_user_ids
+from recveil.release.manifest import (
+    CLASSES,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    RATINGS,
+    FileEntry,
+    Manifest,
+)
+from recveil.release.manifest_reader import read_manifest
+from recveil.release.private_folder import assignment_files, read_assignment
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.memory import MemoryLimitError
+from recveil.runtime.safe_repr import brief
+from recveil.spark.input import address_of
+from recveil.spark.session import spark_session
+from recveil.verification import Verification
+from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
+from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.other_files import (
+    describe_formulas,
+    foreign_files,
+    has_clusters,
+    wrong_card,
+    wrong_counts,
+    wrong_files,
+    wrong_formulas,
+    wrong_items,
+    wrong_settings,
+)
+from recveil.verification.private_data import (
+    PrivateSide,
+    PublishedNames,
+    found_values,
+    not_looked_for,
+)
+from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
+from recveil.verification.release_folder import check_published
+from recveil.verification.results import MOST_KEPT, Found, Violation
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+FOUND = (
+    "part long, right boolean, labels long, records long, prefix string, first long, next long, "
+    "items string, violations string, left_out long, unread string"
+)
+
+
+def content_paths(folder: Path, manifest: Manifest) -> list[Path]:
+    """Return the files that hold the ratings of a release, in their order."""
+    return [folder / name for name in manifest.ratings_files]
+
+
+def check_parts(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """Check the parts whose numbers come; yield a row of `FOUND` for each."""
+    manifest, _ = read_manifest(Path(folder, MANIFEST))
+    paths = content_paths(Path(folder), manifest)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            found = _check_part(paths[number], manifest)
+            yield pa.RecordBatch.from_pylist([{"part": number, **found}])
+
+
+def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
+    right = manifest.files[path.name].is_right(path)
+    violations = Found()
+    file = PublishedFile(path, manifest, manifest.claim.about)
+    file.pseudonyms = Pseudonyms(manifest.counts.get("users"), in_part=True)
+    records, unread = 0, ""
+    try:
+        for block in file.blocks(violations):
+            records += len(block.user_ids)
+    except MemoryLimitError:  # says nothing of the file
+        raise
+    except RecveilError as error:
+        unread = str(error)
+    return {
+        "right": right,
+        "labels": file.n_labels,
+        "records": records,
+        "prefix": file.pseudonyms.prefix,
+        "first": file.pseudonyms.first,
+        "next": file.pseudonyms.next,
+        "items": json.dumps(file.items),
+        "violations": json.dumps([list(violation) for violation in violations]),
+        "left_out": violations.left_out,
+        "unread": unread,
+    }
+
+
+def put_together(
+    rows: Sequence[dict[str, Any]], manifest: Manifest, violations: Found
+) -> tuple[dict[str, int], list[Any]]:
+    """Note all violations of the parts, and that they follow each other; return counts and items.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        One a part, in the order of parts.
+    manifest : Manifest
+    violations : Found
+
+    Raises
+    ------
+    RecveilError
+        If a part cannot be read, though it is the one that was written.
+    """
+    items: set[Any] = set()
+    expected, prefix = 0, rows[0]["prefix"] if rows else ""
+    for row, name in zip(rows, manifest.ratings_files, strict=True):
+        violations += (Violation(*told) for told in json.loads(row["violations"]))
+        violations.left_out += row["left_out"]
+        if row["unread"] and row["right"]:
+            raise RecveilError(
+                f"{row['unread']}; fetch or write the release again", code="release.damaged"
+            )
+        if row["unread"]:
+            what = row["unread"].removeprefix(f"{name}: ")
+            violations.append(Violation(name, None, None, f"what stands there now: {what}"))
+        elif (row["prefix"], row["first"]) != (prefix, expected):
+            problem = "its user ids do not go on where those of the part before end"
+            violations.append(Violation(name, 1, None, problem))
+        expected = row["next"]
+        items.update(json.loads(row["items"]))
+    counts = {
+        "records": sum(row["records"] for row in rows),
+        "labels": sum(row["labels"] for row in rows),
+        "items": len(items),
+    }
+    return counts, sorted(items, key=str)
+
+
+_ROWS = "digest binary, row binary, people long, promised long, part long, at long, user string"
+_HEADER = b"digest,people\n"
+_LINES = re.compile(rb"(?:[0-9a-f]{32},[1-9][0-9]*\n)*")
+_AT_ONCE = 1 << 24
+
+
+@brief
+class ClassesCounted(NamedTuple):
+    """What Spark counted of classes of records.
+
+    Attributes
+    ----------
+    users, classes, alone, smallest : int
+        People, classes, those of a single person, and the people of the smallest.
+    """
+
+    users: int
+    classes: int
+    alone: int
+    smallest: int
+
+
+def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame":
+    """Return all classes of a release: digest, people, what is promised, and the first record.
+
+    Records are one class if their digests are equal *and* they are, value by value: two that differ
+    and meet in a digest are two classes here.
+    """
+    from functools import partial
+
+    from pyspark.sql import functions as sql
+
+    found = spark.range(0, n_files, 1, n_files).mapInArrow(
+        partial(_class_rows, folder=str(folder)), _ROWS
+    )
+    return found.groupBy("digest", "row").agg(
+        sql.sum("people").alias("people"),
+        sql.max("promised").alias("promised"),
+        sql.min(sql.struct("part", "at", "user")).alias("first"),
+    )
+
+
+def count_classes(frame: "DataFrame") -> ClassesCounted:
+    """Count them."""
+    from pyspark.sql import functions as sql
+
+    found = frame.agg(
+        sql.sum("people").alias("users"),
+        sql.count(sql.lit(1)).alias("classes"),
+        sql.sum((sql.col("people") == 1).cast("long")).alias("alone"),
+        sql.min("people").alias("smallest"),
+    ).first()
+    names = ("users", "classes", "alone", "smallest")
+    return ClassesCounted(*(int((found and found[name]) or 0) for name in names))
+
+
+def note_small(
+    frame: "DataFrame", k: int, manifest: Manifest, what: str, violations: Found
+) -> None:
+    """Name each class of fewer than k people, or than it promises, by its first record."""
+    from pyspark.sql import functions as sql
+
+    needed = sql.greatest(sql.lit(k), sql.coalesce("promised", sql.lit(0)))
+    small = frame.where(sql.col("people") < needed).withColumn("needed", needed)
+    names = manifest.ratings_files
+    for row in small.orderBy("first").limit(MOST_KEPT).drop("row").collect():
+        people, first = row["people"], row["first"]
+        sharing = "1 person" if people == 1 else f"{people} people"
+        problem = f"its {what} are shared by {sharing}; at least {row['needed']} required"
+        name = names[first["part"]]
+        is_text = name.endswith(".csv")
+        where = f"{name} line {first['at'] + 1}" if is_text else f"{name} row {first['at']}"
+        violations.append(Violation(where, first["at"], first["user"], problem))
+    violations.left_out += max(0, small.count() - MOST_KEPT)
+
+
+def note_list(spark: "SparkSession", frame: "DataFrame", folder: Path, violations: Found) -> None:
+    """Compare classes.csv with the classes, both ways, and how it is written, byte for byte."""
+    from pyspark.sql import functions as sql
+
+    file = folder / CLASSES
+    if not file.is_file():
+        return
+    twice = frame.groupBy("digest").count().where("count > 1").count()
+    if twice:
+        problem = f"{twice:,} digests are those of records that differ; each must be of one class"
+        violations.append(Violation(CLASSES, None, None, problem))
+    right = is_written_in_order(file)
+    if right:
+        schema = "digest string, people long"
+        listed = spark.read.csv(address_of(file), header=True, schema=schema)
+        own = frame.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
+        both = own.alias("own").join(listed.alias("listed"), "digest", "full_outer")
+        differs = ~sql.col("own.people").eqNullSafe(sql.col("listed.people"))
+        right = both.where(differs).limit(1).count() == 0
+    if not right:
+        problem = "not the list of the classes of these ratings, line for line"
+        violations.append(Violation(CLASSES, None, None, problem))
+
+
+def is_written_in_order(file: Path) -> bool:
+    r"""Say whether a list of classes is written as recveil writes one, digests ascending.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "classes.csv")
+    ...     _ = file.write_text("digest,people\n" + "0" * 32 + ",5\n" + "1" * 32 + ",07\n")
+    ...     is_written_in_order(file)
+    False
+    """
+    last = b""
+    with file.open("rb") as stream:
+        if stream.read(len(_HEADER)) != _HEADER:
+            return False
+        while lines := stream.readlines(_AT_ONCE):
+            if not _LINES.fullmatch(b"".join(lines)):
+                return False
+            digests = [last, *(line[:32] for line in lines)]
+            if not all(map(operator.lt, digests, digests[1:])):
+                return False
+            last = digests[-1]
+    return True
+
+
+def _class_rows(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """Yield the classes of each part whose number comes, with the row that their records share."""
+    manifest, _ = read_manifest(Path(folder, MANIFEST))
+    paths = content_paths(Path(folder), manifest)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            file = PublishedFile(paths[number], manifest, manifest.claim.about)
+            found: dict[tuple[bytes, bytes], list[Any]] = {}
+            for block in file.blocks(Found()):
+                _note(block, file, found)
+            yield _as_batch(found, number)
+
+
+def _note(block: Block, file: PublishedFile, found: dict[tuple[bytes, bytes], list[Any]]) -> None:
+    """Add the people of each record to those of its digest and row."""
+    with_labels = "rating" in file.claim.compared
+    texts = [str(item).encode() for item in file.items]
+    items, values = block.items.tolist(), block.values.astype("<f8")
+    for record, (digest, size) in enumerate(zip(block.digests, block.sizes, strict=True)):
+        own = slice(block.indptr[record], block.indptr[record + 1])
+        row = b"\0".join([texts[item] for item in items[own]])
+        row += b"\0\0" + values[own].tobytes() if with_labels else b""
+        promised = 0 if block.promised is None else block.promised[record]
+        key = (digest, row + promised.to_bytes(8, "little", signed=True))
+        held = found.setdefault(key, [0, promised, block.rows[record], block.user_ids[record]])
+        held[0] += size
+
+
+def _as_batch(found: dict[tuple[bytes, bytes], list[Any]], number: int) -> pa.RecordBatch:
+    people, promised, at, user = zip(*found.values(), strict=True) if found else ((), (), (), ())
+    return pa.RecordBatch.from_pydict(
+        {
+            "digest": pa.array([digest for digest, _ in found], pa.binary()),
+            "row": pa.array([row for _, row in found], pa.binary()),
+            "people": pa.array(people, pa.int64()),
+            "promised": pa.array(promised, pa.int64()),
+            "part": pa.array([number] * len(found), pa.int64()),
+            "at": pa.array(at, pa.int64()),
+            "user": pa.array(user, pa.string()),
+        }
+    )
+
+
+# Ids of so many people, about, are looked for at once.
+_PEOPLE_AT_ONCE = 1 << 20
+_SCANNED = "violations string, untold long, met long, people long"
+
+
+def verify(
+    path: str | PathLike[str],
+    *,
+    k: int | None = None,
+    private: str | PathLike[str] | None = None,
+    master: str | None = None,
+) -> Verification:
+    """Check a release by Spark, each of its files by an executor.
+
+    Parameters
+    ----------
+    path : path
+        The published folder; all machines see it at the same path.
+    k : int, optional
+        People that must share each row; a release brings its own.
+    private : path, optional
+        The private folder of a release of drawn people: whether something of it stands in the
+        release is looked for, too.
+    master : str, optional
+        Where Spark runs; see `recveil.spark.anonymize`.
+
+    Returns
+    -------
+    Verification
+        The verdict of `recveil.verification.verify`, in the same words; but of a class that too few
+        people share, one record is named.
+
+    Raises
+    ------
+    RecveilError
+        If it is no release, holds what Spark does not check, cannot be read, or Spark cannot be
+        begun.
+
+    Examples
+    --------
+    >>> verify("ratings.csv")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: ratings.csv: no release (it has no release.json), and Spark ...
+    """
+    folder = Path(path)
+    if not (folder / MANIFEST).is_file():
+        raise RecveilError(
+            f"{folder}: no release (it has no release.json), and Spark checks releases alone; "
+            f"leave engine (--engine) out",
+            code="release.not-found",
+        )
+    manifest, _ = read_manifest(folder / MANIFEST)
+    _reject_not_offered(manifest, k, is_private=private is not None)
+    with spark_session(master) as spark:
+        side = None if private is None else Path(private).resolve()
+        return check_by_executors(spark, folder.resolve(), k=k, private=side)
+
+
+def _reject_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) -> None:
+    people = manifest.contains_users
+    refused = {
+        "layout (--layout) model": manifest.layout == "model",
+        f"l (--l) of {manifest.claim.l}, diversity": people and manifest.claim.l > 1,
+        "private (--private), of a release of people's rows": people and is_private,
+        "k (--k), of drawn people": not people and k is not None,
+        "k (--k) below 1": k is not None and k < 1,
+    }
+    for what, is_so in refused.items():
+        if is_so:
+            raise RecveilError(
+                f"{what}: not checked by Spark; leave it out, or leave engine (--engine) out",
+                code="option.unsupported",
+            )
+
+
+def check_by_executors(
+    spark: "SparkSession", folder: Path, *, k: int | None = None, private: Path | None = None
+) -> Verification:
+    """Check a release, and whether something private stands there."""
+    names, readers = PublishedNames([], [], []), _Executors(spark)
+    manifest, _ = read_manifest(folder / MANIFEST)
+    if manifest.contains_users:
+        result = check_shared(folder, readers, k)
+        if private is None or not readers.all_read:
+            return result
+        return result.with_private(*_of_people(spark, folder, private, readers.items))
+    result = check_published(folder, names, readers=readers)
+    if private is None:
+        return result
+    return result.with_private(*_private_values(spark, folder, private, names.items))
+
+
+def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verification:
+    """Check a release whose rows are shared by people.
+
+    What is asked is what `recveil.verification` asks, by its own functions; rows and classes are
+    looked
+    at by executors.
+    """
+    manifest, problems = read_manifest(folder / MANIFEST)
+    claim, ratings_name = manifest.claim, str(manifest.ratings_file)
+    required = claim.k if k is None else k
+    for name in manifest.ratings_files or (RATINGS[0],):
+        if not (folder / name).is_file():
+            raise RecveilError(
+                f"{folder}: no {name}; fetch or write the release again", code="release.damaged"
+            )
+    checksums = readers.checksums(folder, manifest)
+    violations = Found()
+    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
+    violations += wrong_files(folder, manifest, checksums)
+    violations += foreign_files(folder, manifest)
+    if not problems:  # else the card cannot be right
+        violations += wrong_card(folder, manifest, ratings_name)
+    counts, items = readers.drawn(folder, manifest, violations)
+    counted = ClassesCounted(0, 0, 0, 0)
+    if readers.all_read:
+        frame = class_frame(readers.spark, folder, len(manifest.ratings_files)).persist()
+        try:
+            counted = count_classes(frame)
+            note_small(frame, required, manifest, claim.about.shared_parts, violations)
+            note_list(readers.spark, frame, folder, violations)
+        finally:
+            frame.unpersist()
+        counts |= {"users": counted.users, "classes": counted.classes, "alone": counted.alone}
+        violations += wrong_counts(manifest, counts)
+        values = _most_values(readers.spark, folder, manifest) if has_clusters(manifest) else 0
+        violations += wrong_settings(manifest, {**counts, "values": values})
+        violations += wrong_items(manifest, items, ratings_name)
+        violations += wrong_formulas(manifest, items)
+        violations += line_breaks_in_items(items, ratings_name)
+    return Verification(
+        claim=claim.kind,
+        k_required=required,
+        k_achieved=counted.smallest,
+        users=counted.users,
+        records=counts["records"] if readers.all_read else 0,
+        classes=counted.classes,
+        layout=manifest.layout,
+        compared=[*claim.about.compared, *(["k"] * claim.levels)] if readers.all_read else [],
+        violations=violations.told(),
+        checksums=checksums,
+        alone=counted.alone,
+        has_levels=claim.levels,
+        not_covered=[
+            *not_covered_of_release(manifest, ratings_name),
+            *([*describe_formulas(items), *describe_user_ids(items)] if readers.all_read else []),
+        ],
+    )
+
+
+def _most_values(spark: "SparkSession", folder: Path, manifest: Manifest) -> int:
+    """Return the most distinct values that one item has."""
+    paths = [address_of(path) for path in content_paths(folder, manifest)]
+    pairs = spark.read.parquet(*paths).select("item_id", "rating").distinct()
+    largest = pairs.groupBy("item_id").count().agg({"count": "max"}).first()
+    return int(largest[0] or 0) if largest else 0
+
+
+class _Executors:
+    """Executors as readers of a release: one job tells all."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        self.spark = spark
+        self.items: list[Any] = []
+        self._rows: list[dict[str, Any]] = []
+
+    @property
+    def all_read(self) -> bool:
+        """Whether each part could be read."""
+        return not any(row["unread"] for row in self._rows)
+
+    def checksums(self, folder: Path, manifest: Manifest) -> dict[str, bool]:
+        """Say of each file whether it is the one that was written."""
+        n = len(manifest.ratings_files)
+        work = partial(check_parts, folder=str(folder))
+        found = self.spark.range(0, n, 1, n).mapInArrow(work, FOUND).toArrow().to_pylist()
+        self._rows = sorted(found, key=lambda row: row["part"])
+        right = {manifest.ratings_files[row["part"]]: row["right"] for row in self._rows}
+        return {
+            name: right[name] if name in right else entry.is_right(folder / name)
+            for name, entry in manifest.files.items()
+        }
+
+    def drawn(
+        self, folder: Path, manifest: Manifest, violations: Found
+    ) -> tuple[dict[str, int], list[Any]]:
+        """Note what is wrong with rows; return counts, and the ids of items."""
+        del folder  # it was looked at for the checksums
+        counts, self.items = put_together(self._rows, manifest, violations)
+        return {**counts, "users": counts["records"]}, self.items
+
+
+def _private_values(
+    spark: "SparkSession", folder: Path, private: Path, items: list[Any]
+) -> tuple[list[Violation], list[str]]:
+    """Look for what is private, many people at a time."""
+    told = _told(folder, private)
+    files = assignment_files(told)
+    n_people = spark.read.parquet(*[address_of(private / name) for name in files]).count()
+    n_pieces = min(len(files), -(-n_people // _PEOPLE_AT_ONCE) or 1)
+    work = partial(
+        _scan, n_pieces=n_pieces, folder=str(folder), private=str(private), items=items, told=told
+    )
+    rows = spark.range(0, n_pieces, 1, n_pieces).mapInArrow(work, _SCANNED).toArrow().to_pylist()
+    return _all_found(rows)
+
+
+def _all_found(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[str]]:
+    """Put together what was found in some pieces of the people, and what cannot be told."""
+    found = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
+    met = IdsInItems("", sum(row["untold"] for row in rows), sum(row["met"] for row in rows))
+    untold = not_looked_for(sum(row["people"] for row in rows), met)
+    if len(rows) > 1:
+        untold.append(
+            f"Ids of people were looked for in {len(rows):,} pieces, each by itself: what shows "
+            f"only in all of them together was not found."
+        )
+    return [Violation(*each) for each in found], untold
+
+
+def _of_people(
+    spark: "SparkSession", folder: Path, private: Path, items: list[Any]
+) -> tuple[list[Violation], list[str]]:
+    """Look for what is private beside rows of people: for each part, of those who are in it."""
+    told = _told(folder, private)
+    n = len(assignment_files(told))
+    work = partial(_scan_part, folder=str(folder), private=str(private), items=items, told=told)
+    rows = spark.range(0, n, 1, n).mapInArrow(work, _SCANNED).toArrow().to_pylist()
+    return _all_found(rows)
+
+
+def _told(folder: Path, private: Path) -> dict[str, Any]:
+    """Return what private.json says, or refuse that of another release."""
+    try:
+        told = dict(json.loads((private / PRIVATE_MANIFEST).read_text("utf-8")))
+        digest = told["release"]["sha256"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecveilError(
+            f"{private}: cannot be read as the private folder of a release; expected the one that "
+            f"recveil wrote with it",
+            code="private.damaged",
+        ) from error
+    if digest != FileEntry.of(folder / MANIFEST).sha256:
+        raise RecveilError(
+            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
+            f"name the one that was written with {folder.name}",
+            code="private.mismatch",
+        )
+    return told
+
+
+def _scan(
+    batches: Iterator[pa.RecordBatch],
+    n_pieces: int,
+    folder: str,
+    private: str,
+    items: list[Any],
+    told: dict[str, Any],
+) -> Iterator[pa.RecordBatch]:
+    names = assignment_files(told)
+    for batch in batches:
+        for piece in batch.column(0).to_pylist():
+            table = read_assignment(Path(private), names[piece::n_pieces], ["user_id"])
+            users = table["user_id"].to_pylist()
+            side = _side(users, [None] * len(users), told)
+            published = PublishedNames([], [], items)
+            yield _as_row(*found_values(Path(folder), published, side), len(users))
+
+
+def _scan_part(
+    batches: Iterator[pa.RecordBatch],
+    folder: str,
+    private: str,
+    items: list[Any],
+    told: dict[str, Any],
+) -> Iterator[pa.RecordBatch]:
+    """Look for private values of the people of each part, and for their order in its records."""
+    manifest, _ = read_manifest(Path(folder, MANIFEST))
+    names, paths = assignment_files(told), content_paths(Path(folder), manifest)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            table = read_assignment(Path(private), names[number : number + 1])
+            users, records = (table[name].to_pylist() for name in table.column_names)
+            published = PublishedNames([], [], items)
+            file = PublishedFile(paths[number], manifest, manifest.claim.about)
+            for block in file.blocks(Found()):
+                published.user_ids.extend(block.user_ids)
+                published.shared.extend(block.digests)
+            if set(records) != set(published.user_ids):
+                raise RecveilError(
+                    f"{names[number]} is not of the people of {paths[number].name}; this is a "
+                    f"fault in recveil, please report it",
+                    code="internal.fault",
+                )
+            side = _side(users, records, told)
+            yield _as_row(*found_values(Path(folder), published, side), len(users))
+
+
+def _side(users: list[Any], records: list[str | None], told: dict[str, Any]) -> PrivateSide:
+    seed = told.get("seed")
+    return PrivateSide(users, records, [], [], seed if type(seed) is int else None)
+
+
+def _as_row(violations: list[Violation], in_items: IdsInItems, n_people: int) -> pa.RecordBatch:
+    row = {
+        "violations": json.dumps([list(each) for each in violations]),
+        "untold": in_items.n_untold,
+        "met": in_items.n_met,
+        "people": n_people,
+    }
+    return pa.RecordBatch.from_pylist([row])

@@ -1,0 +1,199 @@
+"""verify: does this file, alone, keep the promise that is written on it?"""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from recveil.io import spooled
+from recveil.io.layout import layout_of, reject_given
+from recveil.io.pipes import reject_no_path
+from recveil.io.source import as_text
+from recveil.ratings import Ratings
+from recveil.ratings.frames import is_frame
+from recveil.release.claim import published_claims
+from recveil.release.manifest import MANIFEST
+from recveil.runtime.errors import RecveilError
+from recveil.verification.private_data import read_private_side
+from recveil.verification.release_folder import check_release
+from recveil.verification.results import Verification
+from recveil.verification.table import check_table
+
+_DEFAULT = "identical-rows"
+
+
+def verify(
+    path: str | PathLike[str] | Ratings | Any,
+    *,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    claim: str | None = None,
+    links: bool = False,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
+    private: str | PathLike[str] | None = None,
+    time: str | int | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
+) -> Verification:
+    r"""Check that everybody shares their published row with at least k - 1 others.
+
+    Parameters
+    ----------
+    path : path, Ratings, or data frame
+        A release folder, whose own claim, counts and checksums are checked; or any file of
+        ratings that `recveil.io` can read, whoever made it; a pipe, or "-" for standard input; or
+        a table in memory that is to be published as it is.
+    k : int, optional
+        People that must share each row. A release brings its own; a file needs it. Where a release
+        has privacy levels, each row besides says how many people share it at least.
+    b, l : int, optional
+        Every set of b items (1 to 3) that stands in a row must stand in at least l different rows.
+        A release brings its own; 1 and 1, which say nothing, for a file.
+    claim : {"identical-rows", "co-rated"}, optional
+        What to check. A release brings its own; identical rows for a file.
+    links : bool
+        Whether to say, too, how sure a release makes it that a member of a group rated an item of
+        its row (Chang et al., Theorems 6.2 and 6.3), as told from the published rows alone.
+    user, item, rating, time : str, optional
+        Names or places of these columns of a file or table, as for `read_ratings`. A file without
+        a header needs `user` and `item`, unless its format fixes the order: a verdict that took
+        items for users would say nothing of people.
+    private : path, optional
+        The private folder of a release: whether something of it stands in the release is looked
+        for, too. Only the owner can ask that.
+    format, delimiter, wide, null : optional
+        How a file is written, as for `read_ratings`.
+
+    Returns
+    -------
+    Verification
+        The verdict, the k that is achieved, and every row that speaks against it.
+
+    Raises
+    ------
+    RecveilError
+        If the path cannot be read as either, or k is missing or below 1; or if the private folder
+        cannot be read, or is another one's.
+
+    Notes
+    -----
+    Claim `co-rated`, k-coRating, Definition 3: for every record, records with the same items stand
+    for at least k people. Their labels are not compared, and may tell everybody apart; every other
+    column of a plain file is.
+
+    Claim `identical-rows`, Chang et al., Definition 3.3: for every record, records with exactly
+    the same items and labels stand for at least k people. Every column but the user's id counts,
+    and in a text file numbers count as they are written: 4 and 4.0 tell two people apart. A column
+    `group_size` says how many people a record stands for; it is the publisher's word, since no file
+    can prove that they exist.
+
+    JSON objects are compared with the order of their names and the types of their values, and
+    rows of a matrix with what is written for no rating.
+
+    In a release, all else must be what recveil writes, to the byte. What neither is compared nor
+    has one form stands in `Verification.not_covered`.
+
+    With `private`, ids of people (and of hidden items) are looked for in the stand of pseudonyms,
+    within ids of items, and in all free text; orders of records and pseudonyms are compared with
+    those of ids; and the seed, names and paths of this machine, and times of day are looked for.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
+    >>> _ = file.write_text("user_id,item_id,rating\n1,7,4\n2,7,4\n3,7,5\n")
+    >>> verdict = verify(file, k=2)
+    >>> verdict.holds, verdict.k_achieved, verdict.violations[0].where
+    (False, 1, 'ratings.csv line 4')
+    """
+    if k is not None and k < 1:
+        raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
+    if claim is not None and claim not in published_claims():
+        raise RecveilError(
+            f"claim {claim!r}: expected one of {', '.join(published_claims())}",
+            code="claim.unknown",
+        )
+    given = as_text({"user": user, "item": item, "rating": rating, "time": time})
+    layout = layout_of(delimiter, None, wide, null)
+    written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
+    if private is not None:
+        reject_no_path("the private folder of a release", private=private)
+        if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):
+            raise RecveilError(
+                "private (--private): only a release has a private folder; expected a folder with "
+                "release.json to compare it with",
+                code="option.unsupported",
+            )
+    if not isinstance(path, str | PathLike):
+        reject_given(written, "a table in memory")
+        return _verify_frame(path, k, b, l, claim, links, given)
+    with spooled(path) as file:
+        if (file / MANIFEST).is_file():
+            if named := [name for name, column in given.items() if column is not None]:
+                raise RecveilError(
+                    f"{', '.join(named)}: given for a release, whose columns have fixed names; "
+                    f"leave that out",
+                    code="option.unsupported",
+                )
+            reject_given(written, "a release")
+            side = None if private is None else read_private_side(file, Path(private))
+            return check_release(file, k, b, l, claim=claim, links=links, private=side)
+        required = _check_file(file, k, links)
+        how: dict[str, Any] = {"format": format, "layout": layout, **given}
+        return check_table(file, required, b or 1, l or 1, claim or _DEFAULT, **how)
+
+
+def _verify_frame(
+    frame: Any,
+    k: int | None,
+    b: int | None,
+    l: int | None,  # noqa: E741
+    claim: str | None,
+    links: bool,
+    given: dict[str, str | None],
+) -> Verification:
+    """Check a table in memory, as it would stand in a file."""
+    if not isinstance(frame, Ratings) and not is_frame(frame):
+        raise RecveilError(
+            f"path: expected the path of a release or a file, Ratings or a data frame, got "
+            f"{type(frame).__name__}; write a release first, and give its path",
+            code="argument.type",
+        )
+    if k is None or links:
+        raise RecveilError(
+            "a table in memory claims nothing: expected k, and no links; write a release to have "
+            "more of it checked",
+            code="option.required" if k is None else "option.unsupported",
+        )
+    table = frame.to_arrow() if isinstance(frame, Ratings) else frame
+    how: dict[str, Any] = dict(given)
+    return check_table(table, k, b or 1, l or 1, claim or _DEFAULT, **how)
+
+
+def _check_file(path: Path, k: int | None, links: bool) -> int:
+    """Refuse what is no file of ratings, and what only a release can answer; return k."""
+    if links:
+        raise RecveilError(
+            f"{path}: links are told of a release; this is none", code="option.unsupported"
+        )
+    if not path.exists():
+        raise RecveilError(
+            f"{path}: no such file or folder; name a release or a file of ratings",
+            code="input.not-found",
+        )
+    if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
+        raise RecveilError(
+            f"{path}: a folder without release.json is no release; name another",
+            code="release.not-found",
+        )
+    if k is None:
+        raise RecveilError(
+            f"{path}: a file, and no folder of a release, so it claims nothing; unpack a release "
+            f"and name its folder, or say what a table should keep with k (--k)",
+            code="option.required",
+        )
+    return k

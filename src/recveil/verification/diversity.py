@@ -1,0 +1,429 @@
+"""(b, l)-diversity: in how many published groups does each set of b items stand?"""
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.runtime.bit_sets import count_bits
+from recveil.runtime.compiled import compiled
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+class ItemRows(NamedTuple):
+    """Which items each row holds; whoever only checks a release needs no library for sparse tables.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_rows + 1,)
+        Row r holds ``indices[indptr[r] : indptr[r + 1]]``.
+    indices : ndarray of int64, shape (n_entries,)
+        Items, ascending in each row, none twice.
+    n_items : int
+
+    Examples
+    --------
+    >>> rows = ItemRows.of([[1, 0, 1], [0, 1, 0]])
+    >>> rows.indptr, rows.indices, rows.n_items
+    (array([0, 2, 3]), array([0, 2, 1]), 3)
+    >>> rows.take(np.array([1])).indices, rows.columns().indices
+    (array([1]), array([0, 1, 0]))
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    n_items: int
+
+    @classmethod
+    def of(cls, support: Any) -> Self:
+        """Take such rows as they are, or from a matrix.
+
+        Parameters
+        ----------
+        support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
+            A stored zero of a sparse matrix is an entry.
+        """
+        if isinstance(support, cls):
+            return support
+        if hasattr(support, "tocoo"):
+            entries = support.tocoo()
+            rows, items, shape = entries.row, entries.col, support.shape
+        else:
+            table = np.atleast_2d(np.asarray(support))
+            (rows, items), shape = np.nonzero(table), table.shape
+        n_items = int(shape[1])
+        cells = np.unique(rows.astype(np.int64) * n_items + items)
+        return cls.of_cells(cells // max(n_items, 1), cells % max(n_items, 1), *map(int, shape))
+
+    @classmethod
+    def of_cells(
+        cls, rows: NDArray[np.int64], items: NDArray[np.int64], n_rows: int, n_items: int
+    ) -> Self:
+        """Take cells that stand in order, none twice."""
+        return cls(np.searchsorted(rows, np.arange(n_rows + 1)), items, n_items)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many items each row holds."""
+        return np.diff(self.indptr)
+
+    @property
+    def row_of(self) -> NDArray[np.int64]:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.indptr.size - 1), self.lengths)
+
+    def take(self, which: NDArray[Any]) -> Self:
+        """Return some rows, in the order given."""
+        lengths = self.lengths[which]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.indptr[which] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return self._replace(indptr=indptr, indices=self.indices[places])
+
+    def only(self, kept: NDArray[np.bool_]) -> Self:
+        """Return the rows with some of their entries."""
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        return self._replace(indptr=indptr, indices=self.indices[kept])
+
+    def renamed(self, place: NDArray[Any], n_items: int) -> Self:
+        """Return the rows with ``place[item]`` in the stead of each item, no two alike."""
+        cells = np.sort(self.row_of * max(n_items, 1) + place[self.indices])
+        return self._replace(indices=cells % max(n_items, 1), n_items=n_items)
+
+    def columns(self) -> Self:
+        """Return for each item the rows that hold it, ascending."""
+        order = np.argsort(self.indices, kind="stable")
+        n_rows = self.indptr.size - 1
+        return self.of_cells(self.indices[order], self.row_of[order], self.n_items, n_rows)
+
+
+# Sets of three items are counted one by one; this many additions or words of 64 groups take a few
+# minutes.
+MOST_STEPS = 10**11
+
+_SETS, _BELOW, _SMALLEST, _FIRST, _SECOND = range(5)
+
+
+class Diversity(NamedTuple):
+    """What the published groups tell about (b, l)-diversity.
+
+    Attributes
+    ----------
+    b, l : int
+        Items in a set, and groups in which each set must stand.
+    holds : bool
+        Whether no set stands in some groups and in fewer than l. True if there are no sets.
+    smallest : int or None
+        The fewest groups in which a set stands; None if there are no sets.
+    sets : int
+        How many sets of b items stand in a group at all.
+    below : int
+        How many of them stand in fewer than l groups.
+    example : tuple of int or None
+        Item positions, ascending, of a set that stands in `smallest` groups, if that is below l.
+    """
+
+    b: int
+    l: int  # noqa: E741
+    holds: bool
+    smallest: int | None
+    sets: int
+    below: int
+    example: tuple[int, ...] | None
+
+
+def check_diversity(
+    support: Any,
+    b: int,
+    l: int,  # noqa: E741
+    n_groups: ArrayLike | None = None,
+) -> Diversity:
+    """Count the groups of each set of b items that stands in some group.
+
+    Parameters
+    ----------
+    support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
+        Row g has an entry for each item of group g. A stored zero is an entry.
+    b : {1, 2, 3}
+        Items in a set.
+    l : int
+        Groups in which each set must stand, at least 1.
+    n_groups : array-like of int, shape (n_rows,), optional
+        How many groups each row stands for; 1 if not given.
+        `recveil.verification.equivalence_classes.Supports`
+        collects both.
+
+    Returns
+    -------
+    Diversity
+        All numbers are exact.
+
+    Raises
+    ------
+    RecveilError
+        If a parameter makes no sense, or the sets of three are too many to count.
+
+    Notes
+    -----
+    Chang et al., Definition 5.3 asks this of the sets that some *user* rated, which the published
+    file does not tell. But whatever a user rated stands in their group's row; so if every set that
+    stands in a row stands in l groups, the definition holds. The converse is wrong: a row also
+    holds sets of items that no single member rated.
+
+    Nothing is said about sets of fewer than b items in rows that have no more.
+
+    Items are taken from the rarest to the most frequent. With those of one item, pairs are counted
+    by going through the rows that hold it, or from columns of bits, whichever takes fewer steps.
+    Since ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot stand in fewer groups than the rarest
+    one so far are not counted, which makes full rows cheap. Triples are the pairs in the rows of
+    each item. Memory: the matrix again, and a bit for each group and item.
+
+    Examples
+    --------
+    >>> groups = [[1, 1, 0], [1, 1, 1]]
+    >>> check_diversity(groups, b=1, l=2)
+    Diversity(b=1, l=2, holds=False, smallest=1, sets=3, below=1, example=(2,))
+    >>> check_diversity(groups, b=2, l=2)
+    Diversity(b=2, l=2, holds=False, smallest=1, sets=3, below=2, example=(0, 2))
+    """
+    check_parameters(b, l)
+    table = _Table.of(*_checked(support, n_groups))
+    # More groups than there are hold no set: then all are below, and none needs comparing with l.
+    unreachable = l > table.weights.sum()
+    state, example = _count_sets(table, b, 1 if unreachable else l)
+    sets, below, smallest = state[[_SETS, _BELOW, _SMALLEST]].tolist()
+    if unreachable:
+        below = sets
+    return Diversity(
+        b=int(b),
+        l=int(l),
+        holds=below == 0,
+        smallest=smallest if sets else None,
+        sets=sets,
+        below=below,
+        example=tuple(sorted(int(item) for item in example)) if below else None,
+    )
+
+
+def check_parameters(b: int, l: int) -> None:  # noqa: E741
+    """Raise a RecveilError unless b is 1, 2 or 3 and l a whole number of at least 1.
+
+    Examples
+    --------
+    >>> check_parameters(4, 2)
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: b is 4; expected 1, 2 or 3 items
+    """
+    if isinstance(b, bool) or b not in (1, 2, 3):
+        raise RecveilError(f"b is {b!r}; expected 1, 2 or 3 items", code="option.value")
+    if not isinstance(l, int | np.integer) or isinstance(l, bool) or l < 1:
+        raise RecveilError(
+            f"l is {l!r}; expected a whole number of groups, at least 1", code="option.value"
+        )
+
+
+@brief
+class _Table(NamedTuple):
+    """Rows with their weights; the columns are the items in use, from the rarest on."""
+
+    rows: ItemRows
+    weights: NDArray[np.int64]
+    items: NDArray[np.int64]
+    supports: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: ItemRows, weights: NDArray[np.int64]) -> Self:
+        supports = np.bincount(
+            rows.indices, weights=weights[rows.row_of], minlength=rows.n_items
+        ).astype(np.int64)
+        items = np.argsort(supports, kind="stable")
+        items = items[np.count_nonzero(supports == 0) :]
+        place = np.zeros(rows.n_items, np.int64)
+        place[items] = np.arange(items.size)
+        return cls(rows.renamed(place, items.size), weights, items, supports[items])
+
+    def beside(self, item: int, holders: NDArray[Any]) -> Self:
+        """Return the rows that hold the item, with the more frequent items only."""
+        rows = self.rows.take(holders)
+        return self.of(rows.only(rows.indices > item), self.weights[holders])
+
+
+def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[ItemRows, NDArray[np.int64]]:
+    rows = ItemRows.of(support)
+    n_rows = rows.indptr.size - 1
+    weights = np.ones(n_rows, np.int64) if n_groups is None else np.asarray(n_groups)
+    if weights.shape != (n_rows,) or (weights < 1).any():
+        raise RecveilError(
+            f"n_groups: expected a number of at least 1 for each of {n_rows} rows, "
+            f"got shape {weights.shape}; leave it out to count each row as one group",
+            code="argument.value",
+        )
+    return rows, weights.astype(np.int64)
+
+
+def _count_sets(table: _Table, b: int, least: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+    """Return the counts, and the items of the rarest set."""
+    # Nothing counted; every number of groups is smaller than the smallest so far.
+    state = np.array([0, 0, np.iinfo(np.int64).max // 4, 0, 0])
+    if not table.items.size:
+        return state, ()
+    if b == 1:
+        state[_SETS] = table.items.size
+        state[_BELOW] = np.count_nonzero(table.supports < least)
+        state[_SMALLEST] = table.supports[0]
+        return state, (table.items[0],)
+    if b == 2:
+        _count_pairs(table, least, state)
+        return state, tuple(table.items[state[[_FIRST, _SECOND]]])
+    return state, _count_triples(table, least, state)
+
+
+def _count_pairs(table: _Table, least: int, state: NDArray[np.int64]) -> None:
+    """Count all pairs of the table into the state; the rarest pair is given in its columns."""
+    rows = table.rows
+    n_words = -(-int(table.weights.sum()) // 64)
+    through_rows = np.bincount(
+        rows.indices, weights=rows.lengths[rows.row_of], minlength=rows.n_items
+    )
+    by_bits = through_rows > np.arange(rows.n_items)[::-1] * n_words
+    columns = rows.columns()
+    bits = np.empty((0, 0), np.uint64)
+    if by_bits.any():
+        starts = np.cumsum(table.weights) - table.weights
+        bits = _pack_columns(columns.indptr, columns.indices, starts, table.weights, n_words)
+    _pairs(
+        *(rows.indptr, rows.indices, columns.indptr, columns.indices),
+        *(table.weights, table.supports, by_bits, bits, least, state),
+    )
+
+
+def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple[Any, ...]:
+    """Count the pairs in the rows of each item into the state; return the rarest triple."""
+    _reject_if_too_many(table, least)
+    n_items, n = table.items.size, int(table.weights.sum())
+    columns = table.rows.columns()
+    example: tuple[Any, ...] = ()
+    for item in range(n_items - 2):
+        smallest = state[_SMALLEST]
+        # |A ∩ B ∩ C| >= |A| + |B| + |C| - 2n: no triple that is left can be rarer.
+        if 3 * table.supports[item] - 2 * n >= max(least, smallest):
+            state[_SETS] += math.comb(n_items - item, 3)
+            break
+        holders = columns.indices[columns.indptr[item] : columns.indptr[item + 1]]
+        beside = table.beside(item, holders)
+        _count_pairs(beside, least, state)
+        if state[_SMALLEST] < smallest:
+            second, third = beside.items[state[[_FIRST, _SECOND]]]
+            example = table.items[item], table.items[second], table.items[third]
+    return example
+
+
+def _reject_if_too_many(table: _Table, least: int) -> None:
+    """Estimate the steps that triples will take, and refuse beyond the limit."""
+    rows, n_items, n = table.rows, table.items.size, int(table.weights.sum())
+    squares = rows.lengths.astype(np.float64)[rows.row_of] ** 2
+    through_rows = np.bincount(rows.indices, squares, minlength=n_items) / 2
+    by_bits = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
+    # The first triple's count is known to all the others.
+    with_three = rows.only(rows.indices < 3).lengths == 3
+    smallest = max(least, int(with_three @ table.weights))
+    spared = 3 * table.supports - 2 * n >= smallest
+    steps = np.minimum(through_rows, by_bits)[~spared].sum()
+    if steps > MOST_STEPS:
+        raise RecveilError(
+            f"sets of 3 of {n_items:,} items in {n:,} groups take about {steps:.0e} steps to "
+            f"count, more than the {MOST_STEPS:.0e} that are allowed; check b = 2",
+            code="table.too-large",
+        )
+
+
+@compiled()
+def _pairs(
+    row_starts: NDArray[Any],
+    row_items: NDArray[Any],
+    starts: NDArray[Any],
+    holders: NDArray[Any],
+    weights: NDArray[Any],
+    supports: NDArray[Any],
+    by_bits: NDArray[Any],
+    bits: NDArray[Any],
+    least: int,
+    state: NDArray[Any],
+) -> None:
+    n_items, n = supports.size, weights.sum()
+    counts = np.zeros(n_items, np.int64)
+    for first in range(n_items - 1):
+        enough = max(least, state[_SMALLEST])
+        if supports[first] + supports[first + 1] - n >= enough:
+            # Later items are as frequent: no pair that is left can be rarer.
+            left = n_items - first
+            state[_SETS] += left * (left - 1) // 2
+            return
+        if by_bits[first]:
+            _pairs_by_bits(first, bits, supports, n, least, state)
+            continue
+        for at in range(starts[first], starts[first + 1]):
+            row = holders[at]
+            for place in range(row_starts[row + 1] - 1, row_starts[row] - 1, -1):
+                second = row_items[place]
+                if second <= first:
+                    break
+                counts[second] += weights[row]
+        for second in range(first + 1, n_items):
+            _note(first, second, counts[second], least, state)
+            counts[second] = 0
+
+
+@compiled()
+def _pairs_by_bits(
+    first: int,
+    bits: NDArray[Any],
+    supports: NDArray[Any],
+    n: int,
+    least: int,
+    state: NDArray[Any],
+) -> None:
+    n_items, n_words = bits.shape
+    for second in range(first + 1, n_items):
+        enough = max(least, state[_SMALLEST])
+        if supports[first] + supports[second] - n >= enough:
+            state[_SETS] += n_items - second
+            return
+        count = 0
+        # Pieces, so that the inner loop has no way out and becomes vector instructions.
+        for start in range(0, n_words, 32):
+            for word in range(start, min(start + 32, n_words)):
+                count += count_bits(bits[first, word] & bits[second, word])
+            if count >= enough:
+                break
+        _note(first, second, count, least, state)
+
+
+@compiled()
+def _note(first: int, second: int, count: int, least: int, state: NDArray[Any]) -> None:
+    """Take a pair's count into the state; it may be cut off where it is no longer small."""
+    state[_SETS] += count > 0
+    state[_BELOW] += 0 < count < least
+    if 0 < count < state[_SMALLEST]:
+        state[_SMALLEST], state[_FIRST], state[_SECOND] = count, first, second
+
+
+@compiled()
+def _pack_columns(
+    indptr: NDArray[Any],
+    holders: NDArray[Any],
+    starts: NDArray[Any],
+    weights: NDArray[Any],
+    n_words: int,
+) -> NDArray[Any]:
+    """Set, for each item, one bit for each group; a row of weight w has w bits."""
+    bits = np.zeros((indptr.size - 1, n_words), np.uint64)
+    for item in range(indptr.size - 1):
+        for at in range(indptr[item], indptr[item + 1]):
+            row = holders[at]
+            for group in range(starts[row], starts[row] + weights[row]):
+                bits[item, group // 64] |= np.uint64(1) << np.uint64(group % 64)
+    return bits

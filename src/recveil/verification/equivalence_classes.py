@@ -1,0 +1,194 @@
+"""Supports: which items each published class holds, collected block by block."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.ratings.rating_scale import distinct
+from recveil.verification.diversity import ItemRows
+from recveil.verification.results import Violation
+
+
+class Classes:
+    """Collects records block by block and counts the people of each class.
+
+    Records are compared by a digest of 128 bits (BLAKE2b), so that the records themselves need
+    not be kept: two different ones would meet by chance once in 10³⁸ comparisons.
+
+    Examples
+    --------
+    >>> classes = Classes()
+    >>> classes.add([b"x", b"x", b"y"], sizes=[1, 1, 1], user_ids=["a", "b", "c"], rows=[1, 4, 7])
+    >>> classes.smallest, classes.users, len(classes.people)
+    (1, 3, 2)
+    >>> [violation.user_id for violation in classes.below(2, "row {}".format)]
+    ['c']
+    """
+
+    def __init__(self) -> None:
+        self.people: Counter[bytes] = Counter()
+        self.largest: dict[bytes, int] = {}
+        self.records: list[tuple[bytes, str, int]] = []
+        self.promised: dict[bytes, int] = {}
+
+    def add(
+        self,
+        digests: Sequence[bytes],
+        sizes: Sequence[int],
+        user_ids: Sequence[str],
+        rows: Sequence[int],
+        promised: Sequence[int] | None = None,
+    ) -> None:
+        """Add records: digest, people behind it, published id, and first row (from 1).
+
+        Records that promise different numbers of people must differ in their digests.
+        """
+        for digest, size in zip(digests, sizes, strict=True):
+            self.people[digest] += size
+            self.largest[digest] = max(size, self.largest.get(digest, 0))
+        self.records += zip(digests, user_ids, rows, strict=True)
+        if promised is not None:
+            self.promised.update(zip(digests, promised, strict=True))
+
+    def count_once(self) -> bool:
+        """Count no person of a class twice, where each record may count all of them.
+
+        Somebody who lists a group person by person may write its size into each row. So a class
+        has as many people as its largest record says, or as it has records, whichever is more.
+        Return whether that changed anything.
+
+        Examples
+        --------
+        >>> classes = Classes()
+        >>> classes.add([b"x"] * 3, sizes=[3, 3, 3], user_ids=["a", "b", "c"], rows=[1, 2, 3])
+        >>> classes.users, classes.count_once(), classes.users
+        (9, True, 3)
+        """
+        before = self.users
+        records = Counter(digest for digest, _, _ in self.records)
+        self.people = Counter(
+            {digest: max(self.largest[digest], records[digest]) for digest in self.people}
+        )
+        return self.users != before
+
+    @property
+    def smallest(self) -> int:
+        """People in the smallest class; 0 if there is none."""
+        return min(self.people.values(), default=0)
+
+    @property
+    def users(self) -> int:
+        """People in all classes."""
+        return self.people.total()
+
+    def below(
+        self, k: int, locate: Callable[[int], str], what: str = "labels"
+    ) -> Iterator[Violation]:
+        """Yield every record whose class has fewer than `k` people, or than it promises.
+
+        `what` names in words what the records of a class share.
+        """
+        for digest, user_id, row in self.records:
+            required = max(k, self.promised.get(digest, k))
+            if (people := self.people[digest]) < required:
+                sharing = "1 person" if people == 1 else f"{people} people"
+                problem = f"its {what} are shared by {sharing}; at least {required} required"
+                yield Violation(locate(row), row, user_id, problem)
+
+
+class ItemValues:
+    """Collects the distinct values of each item, block by block.
+
+    Examples
+    --------
+    >>> values = ItemValues()
+    >>> values.add(np.array([0, 1, 0]), np.array([3.5, 3.5, 4.0]))
+    >>> values.add(np.array([0, 1]), np.array([4.0, 3.5]))
+    >>> values.most
+    2
+    """
+
+    def __init__(self) -> None:
+        self._code_of: dict[float, int] = {}
+        self._pairs = np.empty(0, np.int64)
+
+    def add(self, items: NDArray[Any], values: NDArray[np.float64]) -> None:
+        """Add the values of some items, by the items' numbers."""
+        few = distinct(values)
+        codes = [self._code_of.setdefault(value, len(self._code_of)) for value in few.tolist()]
+        of_values = np.array(codes, np.int64)[np.searchsorted(few, values)]
+        self._pairs = np.union1d(self._pairs, items.astype(np.int64) << 32 | of_values)
+
+    @property
+    def most(self) -> int:
+        """The most distinct values of one item; 0 if there are none."""
+        _, counts = np.unique(self._pairs >> 32, return_counts=True)
+        return int(counts.max(initial=0))
+
+
+class Supports:
+    """Collects the items of published classes, block by block; equal rows are kept once.
+
+    Padded releases of any size take the memory of one row, because all their rows are full.
+
+    Examples
+    --------
+    >>> supports = Supports()
+    >>> supports.add([b"x", b"y"], indptr=[0, 2, 4], items=[0, 2, 0, 2])
+    >>> supports.add([b"x", b"z"], indptr=[0, 2, 3], items=[0, 2, 1])  # x is no new class
+    >>> supports.rows().indptr, supports.rows().indices, supports.n_groups
+    (array([0, 2, 3]), array([0, 2, 1]), array([2, 1]))
+    """
+
+    def __init__(self) -> None:
+        self.place_of: dict[bytes, int] = {}  # the row of each class
+        self._place: dict[bytes, int] = {}
+        self._rows: list[NDArray[np.int32]] = []
+        self._counts: list[int] = []
+
+    def add(self, digests: Sequence[bytes], indptr: ArrayLike, items: ArrayLike) -> None:
+        """Add records in compressed rows; records with one digest are one class and count once.
+
+        Parameters
+        ----------
+        digests : sequence of bytes
+            One for each record, equal if and only if all its labels are.
+        indptr : array-like of int, shape (n_records + 1,)
+        items : array-like of int, shape (n_labels,)
+            Numbers of items, the same in all blocks.
+        """
+        bounds = np.asarray(indptr).tolist()
+        numbers = np.asarray(items, dtype=np.int32)
+        for record, digest in enumerate(digests):
+            if digest in self.place_of:
+                continue
+            row = np.unique(numbers[bounds[record] : bounds[record + 1]])
+            place = self._place.setdefault(row.tobytes(), len(self._rows))
+            if place == len(self._rows):
+                self._rows.append(row)
+                self._counts.append(0)
+            self._counts[place] += 1
+            self.place_of[digest] = place
+
+    @property
+    def n_groups(self) -> NDArray[np.int64]:
+        """How many classes have each row's items, shape (n_rows,)."""
+        return np.array(self._counts, dtype=np.int64)
+
+    def rows(self, n_items: int | None = None) -> ItemRows:
+        """Return the distinct rows.
+
+        Parameters
+        ----------
+        n_items : int, optional
+            One more than the largest number seen, if not given.
+        """
+        rows = [np.empty(0, np.int32), *self._rows]
+        indptr = np.cumsum([row.size for row in rows], dtype=np.int64)
+        indices = np.concatenate(rows).astype(np.int64)
+        if n_items is None:
+            n_items = int(indices.max(initial=-1)) + 1
+        return ItemRows(indptr, indices, n_items)

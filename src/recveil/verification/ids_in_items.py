@@ -1,0 +1,345 @@
+"""Ids of people in the ids of items: which are no chance, and of how many nobody can tell.
+
+Long ids that are no words stand nowhere by chance (`telling`). A short one may: a title holds
+somebody's name, and items are numbered as people are. So short ids are looked for as words of their
+own, and counted. People's first names stand in titles, too, but in few of them, and in no two of
+them alike; and the numbers beside people's own are items' as often as these are.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from recveil.ratings.ids import describe_break
+from recveil.ratings.rows_within_ids import find_rows_within
+from recveil.release.pseudonyms import ITEM_PREFIX
+from recveil.runtime.safe_repr import brief
+from recveil.verification.results import Violation
+
+# Shorter ones stand in other text by chance.
+SHORTEST = 8
+_WORD = re.compile(r"[^\W_]+")
+_ADDRESS = re.compile(r"(?=.*[^\W\d_])(?=.*[\d@_])\S+")
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
+_MOST_CHANCE = 1e-3
+
+
+def telling(values: Iterable[Any], n_places: int) -> list[str]:
+    """Return those private values that, where they stand in other text, do not by chance.
+
+    They have at least eight characters, no space, and letters with a digit, @ or _ among them, as
+    addresses have; or they are numbers of so many digits that fewer than one in a thousand tables
+    as large would hold one of them by chance. Words such as "godzilla" or "spider-man" tell
+    nothing: titles hold them, too.
+
+    Parameters
+    ----------
+    values : iterable
+        Ids of people, say.
+    n_places : int
+        The length of the text in which they are looked for.
+
+    Examples
+    --------
+    >>> telling(["ann", "godzilla", "ann.b@example.org", 12345678, 123456789012345], 10**6)
+    ['ann.b@example.org', '123456789012345']
+    """
+    texts = [text for text in map(str, values) if len(text) >= SHORTEST]
+    chance = n_places * len(texts)
+    return [text for text in texts if _is_address(text) or chance < _MOST_CHANCE * _numbers(text)]
+
+
+def _is_address(text: str) -> bool:
+    """Say whether a text is no word, title, or number of whatever notation."""
+    return _ADDRESS.fullmatch(text) is not None and not _numbers(text)
+
+
+def _numbers(text: str) -> int:
+    """Return how many numbers have as many digits, if it is one; letters to f may be digits."""
+    digits = text.replace("-", "")
+    return 10 ** len(digits) if _HEXADECIMAL.fullmatch(digits) else 0
+
+
+def found_within(values: Iterable[str], text: str) -> set[str]:
+    """Return the values that stand anywhere in a text, in capitals or not.
+
+    Parameters
+    ----------
+    values : iterable of str
+        Each of at least `SHORTEST` characters.
+
+    Examples
+    --------
+    >>> sorted(found_within(["ann.b@example.org", "ben@example.org"], "by Ann.B@example.org, 1999"))
+    ['ann.b@example.org']
+    """
+    beginning_with: dict[str, list[tuple[str, str]]] = {}
+    for value in values:
+        folded = value.casefold()
+        beginning_with.setdefault(folded[:SHORTEST], []).append((folded, value))
+    text = text.casefold()
+    found: set[str] = set()
+    if not beginning_with:
+        return found
+    for place in range(len(text) - SHORTEST + 1):
+        candidates = beginning_with.get(text[place : place + SHORTEST])
+        if candidates is not None:
+            found.update(value for folded, value in candidates if text.startswith(folded, place))
+    return found
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield the words and numbers of a text, folded to small letters.
+
+    Examples
+    --------
+    >>> list(words_of("made by Ann_7, at home"))
+    ['made', 'by', 'ann', '7', 'at', 'home']
+    """
+    return (word.casefold() for word in _WORD.findall(text))
+
+
+def found_as_words(values: Iterable[Any], text: str) -> set[str]:
+    """Return the values that are words of a text, or several of its words in a row.
+
+    Examples
+    --------
+    >>> sorted(found_as_words(["ann", "nn", "ann.b", 7], "made by ann.b in 7 days"))
+    ['7', 'ann', 'ann.b']
+    """
+    words = set(words_of(text))
+    row = f" {' '.join(words_of(text))} "
+    found = set()
+    for value in values:
+        parts = list(words_of(str(value)))
+        if not parts or not words.issuperset(parts):
+            continue
+        if len(parts) == 1 or f" {' '.join(parts)} " in row:
+            found.add(str(value))
+    return found
+
+
+# So many words that are people's ids are no coincidence among the ids of items; of few people, all.
+_MANY, _MOST, _FEWEST = 10, 0.5, 4
+# Single letters and pairs of them stand in any title.
+_SHORTEST_WORD = 3
+# An id of more words than that is found as an address, or not at all.
+_MOST_WORDS = 6
+# So many of all items hold people, or all people stand in ids that are else the same. Of 9,743
+# titles of films, 2 % hold one of the hundred commonest first names of a country, and 63 of these
+# stand there; of those, three stand in titles that are else the same.
+_HOLDING = 0.2
+_ENDLESS = 10**40
+_Words = tuple[str, ...]
+# Of the numbers beside people's, so many at most may be items', or both are just numbered.
+_STRANGERS = 0.1
+
+
+@brief
+class IdsInItems(NamedTuple):
+    """What the ids of items hold of people's.
+
+    Attributes
+    ----------
+    problem : str
+        What is no chance, in words that repeat no id; empty if nothing.
+    n_untold : int
+        How many people have an id that may stand there by chance: it is short, a word, or a number.
+    n_met : int
+        How many of these do stand there, whole or as words.
+    """
+
+    problem: str
+    n_untold: int
+    n_met: int
+
+    def _facts(self) -> dict[str, object]:
+        return {"untold": self.n_untold, "met": self.n_met}
+
+
+def ids_in_items(
+    users: Sequence[Any],
+    items: Iterable[Any],
+    *,
+    can_hide: bool = True,
+    is_unrated: bool = False,
+) -> IdsInItems:
+    """Look for people in the ids of items.
+
+    Parameters
+    ----------
+    users : sequence of str or int
+        The original ids of people.
+    items : iterable of str or int
+        The published ids of items. Pseudonyms of items are left out: they hold nothing.
+    can_hide : bool
+        Whether the release could have pseudonyms of items instead.
+    is_unrated : bool
+        Whether the original table has no ratings.
+
+    Returns
+    -------
+    IdsInItems
+
+    Examples
+    --------
+    >>> people = ["ann", "ben", "cat", "dan"]
+    >>> ids_in_items(people, [f"list of {name}" for name in people]).problem[:49]
+    'all 4 user ids are words in the ids of items; hid'
+    >>> tuple(ids_in_items(people, ["Annie Hall", "Ben-Hur"]))
+    ('', 4, 1)
+    """
+    labels = [label for label in items if not _is_pseudonym(label)]
+    texts = [label for label in labels if isinstance(label, str)]
+    text = "\n".join(texts)
+    # Among numbers, any number may stand; an address may not.
+    clear = telling(users, len(text) if texts else _ENDLESS)
+    met = met_as_words(users, map(str, labels)).difference(clear)
+    remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
+    if n_rows := len(find_rows_within(texts, users, texts, is_unrated=is_unrated)):
+        problem = (
+            f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
+            f"again: a stray quote may have swallowed them"
+        )
+    elif found := found_within(clear, text):
+        problem = f"ids of items contain {_user_ids(found)}; {remedy}"
+    else:
+        problem = (
+            _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
+        )
+        problem = problem and f"{problem}; {remedy}"
+    return IdsInItems(problem, len(users) - len(clear) if labels else 0, len(met))
+
+
+def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
+    r"""Report ids of items with line breaks or NULs: rows of other users may be inside them.
+
+    Examples
+    --------
+    >>> [found.problem for found in line_breaks_in_items(["Heat", "Heroes\t5\n7"], "ratings.csv")]
+    ['1 item id contains a line break (U+000A); original rows may be inside it']
+    """
+    held = (describe_break(item) for item in items if isinstance(item, str))
+    if found := [*filter(None, held)]:
+        ids, it = ("item id contains", "it") if len(found) == 1 else ("item ids contain", "them")
+        problem = f"{len(found):,} {ids} {min(found)}; original rows may be inside {it}"
+        yield Violation(where, None, None, problem)
+
+
+_HIDE = "hide the items (recveil anonymize --hide-items)"
+
+
+def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
+    """Return the values that are a label, a word of one, or several of its words in a row.
+
+    Words end where letters and digits do, and where the label ends.
+
+    Examples
+    --------
+    >>> sorted(met_as_words(["ann", "a_7", 17, "list", "of ann"], ["list-of a_7", "ann", "x17"]))
+    ['a_7', 'ann', 'list']
+    """
+    wanted = {str(value): tuple(words_of(str(value))) for value in values}
+    whole: set[str] = set()
+    found: set[_Words] = set()
+    for label, runs in _runs(set(wanted.values()), labels):
+        if label in wanted:
+            whole.add(label)
+        found.update(run for run, _ in runs)
+    return {value for value, words in wanted.items() if value in whole or words in found}
+
+
+def _runs(
+    wanted: set[_Words], labels: Iterable[str]
+) -> Iterator[tuple[str, list[tuple[_Words, _Words]]]]:
+    """Yield each label, and words in a row that are wanted, each with those around it."""
+    lengths = {len(run) for run in wanted if 0 < len(run) <= _MOST_WORDS}
+    for label in labels:
+        words = tuple(words_of(label))
+        yield (
+            label,
+            [
+                (words[at : at + length], (*words[:at], "", *words[at + length :]))
+                for length in lengths
+                for at in range(len(words) - length + 1)
+                if words[at : at + length] in wanted
+            ],
+        )
+
+
+def _whole(users: Sequence[Any], labels: list[str]) -> str:
+    """Say that many people's ids, which are no numbers, are ids of items."""
+    words = {user for user in users if isinstance(user, str) and not user.isdigit()}
+    both = words.intersection(labels)
+    if len(both) < max(_MANY, _MOST * len(words)):
+        return ""
+    return (
+        f"{len(both):,} of {len(words):,} user ids are ids of items, too; if the item column "
+        f"holds users, name the columns"
+    )
+
+
+def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
+    """Say that many people's ids, which are no numbers, are words of ids of items."""
+    words = {str(user) for user in users if not str(user).isdigit()}
+    both = {word for word in met.intersection(words) if len(word) >= _SHORTEST_WORD}
+    if not (_are_many(len(both), len(words)) and _stand_alike(both, labels, len(words))):
+        return ""
+    how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
+    return f"{how_many} user ids are words in the ids of items"
+
+
+def _are_many(n: int, of: int) -> bool:
+    """Say whether so many are at least ten and half of all, or all of a few."""
+    return n >= _MOST * of and (n >= _MANY or n == of >= _FEWEST)
+
+
+def _stand_alike(both: set[str], labels: list[str], n_words: int) -> bool:
+    """Say whether many items hold people, or many people stand in ids that are else the same."""
+    wanted = {tuple(words_of(word)) for word in both}
+    holding, people_of = 0, defaultdict(set)
+    for _, found in _runs(wanted, labels):
+        holding += bool(found)
+        for run, around in found:
+            people_of[around].add(run)
+    most_alike = max(map(len, people_of.values()), default=0)
+    return holding >= _HOLDING * len(labels) or _are_many(most_alike, n_words)
+
+
+def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
+    """Say that many people's numbers are items', and the numbers beside them are not.
+
+    People and items are often numbered alike, so that all numbers of people are items', too: so are
+    then the numbers beside theirs, which are nobody's, or there are none such. Numbers that all end
+    alike are as near as those that follow each other.
+    """
+    numbers = {int(str(user)) for user in users if _is_number(str(user))}
+    both = {int(user) for user in met if _is_number(user)}
+    if len(both) < max(_MANY, _MOST * len(numbers)):
+        return ""
+    first = min(numbers)
+    step = math.gcd(*(number - first for number in numbers)) or 1
+    beside = {number + way for number in both for way in (-step, step)} - numbers
+    of_items = {int(word) for label in labels for word in words_of(str(label)) if _is_number(word)}
+    if len(beside) < _MANY or len(beside & of_items) > _STRANGERS * len(beside):
+        return ""
+    return (
+        f"ids of items contain {len(both):,} of {len(numbers):,} user numbers, but not the numbers "
+        f"next to them"
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def _is_pseudonym(label: Any) -> bool:
+    found = ITEM_PREFIX.match(label) if isinstance(label, str) else None
+    return found is not None and label[found.end() :].isdigit()
+
+
+def _user_ids(found: set[str]) -> str:
+    """Return how many user ids were found; never which."""
+    return "a user id" if len(found) == 1 else f"{len(found):,} user ids"

@@ -1,0 +1,307 @@
+"""Link existence: how sure is an adversary that a member of a group really rated an item of it?"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+from recveil.verification.diversity import ItemRows
+
+# Halvings of [0, 1] that leave an interval below float64's resolution there.
+_HALVINGS = 60
+
+
+def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
+    """Return the probability that a member rated an item, given that the group's row holds it.
+
+    If each user has rated the item with probability p, independently, a group of k holds it with
+    probability ``1 - (1 - p)^k``, and a given member has rated it with probability
+
+        ``p / (1 - (1 - p)^k)``.
+
+    It grows with p, and falls with k.
+
+    Parameters
+    ----------
+    share : array-like of float
+        p, between 0 and 1.
+    k : array-like of int
+        Members of the group, at least 1; of a shape that broadcasts with p's.
+
+    Returns
+    -------
+    ndarray of float64
+        Between 1/k and 1. At p = 0 it is the limit 1/k, as there is no such link.
+
+    Raises
+    ------
+    RecveilError
+        If a share is not between 0 and 1, or k below 1.
+
+    Notes
+    -----
+    Source: Chang et al., Theorem 6.3, the step before its bound. Theorem 6.2, a confidence of 1/k
+    without prior knowledge, is the limit p → 0. Logarithms keep all digits of a tiny p, where
+    ``1 - (1 - p)**k`` would be 0.
+
+    It holds for groups that got no items but those that members rated: neither by padding nor for
+    the sake of diversity. With them, the posterior of a link is lower.
+
+    Examples
+    --------
+    >>> link_posterior([0, 1e-20, 0.5, 1], k=2)
+    array([0.5       , 0.5       , 0.66666667, 1.        ])
+    """
+    p, sizes = _checked(share, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        posterior = -p / np.expm1(sizes * np.log1p(-p))
+    return np.where(p > 0, np.minimum(posterior, 1.0), 1 / sizes)
+
+
+def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
+    """Return the bound that the paper prints for the posterior: ``1/k + p / (2 - k p)``.
+
+    Parameters
+    ----------
+    share : array-like of float
+        p, between 0 and 1.
+    k : array-like of int
+        At least 1.
+
+    Returns
+    -------
+    ndarray of float64
+        At most 2/k. nan for p > 1/k, where the theorem says nothing; beyond p = 2/k its expression
+        is not even positive.
+
+    Raises
+    ------
+    RecveilError
+        If a share is not between 0 and 1, or k below 1.
+
+    Notes
+    -----
+    Source: Chang et al., Theorem 6.3. The bound is right but loose: the posterior at p = 1/k is at
+    most 1/(k(1 - 1/e)), about 1.6/k, and 4/(3k) at k = 2.
+
+    Examples
+    --------
+    >>> link_bound([0, 0.125, 0.25, 0.3], k=4)  # 1/4 + 0.125 / 1.5; 1/4 + 0.25 / 1
+    array([0.25      , 0.33333333, 0.5       ,        nan])
+    """
+    p, sizes = _checked(share, k)
+    covered = p <= 1 / sizes
+    return np.where(covered, 1 / sizes + p / np.where(covered, 2 - sizes * p, 1.0), np.nan)
+
+
+@brief
+class LinkPosterior(NamedTuple):
+    """What released edges tell about the ratings behind them.
+
+    Attributes
+    ----------
+    posterior : ndarray of float64
+        The exact posterior of an edge, in the common shape of what was given.
+    bound : ndarray of float64
+        The printed bound; nan where there is none.
+    mean : float
+        Mean posterior over the released edges; nan if there are none.
+    highest : float
+        Highest posterior of a released edge; nan if there are none.
+    uncovered_share : float
+        Share of the released edges with p > 1/k, which no bound covers; nan if there are none.
+    """
+
+    posterior: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    mean: float
+    highest: float
+    uncovered_share: float
+
+
+def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPosterior:
+    """Sum the posteriors up over the released edges.
+
+    Parameters
+    ----------
+    share : array-like of float
+        p, the probability that a user has rated the item: its support divided by the number of
+        users. The published file does not tell it; `item_shares` says what it does tell.
+    k : array-like of int
+        Members of the group.
+    edges : array-like of float
+        How many edges have this p and k. An edge joins a user and an item: a row of k people
+        brings k for each of its items. Share, k and edges broadcast: for instance (n_items, 1),
+        (n_sizes,) and (n_items, n_sizes).
+
+    Raises
+    ------
+    RecveilError
+        If a share is not between 0 and 1, k below 1, or a number of edges negative.
+
+    Notes
+    -----
+    Source: Chang et al., Theorems 6.2 and 6.3.
+
+    Examples
+    --------
+    >>> links = link_existence(share=[0.0, 0.5, 1.0], k=2, edges=[0, 6, 2])
+    >>> links.mean, links.uncovered_share  # (6 * 2/3 + 2 * 1) / 8; p = 1 is above 1/2
+    (0.75, 0.25)
+    """
+    p, sizes, counts = np.broadcast_arrays(
+        np.asarray(share, np.float64), np.asarray(k), np.asarray(edges, np.float64)
+    )
+    if not (counts >= 0).all():
+        raise RecveilError(
+            "edges: expected numbers of at least 0; count the released edges", code="argument.value"
+        )
+    posterior, bound = link_posterior(p, sizes), link_bound(p, sizes)
+    total = float(counts.sum())
+    if total == 0:
+        nan = float("nan")
+        return LinkPosterior(posterior, bound, nan, nan, nan)
+    return LinkPosterior(
+        posterior,
+        bound,
+        mean=float((counts * posterior).sum() / total),
+        highest=float(posterior[counts > 0].max()),
+        uncovered_share=float(counts[np.isnan(bound)].sum() / total),
+    )
+
+
+@brief
+class ItemShares(NamedTuple):
+    """What the published groups alone tell about the share of users who rated each item.
+
+    Attributes
+    ----------
+    lowest : ndarray of float64, shape (n_items,)
+        One rater in each group that holds the item, and none elsewhere.
+    likely : ndarray of float64, shape (n_items,)
+        The p at which as many groups are expected to hold the item as do.
+    highest : ndarray of float64, shape (n_items,)
+        Every member of each group that holds the item has rated it.
+    """
+
+    lowest: NDArray[np.float64]
+    likely: NDArray[np.float64]
+    highest: NDArray[np.float64]
+
+
+def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
+    """Estimate each item's p from the published groups.
+
+    Parameters
+    ----------
+    support : ItemRows, or sparse or dense matrix, shape (n_groups, n_items)
+        Row g has an entry for each item of group g. A stored zero is an entry.
+    sizes : array-like of int, shape (n_groups,)
+        Members of each group, at least 1.
+
+    Returns
+    -------
+    ItemShares
+        If every item of a row was rated by a member, the true share certainly lies between
+        `lowest` and `highest`. The posterior grows with p, so that theirs are the ends between
+        which the true one lies. `likely` rests on the theorems' assumption that all users rate
+        independently of each other; people who are grouped because they are alike do not, and
+        then it tends to be too low.
+
+        Items that were added for diversity, or by padding, were rated by nobody. A release that
+        has them lets `lowest` and `likely` come out too high, while `highest` stays certain.
+
+    Raises
+    ------
+    RecveilError
+        If there are no groups, or a size is missing or below 1.
+
+    Examples
+    --------
+    >>> item_shares([[1, 1], [0, 1], [0, 1], [0, 1]], sizes=[1, 1, 1, 1]).likely
+    array([0.25, 1.  ])
+    >>> shares = item_shares([[1], [0]], sizes=[2, 2])  # 1 - (1 - p)^2 = 1/2
+    >>> shares.lowest, shares.likely.round(4), shares.highest
+    (array([0.25]), array([0.2929]), array([0.5]))
+    """
+    rows = ItemRows.of(support)
+    n_groups = rows.indptr.size - 1
+    members = np.asarray(sizes)
+    if members.shape != (n_groups,) or not members.size or not (members >= 1).all():
+        raise RecveilError(
+            f"sizes: expected a number of at least 1 for each of {n_groups} groups, and at "
+            f"least one group; got shape {members.shape}",
+            code="argument.value",
+        )
+    n_users = members.sum()
+    held = np.bincount(rows.indices, minlength=rows.n_items)
+    people = np.bincount(rows.indices, weights=members[rows.row_of], minlength=rows.n_items)
+    return ItemShares(held / n_users, _expected_raters(held, members), people / n_users)
+
+
+def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None) -> LinkPosterior:
+    """Sum the posteriors up over the edges of released rows.
+
+    Parameters
+    ----------
+    support : ItemRows, or sparse or dense matrix, shape (n_groups, n_items)
+        Row g has an entry for each item of group g.
+    sizes : array-like of int, shape (n_groups,)
+        Members of each group.
+    share : array-like of float, shape (n_items,), optional
+        Each item's p, for whoever knows it; the `likely` one of `item_shares`, if not given.
+
+    Returns
+    -------
+    LinkPosterior
+        Its arrays have the shape (n_items, n_sizes), sizes ascending.
+
+    Raises
+    ------
+    RecveilError
+        As `item_shares`.
+
+    Examples
+    --------
+    >>> links_of_rows([[1, 1], [0, 1]], sizes=[2, 3], share=[0.1, 1.0]).posterior.round(3)
+    array([[0.526, 0.369],
+           [1.   , 1.   ]])
+    """
+    rows, members = ItemRows.of(support), np.asarray(sizes)
+    p = item_shares(rows, members).likely if share is None else np.asarray(share)
+    distinct, which = np.unique(members, return_inverse=True)
+    cells = rows.indices * distinct.size + which[rows.row_of]
+    groups = np.bincount(cells, minlength=rows.n_items * distinct.size)
+    groups = groups.reshape(rows.n_items, distinct.size)
+    return link_existence(p[:, None], distinct, groups * distinct)
+
+
+def _expected_raters(held: NDArray[Any], members: NDArray[Any]) -> NDArray[np.float64]:
+    """Find the p of each item at which the expected number of groups that hold it is `held`."""
+    sizes, n_of_size = np.unique(members, return_counts=True)
+    wanted, item_of = np.unique(held, return_inverse=True)
+    low, high = np.zeros(wanted.size), np.ones(wanted.size)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        with np.errstate(divide="ignore"):  # at p = 1
+            expected = -np.expm1(sizes * np.log1p(-middle)[:, None]) @ n_of_size
+        low = np.where(expected < wanted, middle, low)
+        high = np.where(expected < wanted, high, middle)
+    found = np.where(wanted == members.size, 1.0, np.where(wanted == 0, 0.0, (low + high) / 2))
+    return found[item_of]
+
+
+def _checked(share: ArrayLike, k: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    p, sizes = np.asarray(share, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise RecveilError(
+            "share: expected numbers from 0 to 1; divide the raters of an item by all users",
+            code="argument.value",
+        )
+    if not (sizes >= 1).all():
+        raise RecveilError(
+            "k: expected numbers of at least 1; give the sizes of the groups", code="argument.value"
+        )
+    return p, sizes

@@ -1,0 +1,257 @@
+"""What stands beside the ratings of a release: it must be what recveil writes, to the byte."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from recveil.io.spreadsheet_formulas import is_formula
+from recveil.release.data_card import data_cards
+from recveil.release.manifest import (
+    ASSIGNMENT,
+    CARD,
+    CLASSES,
+    COUNTS,
+    FORMULAS_SINCE,
+    HIDDEN_ITEMS_FILE,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    ItemFormulas,
+    Manifest,
+    class_list,
+    file_next_to_ratings,
+    is_part,
+)
+from recveil.release.manifest_reader import MOST_OF_EXAMPLE
+from recveil.release.pseudonyms import ITEM_PREFIX, hides_items, pseudonyms
+from recveil.runtime.errors import describe_count
+from recveil.verification.equivalence_classes import Classes
+from recveil.verification.published_file import PublishedFile
+from recveil.verification.results import Violation
+
+
+def formulas_of(items: Iterable[Any]) -> ItemFormulas | None:
+    """Return what release.json is to tell of ids that a spreadsheet runs; None if there are none.
+
+    Parameters
+    ----------
+    items : iterable of str or int
+        The ids of all published items, each once.
+
+    Examples
+    --------
+    >>> tuple(formulas_of(["Heat", "=1+1", "@ann"]))
+    (2, '=1+1')
+    >>> formulas_of(["Heat", "-5", -5]) is None
+    True
+    """
+    found = [item for item in items if is_formula(item)]
+    return ItemFormulas(len(found), min(found)[:MOST_OF_EXAMPLE]) if found else None
+
+
+def describe_formulas(items: Iterable[Any]) -> list[str]:
+    """Say how many ids of items a spreadsheet takes for formulas, which it may run.
+
+    Examples
+    --------
+    >>> describe_formulas(["=1+1", "Heat"])[0].partition(":")[0]
+    '1 of the ids of items begins as a formula does (with =, +, - or @)'
+    """
+    told = formulas_of(items)
+    if told is None:
+        return []
+    begin = "of the ids of items begins" if told.items == 1 else "of the ids of items begin"
+    return [
+        f"{told.items:,} {begin} as a formula does (with =, +, - or @): a spreadsheet may run "
+        f"them, so read the ratings there as text."
+    ]
+
+
+def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violation]:
+    """Compare what release.json tells of such ids, which the card repeats, with the ids themselves.
+
+    Before the fifth format, releases need not tell of them.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    items : iterable of str or int
+        The ids of all published items, each once.
+
+    Examples
+    --------
+    >>> from recveil.ratings import RatingScale
+    >>> from recveil.release.claim import Claim
+    >>> told = Manifest(Claim("co-rated", 2), "users", {}, RatingScale(1, 5, 1),
+    ...                 formulas=ItemFormulas(2, "=1+1"))
+    >>> [violation.problem for violation in wrong_formulas(told, ["=1+1"])]
+    ['tells of 2 ids of items that begin as a formula does, but the files hold 1, or another first']
+    """
+    told, found = manifest.formulas, formulas_of(items)
+    if told == found or (told is None and manifest.number < FORMULAS_SINCE):
+        return
+    of_told, of_found = (formulas.items if formulas else 0 for formulas in (told, found))
+    problem = (
+        f"tells of {of_told:,} ids of items that begin as a formula does, but the files hold "
+        f"{of_found:,}{', or another first' if of_told and of_found else ''}"
+    )
+    yield Violation(MANIFEST, None, None, problem)
+
+
+_LIST_BYTES = 1_000_000
+_PRIVATE = (ASSIGNMENT, HIDDEN_ITEMS_FILE, PRIVATE_MANIFEST)
+
+
+def wrong_files(
+    folder: Path, manifest: Manifest, checksums: dict[str, bool]
+) -> Iterator[Violation]:
+    """Name each file that was changed, is missing, or is of another size than is said."""
+    for name, right in checksums.items():
+        file = folder / name
+        if not right:
+            there = file.is_file()
+            what = "not the file that was written (SHA-256)" if there else "the file is missing"
+            yield Violation(name, None, None, what)
+        elif manifest.files[name].bytes != (size := file.stat().st_size):
+            problem = f"files: {name} has {size} bytes, and not as many as it says"
+            yield Violation(MANIFEST, None, None, problem)
+
+
+def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
+    """Name each file that is no part of a release, above all the private ones."""
+    own = {MANIFEST, *file_next_to_ratings(manifest.claim.about), *manifest.ratings_files}
+    for file in sorted(folder.iterdir()):
+        if file.name in _PRIVATE or is_part(file.name, "assignment"):
+            who = "which item is which" if file.name == HIDDEN_ITEMS_FILE else "who is who"
+            problem = f"this file tells {who}; take it out of the folder, and out of the world"
+            yield Violation(file.name, None, None, problem)
+        elif file.name not in own or file.is_symlink():
+            problem = "the file is no part of the release; nobody has checked what it tells"
+            yield Violation(file.name, None, None, problem)
+
+
+def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
+    """Compare the data card with the one that release.json leads to."""
+    file = folder / CARD
+    cards = [card.encode() for card in data_cards(manifest, ratings_name)]
+    if file.is_file() and not any(_holds_just(file, card) for card in cards):
+        problem = "not the data card of this release: words were changed, added or taken out"
+        yield Violation(CARD, None, None, problem)
+
+
+def _holds_just(file: Path, content: bytes) -> bool:
+    """Say whether a file holds nothing but this, of whatever size it is."""
+    with file.open("rb") as stream:
+        return stream.read(len(content) + 1) == content
+
+
+def wrong_classes(folder: Path, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
+    """Compare classes.csv with the classes that the ratings have, both ways, byte for byte."""
+    listing = folder / CLASSES
+    if not listing.is_file():
+        return
+    right = class_list(classes.people)
+    if _holds_just(listing, right):
+        return
+    # A list of other people's classes is named line by line; what is far longer is no such list.
+    most = 2 * len(right) + _LIST_BYTES
+    listed = _listed(listing.read_bytes()) if listing.stat().st_size <= most else None
+    if listed is not None:
+        yield from _changed_records(listed, classes, file)
+        for digest in sorted(set(listed) - {digest.hex() for digest in classes.people}):
+            problem = f"no record has the digest {digest!r:.40}"
+            yield Violation(CLASSES, None, None, problem)
+    problem = "not the list of the classes of these ratings, line for line"
+    yield Violation(CLASSES, None, None, problem)
+
+
+def _listed(content: bytes) -> dict[str, int] | None:
+    try:
+        lines = content.decode().splitlines()[1:]
+        return {digest: int(people) for digest, people in (line.split(",") for line in lines)}
+    except ValueError:
+        return None
+
+
+def _changed_records(
+    listed: dict[str, int], classes: Classes, file: PublishedFile
+) -> Iterator[Violation]:
+    """Name each record whose content is not among the digests written beside the ratings."""
+    for digest, user_id, row in classes.records:
+        if digest.hex() not in listed:
+            problem = (
+                f"its {file.what} are not those that were written (no such digest in classes.csv)"
+            )
+            yield Violation(file.locate(row), row, user_id, problem)
+        elif classes.people[digest] != listed[digest.hex()]:
+            problem = (
+                f"its {file.what} are shared by "
+                f"{describe_count(classes.people[digest], 'user')}, "
+                f"but {listed[digest.hex()]} were written (classes.csv)"
+            )
+            yield Violation(file.locate(row), row, user_id, problem)
+
+
+def counted(classes: Classes, file: PublishedFile) -> dict[str, int]:
+    """Return what the ratings hold, by the names of counts."""
+    return {
+        "users": classes.users,
+        "records": len(classes.records),
+        "labels": file.n_labels,
+        "items": len(file.items),
+        "classes": len(classes.people),
+        "alone": sum(people == 1 for people in classes.people.values()),
+    }
+
+
+def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
+    """Compare each count with what the ratings hold; the last is the publisher's word."""
+    for name in COUNTS[manifest.format]:
+        told = manifest.counts.get(name)
+        if name in found and told != found[name]:
+            problem = f"counts {told!r:.40} {name}, but the ratings hold {found[name]}"
+            yield Violation(MANIFEST, None, None, problem)
+
+
+def has_clusters(manifest: Manifest) -> bool:
+    """Say whether the settings name clusters of users, whose rows share the values of items."""
+    return "crowd" in manifest.settings
+
+
+def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
+    """Name each setting that the rows refute: the card repeats it.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    counts : mapping
+        What the rows hold, by the names of counts, and `values`; see `Method.problems_of_rows`.
+    """
+    method, given, users = manifest.known_method, manifest.settings, counts["users"]
+    if method is None:
+        return
+    for setting in method.expected(given):
+        told = given.get(setting.name)
+        if setting.of_people and isinstance(told, int) and told > users:
+            problem = f"settings: {setting.name} is {told:,} people, but the ratings hold {users:,}"
+            yield Violation(MANIFEST, None, None, problem)
+            return
+    for problem in method.problems_of_rows(given, manifest.claim.k, counts):
+        yield Violation(MANIFEST, None, None, problem)
+
+
+def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterator[Violation]:
+    """Ask of hidden items that their ids are pseudonyms, all of one prefix, and none left out.
+
+    Names that are anything else may say what an item is.
+    """
+    if not hides_items(manifest.settings):
+        return
+    names = [str(item) for item in items]
+    found = ITEM_PREFIX.match(names[0]) if names else None
+    prefix = found.group() if found else ""
+    if not prefix or sorted(names) != pseudonyms(prefix, len(names), 0, len(names)):
+        problem = (
+            f"its {len(names)} items are not the pseudonyms of a release that hides them, such as "
+            f"'i4773-07', numbered from 0 on without a gap"
+        )
+        yield Violation(where, None, None, problem)

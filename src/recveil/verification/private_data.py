@@ -1,0 +1,498 @@
+"""Private values: whether something of a release's private side stands in the published one."""
+
+import getpass
+import json
+import math
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from recveil.io.worker import decoded_table, decoding
+from recveil.ratings.arrow_columns import plain_column, python_values
+from recveil.release.data_card import data_cards
+from recveil.release.manifest import (
+    CARD,
+    CLASSES,
+    HIDDEN_ITEMS_FILE,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    FileEntry,
+    Manifest,
+)
+from recveil.release.manifest_reader import read_manifest
+from recveil.release.private_folder import assignment_files, read_assignment
+from recveil.release.pseudonyms import PREFIX
+from recveil.release.settings import foreign_names
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError, describe_count, reason_of
+from recveil.runtime.safe_repr import brief
+from recveil.verification.ids_in_items import (
+    SHORTEST,
+    IdsInItems,
+    found_as_words,
+    found_within,
+    ids_in_items,
+    telling,
+)
+from recveil.verification.results import Violation
+
+# A random order is taken for one that tells something once in so many times, with all tests.
+FALSE_ALARMS = 1e-6
+_TESTS = 3
+_FAR = -NormalDist().inv_cdf(FALSE_ALARMS / _TESTS / 2)
+# In fewer places not even the numbers from 1 on in a row are that unlikely.
+FEWEST = math.ceil(_FAR**2) + 1
+
+
+def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the rank of each label: of numbers, also if they are written as text, or of text.
+
+    Examples
+    --------
+    >>> ranks_of(["10", "9", "8"]), ranks_of(["10", "9", "b"])
+    (array([3., 2., 1.]), array([1., 2., 3.]))
+    """
+    texts = [str(label) for label in labels]
+    if all(text.isascii() and text.isdigit() for text in texts):
+        # As numbers, without making numbers of them: what somebody publishes may have any length.
+        plain = [text.lstrip("0") for text in texts]
+        order = sorted(range(len(texts)), key=lambda place: (len(plain[place]), plain[place]))
+    else:
+        order = sorted(range(len(texts)), key=lambda place: texts[place])
+    ranks = np.empty(len(texts))
+    ranks[order] = np.arange(1.0, len(texts) + 1)
+    return ranks
+
+
+def find_private_order(values: NDArray[np.float64]) -> str:
+    """Say how an order goes with the values that stand in it; "" if it looks like a random one.
+
+    Spearman's rank correlation finds what rises or falls, and the rank correlation of neighbours
+    what does so in pieces. Both are compared with the spread that they have over all orders; far
+    out, a normal distribution has more than they have, so that false alarms are not underrated.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        The private value behind each place, in published order.
+
+    Examples
+    --------
+    >>> ordered = np.arange(100.0)
+    >>> find_private_order(ordered), find_private_order(np.roll(ordered, 50))
+    ('they rise with it', 'neighbours in it are neighbours there')
+    >>> find_private_order(np.random.default_rng(0).permutation(ordered))
+    ''
+    """
+    n = values.size
+    if n < FEWEST:
+        return ""
+    ranks = _mean_ranks(values) - (n + 1) / 2
+    spread = float((ranks**2).sum())
+    if spread == 0:
+        return ""
+    places = np.arange(n) - (n - 1) / 2
+    rising = float(places @ ranks) / math.sqrt(spread * float((places**2).sum()))
+    if abs(rising) * math.sqrt(n - 1) > _FAR:
+        return "they rise with it" if rising > 0 else "they fall with it"
+    together = float(ranks[1:] @ ranks[:-1]) / spread + 1 / n
+    if abs(together) * math.sqrt(n) > _FAR:
+        return "neighbours in it are neighbours there" if together > 0 else "they alternate with it"
+    return ""
+
+
+def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str:
+    """Say whether the values rise or fall within units, such as the members of each group.
+
+    Parameters
+    ----------
+    unit_of : ndarray of int64, shape (n,)
+        The unit of each place, in published order; those of a unit stand together.
+    values : ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> groups = np.repeat(np.arange(40), 5)
+    >>> order_within(groups, np.tile(np.arange(5.0), 40))
+    'they rise with it'
+    """
+    if unit_of.size < FEWEST:
+        return ""
+    _, unit_of, sizes = np.unique(unit_of, return_inverse=True, return_counts=True)
+    places = _centred(np.arange(float(unit_of.size)), unit_of, sizes)
+    ranks = _centred(_mean_ranks(values), unit_of, sizes)
+    told = float(places @ ranks)
+    # Over all orders within each unit, exactly.
+    spreads = np.bincount(unit_of, places**2) * np.bincount(unit_of, ranks**2)
+    spread = float((spreads[sizes > 1] / (sizes[sizes > 1] - 1)).sum())
+    if spread == 0 or abs(told) <= _FAR * math.sqrt(spread):
+        return ""
+    return "they rise with it" if told > 0 else "they fall with it"
+
+
+def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of each value; equal ones share the mean of theirs."""
+    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(times) - (times - 1) / 2)[place]
+    return ranks
+
+
+def _centred(
+    values: NDArray[np.float64], unit_of: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return values less the mean of their unit."""
+    centred: NDArray[np.float64] = values - (np.bincount(unit_of, values) / sizes)[unit_of]
+    return centred
+
+
+@brief
+class PrivateSide(NamedTuple):
+    """What only the owner of a release may see.
+
+    Attributes
+    ----------
+    users : list of str or int
+        The original ids of the people.
+    records : list of str or None
+        The published id of each; None where no record is anybody's.
+    items : list of str or int
+        Where the published items bear pseudonyms: the original ids.
+    pseudonyms : list of str
+        The pseudonym of each of these.
+    seed : int or None
+    """
+
+    users: list[Any]
+    records: list[str | None]
+    items: list[Any]
+    pseudonyms: list[str]
+    seed: int | None
+
+    def _facts(self) -> dict[str, object]:
+        return {"": "for its owner alone", "people": len(self.users)}
+
+
+def read_private_side(folder: Path, private: Path) -> PrivateSide:
+    """Read the private folder that belongs to a release.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    private : Path
+        The private one, wherever it stands.
+
+    Raises
+    ------
+    RecveilError
+        If it cannot be read, or belongs to another release.
+    """
+    try:
+        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        digest, seed = told["release"]["sha256"], told["seed"]
+        people = read_assignment(private, assignment_files(told))
+        hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
+        named = decoded_table(hidden, columns=names) if hidden.is_file() else None
+        side = PrivateSide(
+            users=_values(people["user_id"]),
+            records=_values(people["published_id"]),
+            items=[] if named is None else _values(named["item_id"]),
+            pseudonyms=[] if named is None else _values(named["published_id"]),
+            seed=seed if type(seed) is int else None,
+        )
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecveilError(
+            f"{private}: cannot be read as the private folder of a release ({reason_of(error)}); "
+            f"expected {folder.name}.private, as recveil wrote it",
+            code="private.not-found" if isinstance(error, FileNotFoundError) else "private.damaged",
+        ) from None
+    if digest != FileEntry.of(folder / MANIFEST).sha256:
+        raise RecveilError(
+            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
+            f"name the one that was written with {folder.name}",
+            code="private.mismatch",
+        )
+    return side
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    return python_values(plain_column(column))
+
+
+_CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?people\"?\n")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b")
+_DIGITS = re.compile(r"\d[\d,_]*")
+# Shorter seeds are numbers that stand anywhere.
+_LONG_SEED = 9
+_SHORTEST_NAME = 3
+# The root and the first folder are everybody's.
+_ROOTS = 2
+_LARGEST_FILE = 1 << 26
+
+
+@brief
+class PublishedNames(NamedTuple):
+    """What a checker has read of the published ratings.
+
+    Attributes
+    ----------
+    user_ids : list of str
+        Of the records, in published order; empty if no record is anybody's.
+    shared : list of bytes
+        For each record, what is equal for those that share it.
+    items : list of str or int
+        The ids of the items.
+    """
+
+    user_ids: list[str]
+    shared: list[bytes]
+    items: list[Any]
+
+    def _facts(self) -> dict[str, object]:
+        return {"records": len(self.user_ids), "items": len(self.items)}
+
+
+def private_values(
+    folder: Path, names: PublishedNames, side: PrivateSide
+) -> tuple[list[Violation], list[str]]:
+    """Look for values of the private side in a release.
+
+    Ids of people, and of hidden items, as whole values and within other text; the order of records
+    and pseudonyms; the seed; this machine's name, its user's name and the paths that lead here; and
+    times of day. No value is repeated in what is returned.
+
+    Parameters
+    ----------
+    folder : Path
+        The published folder.
+    names : PublishedNames
+    side : PrivateSide
+
+    Returns
+    -------
+    found : list of Violation
+    untold : list of str
+        What the scan cannot tell, in sentences.
+    """
+    violations, in_items = found_values(folder, names, side)
+    return violations, not_looked_for(len(side.users), in_items)
+
+
+def found_values(
+    folder: Path, names: PublishedNames, side: PrivateSide
+) -> tuple[list[Violation], IdsInItems]:
+    """Look for them, and return what ids of items hold of people's, too; see `private_values`."""
+    manifest, problems = read_manifest(folder / MANIFEST)
+    kind = {"can_hide": manifest.contains_users, "is_unrated": manifest.scale.unary}
+    in_items = ids_in_items(side.users, names.items, **kind)
+    found = [
+        *_among_ids(names, side),
+        *([("item_id", in_items.problem)] if in_items.problem else []),
+        *_in_free_text(folder, manifest, problems, names, side),
+        *_seed(folder, side),
+        *_in_order(manifest, names, side),
+    ]
+    return [Violation(where, None, None, problem) for where, problem in found], in_items
+
+
+def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
+    """Say what the scan cannot tell, and of how many ids.
+
+    Parameters
+    ----------
+    n_people : int
+    in_items : IdsInItems
+        What the ids of items hold of theirs.
+
+    Examples
+    --------
+    >>> not_looked_for(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1]
+    'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
+chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
+    """
+    told, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
+    if in_items.n_untold:
+        met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
+        told.insert(
+            1,
+            f"Of {describe_count(n_people, 'user id')}, {in_items.n_untold:,} are short, words or "
+            f"numbers, and may occur in the ids of items by chance: "
+            f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
+        )
+    return told
+
+
+_NOT_LOOKED_FOR = (
+    f"The private values that were looked for: ids of fewer than {SHORTEST} characters, numbers of "
+    f"few digits, and words cannot be told from ratings, counts and titles, and were looked for "
+    f"among pseudonyms, in free text, and as words of the ids of items, where many of them are "
+    f"named; values that were coded anew were not found, nor was what labels tell of people."
+)
+_OF_ORDER_AND_PLACE = (
+    f"The order of records was compared with that of the ids, in two ways that take one random "
+    f"order in {round(1 / FALSE_ALARMS):,} for a leak; for fewer than {FEWEST} records nothing can "
+    f"be told, and orders by anything else were not looked for.",
+    "Names and paths are those of this machine and its user, and not of another one on which the "
+    "release may have been made.",
+)
+
+_Found = Iterator[tuple[str, str]]
+
+
+def _among_ids(names: PublishedNames, side: PrivateSide) -> _Found:
+    """Look for original ids in the stand of pseudonyms."""
+    for what, column, private, published in (
+        ("a person", "user_id", side.users, names.user_ids),
+        ("an item", "item_id", side.items, names.items if side.items else ()),
+    ):
+        both = set(map(str, private)).intersection(map(str, published))
+        if both:
+            yield column, f"the original id of {what} stands here {_times(both)}"
+
+
+def _in_free_text(
+    folder: Path,
+    manifest: Manifest,
+    problems: Sequence[str],
+    names: PublishedNames,
+    side: PrivateSide,
+) -> _Found:
+    """Look for people, places and times wherever somebody could write what they like."""
+    machine = _of_this_machine(folder)
+    for where, text in _free_texts(folder, manifest, problems, names):
+        if not text:
+            continue
+        people = [*side.users, *side.items]
+        found = found_as_words(people, text) | found_within(telling(people, len(text)), text)
+        if found:
+            yield where, f"a private id stands here {_times(found)}"
+        for what, values in machine.items():
+            if found_as_words(values, text):
+                yield where, f"{what} stands here"
+        if _TIME.search(text):
+            yield where, "a time of day stands here"
+
+
+def _free_texts(
+    folder: Path, manifest: Manifest, problems: Sequence[str], names: PublishedNames
+) -> _Found:
+    """Yield all text that does not follow from what is published elsewhere, and where it stands.
+
+    The card follows from release.json, and the list of classes from the ratings. In a release.json
+    that is as recveil writes it, names of somebody's own classes are the only free words.
+    """
+    # A word of ratings that looks like an address or a long number may be somebody's id.
+    free = " ".join(
+        [name for _, name in foreign_names(manifest.settings)] + telling(manifest.scale.words, 1)
+    )
+    yield MANIFEST, _text(folder / MANIFEST) if problems else free
+    ratings_name = manifest.ratings_file or ""
+    cards = [] if problems else data_cards(manifest, ratings_name)
+    told = set(_text(folder / CARD).splitlines())
+    yield CARD, "\n".join(told.difference(line for card in cards for line in card.splitlines()))
+    yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
+    own = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
+    for file in sorted(folder.iterdir()):
+        if file.name not in own:
+            yield "another file, or its name", f"{file.name}\n{_text(file)}"
+    odd = (user_id for user_id in names.user_ids if not _is_pseudonym(user_id))
+    yield "user_id", "\n".join(odd)
+    for name in manifest.ratings_files:
+        own_columns = [] if manifest.layout == "model" else manifest.columns.names
+        yield name, _adjacent_values(folder / name, own_columns)
+
+
+def _adjacent_values(file: Path, own_columns: Sequence[str]) -> str:
+    """Return what more columns are called, and the metadata of a Parquet file."""
+    try:
+        if file.suffix == ".csv":
+            with file.open("rb") as stream:
+                columns = stream.readline(_LARGEST_FILE).decode(errors="replace").split(",")
+            return " ".join({name.strip('"\r\n') for name in columns}.difference(own_columns))
+        with decoding(file) as found:
+            more = set(found.schema.names).difference(own_columns)
+            pairs = (part for pair in found.metadata.items() for part in pair)
+            return "\n".join([*(more if own_columns else ()), *pairs])
+    except (pa.ArrowException, OSError, EOFError):
+        return ""
+
+
+def _seed(folder: Path, side: PrivateSide) -> _Found:
+    if side.seed is None or len(str(side.seed)) < _LONG_SEED:
+        return
+    for name in (MANIFEST, CARD):
+        numbers = {re.sub("[,_]", "", digits) for digits in _DIGITS.findall(_text(folder / name))}
+        if str(side.seed) in numbers:
+            yield name, "the seed stands here, from which all that was drawn follows"
+
+
+def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _Found:
+    """Compare the order of records with that of people's ids, and pseudonyms' with items' ids."""
+    place_of = {user_id: place for place, user_id in enumerate(names.user_ids)}
+    places = np.array([place_of.get(record or "", -1) for record in side.records], dtype=np.int64)
+    ranks = ranks_of(side.users)[places >= 0]
+    places = places[places >= 0]
+    if names.shared and places.size:
+        # People who share a record may be alike, and so may be their ids: groups are in order.
+        starts = [one != other for one, other in zip(names.shared[1:], names.shared, strict=False)]
+        unit = np.cumsum([False, *starts])[places]
+        people = np.bincount(unit)
+        means = (np.bincount(unit, ranks) / np.maximum(people, 1))[people > 0]
+        told = find_private_order(means)
+        if not told and "rating" not in manifest.claim.about.compared:
+            # Their records differ, so that it matters which comes first within the group.
+            order = np.argsort(places, kind="stable")
+            told = order_within(unit[order], ranks[order])
+        if told:
+            yield "user_id", f"the order of the records goes with that of people's ids: {told}"
+    if side.items:
+        order = np.argsort(np.array(side.pseudonyms))
+        if told := find_private_order(ranks_of(side.items)[order]):
+            yield "item_id", f"the order of the pseudonyms goes with that of items' ids: {told}"
+
+
+def _of_this_machine(folder: Path) -> dict[str, list[str]]:
+    """Return what would tell where a release was made."""
+    homes, user = list[Path](), ""
+    with suppress(RuntimeError):  # in some containers a user has neither a home nor a name
+        homes = [Path.home()]
+    with suppress(KeyError, OSError):
+        user = getpass.getuser()
+    paths = [str(path) for path in (*homes, *folder.resolve().parents) if len(path.parts) > _ROOTS]
+    host = socket.gethostname()
+    long = [name for name in (host, host.partition(".")[0]) if len(name) >= _SHORTEST_NAME]
+    return {
+        "the name of this machine": long,
+        "the name of this machine's user": [user] if len(user) >= _SHORTEST_NAME else [],
+        "a path of this machine": paths,
+    }
+
+
+def _is_pseudonym(name: str) -> bool:
+    found = PREFIX.match(name)
+    return found is not None and name[found.end() :].isdigit()
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_LARGEST_FILE)
+    except OSError:
+        return b""
+
+
+def _text(file: Path) -> str:
+    return _bytes(file).decode(errors="replace")
+
+
+def _times(found: set[str]) -> str:
+    """Say how many there are; never which."""
+    return "once" if len(found) == 1 else f"({len(found):,} of them at least)"

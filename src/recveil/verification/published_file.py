@@ -1,0 +1,525 @@
+"""Reading the ratings of a release as blocks of records, without trusting their order."""
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+from numpy.typing import NDArray
+
+from recveil.io.worker import decoding
+from recveil.ratings import RatingScale
+from recveil.ratings.ordinal_labels import numbers_of_labels
+from recveil.ratings.rating_scale import distinct
+from recveil.release.claim import ClaimKind
+from recveil.release.manifest import Manifest
+from recveil.release.pseudonyms import PREFIX, pseudonyms
+from recveil.release.records import Records, item_keys
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.memory import reject_beyond_limit
+from recveil.runtime.progress import track
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import ahead
+from recveil.verification.parquet_accounting import MOST_ROWS, ParquetBytes, UnaccountedError
+from recveil.verification.results import Found, Violation
+
+# What becomes of an item while its rows are judged: an object for its id, and copies of numbers.
+_AN_ITEM = 100
+_BLOCK_BYTES, _ROWS_AT_ONCE = 1 << 25, 1 << 20
+
+
+def csv_pieces(path: Path, schema: pa.Schema, violations: list[Violation]) -> Iterator[pa.Table]:
+    """Read text, and see to it that it is written in the one way in which recveil writes it.
+
+    4 and 4.0 are one number to a parser, and quotes, spaces and empty lines are nothing, but a
+    reader of the file can tell them apart. So what was read is written again, and compared.
+    """
+    reader = pa_csv.open_csv(
+        path,
+        pa_csv.ReadOptions(block_size=_BLOCK_BYTES),
+        pa_csv.ParseOptions(newlines_in_values=True),
+        pa_csv.ConvertOptions(column_types={name: pa.string() for name in schema.names}),
+    )
+    _check_names(path, reader.schema.names, schema, violations)
+    with path.open("rb") as stream:
+        line = 1  # of what is compared next; 0 after the first difference
+        line = _compare(path, stream, schema.empty_table(), line, violations, header=True)
+        n_before = 0
+        for batch in reader:
+            text = pa.table(batch).select(schema.names)
+            table = text.cast(schema)
+            line = line and _compare(path, stream, table, line, violations)
+            if not line:
+                violations += _unusual(path, text, table, n_before)
+            n_before += table.num_rows
+            yield table
+        if line and stream.read(1):
+            violations.append(_not_as_ours(path, line))
+
+
+def _compare(
+    path: Path,
+    stream: Any,
+    table: pa.Table,
+    line: int,
+    violations: list[Violation],
+    *,
+    header: bool = False,
+) -> int:
+    """Compare the next rows with how recveil writes them; return the next line, or 0."""
+    sink = pa.BufferOutputStream()
+    pa_csv.write_csv(table, sink, pa_csv.WriteOptions(include_header=header))
+    written = sink.getvalue()
+    found = stream.read(written.size)
+    if written.equals(pa.py_buffer(found)):
+        return line + found.count(b"\n")
+    length = min(written.size, len(found))
+    expected = np.frombuffer(written, np.uint8)[:length]
+    differs = np.flatnonzero(expected != np.frombuffer(found, np.uint8)[:length])
+    at = int(differs[0]) if differs.size else length
+    violations.append(_not_as_ours(path, line + found[:at].count(b"\n")))
+    return 0
+
+
+def _not_as_ours(path: Path, line: int) -> Violation:
+    problem = (
+        "from here on, the text is not written as recveil writes it (quotes, spaces, line ends, "
+        "empty lines or numbers), which may tell people apart"
+    )
+    return Violation(f"{path.name} line {line}", None, None, problem)
+
+
+def _unusual(path: Path, text: pa.Table, table: pa.Table, n_before: int) -> Iterator[Violation]:
+    """Name each number that is not written in the one usual way."""
+    for name in table.column_names:
+        usual = table[name].cast(pa.string())
+        differs = pc.fill_null(pc.not_equal(text[name], usual), False)
+        for row in np.flatnonzero(differs.to_numpy()).tolist():
+            place, user_id = n_before + row + 1, text["user_id"][row].as_py()
+            problem = f"its {name} is written unusually: {text[name][row].as_py()!r:.80}"
+            yield Violation(f"{path.name} line {place + 1}", place, user_id, problem)
+
+
+def parquet_pieces(
+    path: Path, schema: pa.Schema, violations: list[Violation]
+) -> Iterator[pa.Table]:
+    """Read a Parquet file by its row groups, and account for every byte of it."""
+    with decoding(path) as described:
+        found, rows_of = described.schema, described.groups
+    _check_names(path, found.names, schema, violations)
+    for field in schema:
+        expected, stored = field.type, found.field(field.name).type
+        if stored not in (expected, pa.large_string() if expected == pa.string() else expected):
+            # A cast could make different values equal.
+            raise RecveilError(
+                f"{path.name}: column {field.name!r} holds {stored}; a release has {expected}",
+                code="release.damaged",
+            )
+    if found.metadata or any(found.field(name).metadata for name in schema.names):
+        problem = "it carries metadata beside the ratings; nobody has checked what it tells"
+        violations.append(Violation(path.name, None, None, problem))
+    # A user's id stands in many rows: as a dictionary it is decoded once a page.
+    coded = schema.set(0, pa.field("user_id", pa.dictionary(pa.int32(), pa.string())))
+    account = _Account(path, schema, violations)
+    wanted: Any = {"columns": schema.names, "dictionary": ["user_id"], "rows": _ROWS_AT_ONCE}
+    with decoding(path, wanted="batches", **wanted) as decoded:
+        for group, batches in itertools.groupby(decoded.batches, lambda each: each[1]):
+            small = rows_of[group] <= MOST_ROWS
+            pieces = []
+            for batch, _ in batches:
+                piece = pa.table(batch).cast(coded)
+                pieces += [piece] if small else []
+                yield piece
+            if small:
+                account.check_group(pa.concat_tables(pieces))
+    account.check_end()
+
+
+def model_table(
+    path: Path,
+    names: Callable[[int], Sequence[str]],
+    id_type: pa.DataType,
+    violations: list[Violation],
+) -> pa.Table:
+    """Read what people are drawn from, and account for every byte of it.
+
+    Parameters
+    ----------
+    path : Path
+    names : callable
+        Takes the number of columns, and returns what they are called: the items' ids first, then
+        numbers.
+    id_type : pyarrow.DataType
+        Of the first column; the others are float32.
+    violations : list of Violation
+        What should not be there is added.
+
+    Raises
+    ------
+    RecveilError
+        If it cannot be read, or its columns are others.
+    """
+    try:
+        with decoding(path) as described:
+            found = described.schema
+        expected = list(names(len(found)))
+        types = [id_type, *[pa.float32()] * (len(found) - 1)]
+        if found.names != expected or list(found.types) != types:
+            raise RecveilError(
+                f"{path.name}: its columns are not those of a model", code="release.damaged"
+            )
+        if found.metadata or any(field.metadata for field in found):
+            problem = "it carries metadata beside the model; nobody has checked what it tells"
+            violations.append(Violation(path.name, None, None, problem))
+        account = _Account(path, found, violations)
+        tables = [found.empty_table()]
+        wanted: Any = {"columns": found.names, "rows": MOST_ROWS}
+        with decoding(path, wanted="batches", **wanted) as decoded:
+            held = 0
+            for _, batches in itertools.groupby(decoded.batches, lambda each: each[1]):
+                tables.append(pa.Table.from_batches([batch for batch, _ in batches]))
+                held += tables[-1].nbytes + _AN_ITEM * tables[-1].num_rows
+                reject_beyond_limit(f"{path.name}: its items", held, at_least=True)
+                account.check_group(tables[-1])
+        account.check_end()
+        return pa.concat_tables(tables)
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RecveilError(
+            f"{path.name}: cannot be read as a model ({reason})", code="release.damaged"
+        ) from error
+
+
+class _Account:
+    """Accounts for the bytes of a Parquet file up to the first thing that should not be there."""
+
+    def __init__(self, path: Path, schema: pa.Schema, violations: list[Violation]) -> None:
+        self.path, self.violations = path, violations
+        self.bytes: ParquetBytes | None = None
+        try:
+            self.bytes = ParquetBytes(path, schema)
+        except UnaccountedError as error:
+            self._stop(error)
+
+    def check_group(self, table: pa.Table) -> None:
+        if self.bytes is not None:
+            try:
+                self.bytes.check_group(table)
+            except UnaccountedError as error:
+                self._stop(error)
+
+    def check_end(self) -> None:
+        if self.bytes is not None:
+            try:
+                self.bytes.check_end()
+            except UnaccountedError as error:
+                self._stop(error)
+
+    def _stop(self, error: UnaccountedError) -> None:
+        problem = f"it is not stored as recveil stores it, which may tell something: {error}"
+        self.violations.append(Violation(self.path.name, None, None, problem))
+        self.bytes = None
+
+
+def _check_names(
+    path: Path, names: list[str], schema: pa.Schema, violations: list[Violation]
+) -> None:
+    for name in schema.names:
+        if names.count(name) != 1:
+            raise RecveilError(
+                f"{path.name}: expected one column {name!r}, found {names.count(name)}",
+                code="release.damaged",
+            )
+    for name in sorted(set(names) - set(schema.names)):
+        problem = f"column {name!r:.80} is no part of a release and may tell people apart"
+        violations.append(Violation(path.name, None, None, problem))
+
+
+# Below that, ten digits do not tell the labels of a grid apart.
+_FINEST_GRID = 1e-8
+
+_DIGITS = 18
+# More people than there are on earth are nobody's group.
+MOST_PEOPLE = 10**10
+
+
+@brief
+class Block(NamedTuple):
+    """Some records.
+
+    Attributes
+    ----------
+    digests : list of bytes
+        Equal for records of one class of the claim that is checked; none if no record is anybody's.
+    own_digests : list of bytes
+        The same for the release's own claim, as they stand in classes.csv.
+    sizes : list of int
+        The people behind each.
+    user_ids : list of str
+    rows : list of int
+        The first row of each, counted from 1.
+    promised : list of int or None
+        How many people each record promises, if they do so one by one.
+    indptr, items : ndarray
+        The items of the records in compressed rows, as numbers that are the same in all blocks.
+    values : ndarray
+        The labels of these items.
+    """
+
+    digests: list[bytes]
+    own_digests: list[bytes]
+    sizes: list[int]
+    user_ids: list[str]
+    rows: list[int]
+    promised: list[int] | None
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+
+class PublishedFile:
+    """The ratings file of a release.
+
+    Parameters
+    ----------
+    paths : Path or sequence of Path
+        ``ratings.parquet`` or ``ratings.csv``; or all parts, in their order.
+    manifest : Manifest
+        What release.json says.
+    claim : ClaimKind
+        What is to be checked; it says which parts of a record must be equal.
+    """
+
+    def __init__(self, paths: Path | Sequence[Path], manifest: Manifest, claim: ClaimKind) -> None:
+        self.paths = [paths] if isinstance(paths, Path) else list(paths)
+        self.name = self.paths[0].name if len(self.paths) == 1 else str(manifest.ratings_file)
+        self._rows_before = [0]  # each part, but for those that were not begun
+        self.claim = claim
+        self.what = claim.shared_parts  # must be shared
+        self._has_classes = claim.contains_users
+        self.in_groups = manifest.in_groups
+        self.scale = manifest.scale
+        self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
+        self.has_levels = manifest.claim.levels
+        expected = manifest.counts.get("labels")
+        self.n_expected = expected if isinstance(expected, int) else None  # for the bar alone
+        self.n_labels = 0  # found until now
+        self._own_claim = manifest.claim.about
+        self._one_person_each = manifest.is_one_user_each
+        self._grid = manifest.label_grid
+        self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
+        self.schema = manifest.columns
+        self._key_of: dict[Any, list[int]] = {}
+        self.items: list[Any] = []  # by number, in the order in which they were met
+        self._number_of: dict[Any, int] = {}
+        self._seen: set[str] = set()
+
+    def locate(self, row: int) -> str:
+        """Turn a row's number, counted from 1 without the header, into its place in its file."""
+        part = bisect_left(self._rows_before, row) - 1
+        path, row = self.paths[part], row - self._rows_before[part]
+        return f"{path.name} line {row + 1}" if path.suffix == ".csv" else f"{path.name} row {row}"
+
+    def blocks(self, violations: Found) -> Iterator[Block]:
+        """Yield all records; what is wrong with the rows themselves goes to `violations`."""
+        for number, path in enumerate(self.paths):
+            if number:
+                self._rows_before.append(self.n_labels)
+            yield from self._blocks_of(path, violations)
+
+    def _blocks_of(self, path: Path, violations: Found) -> Iterator[Block]:
+        """Yield the records of one part; one that goes on in the next part is another one there."""
+        carried, n_before = None, self.n_labels
+        try:
+            for batch in self._batches(path, violations):
+                table = batch if carried is None else pa.concat_tables([carried, batch])
+                # The last record may go on in the next batch.
+                whole = int(_run_starts(table)[-2]) if table.num_rows else 0
+                if whole:
+                    yield self._block(table.slice(0, whole), n_before, violations)
+                carried, n_before = table.slice(whole), n_before + whole
+        except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise RecveilError(
+                f"{path.name}: cannot be read as a release ({reason})", code="release.damaged"
+            ) from error
+        if carried is not None and carried.num_rows:
+            yield self._block(carried, n_before, violations)
+
+    def _batches(self, path: Path, violations: Found) -> Iterator[pa.Table]:
+        """Read a file piece by piece, in columns of the declared types and without gaps."""
+        read = csv_pieces if path.suffix == ".csv" else parquet_pieces
+        pieces = read(path, self.schema, violations)
+        rows = track(
+            ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows, share=0.8
+        )
+        for table in rows:
+            for name in self.schema.names:
+                if table[name].null_count:
+                    raise RecveilError(
+                        f"{path.name}: column {name!r} has gaps; a release has none",
+                        code="release.damaged",
+                    )
+            self.n_labels += table.num_rows
+            yield table
+
+    def _block(self, table: pa.Table, n_before: int, violations: Found) -> Block:
+        starts = _run_starts(table)
+        user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
+        labels, codes = _ranked(table["item_id"])
+        sizes = np.ones(len(user_ids), np.int64)
+        if self.in_groups:
+            sizes = table["group_size"].to_numpy()[starts[:-1]]
+        promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
+        values = numbers_of_labels(table["rating"], self.scale)
+        records = Records(sizes, starts, codes, values, promised)
+        for problem, rows in self._problems(table, records, user_ids):
+            violations.left_out += max(0, rows.size - violations.room)
+            for row in rows[: violations.room].tolist():
+                place, user_id = n_before + row + 1, table["user_id"][row].as_py()
+                violations.append(Violation(self.locate(place), place, user_id, problem))
+        rows = (starts[:-1] + n_before + 1).tolist()
+        keys = self._keys(labels)
+        digests = own_digests = self.claim.digests(records, keys) if self._has_classes else []
+        if self.claim != self._own_claim:
+            own_digests = self._own_claim.digests(records, keys)
+        return Block(
+            digests=digests,
+            own_digests=own_digests,
+            sizes=sizes.tolist(),
+            user_ids=user_ids,
+            rows=rows,
+            promised=None if promised is None else promised.tolist(),
+            indptr=starts,
+            items=self._numbers(labels)[codes],
+            values=values,
+        )
+
+    def _problems(
+        self, table: pa.Table, records: Records, user_ids: list[str]
+    ) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        """Yield what is wrong with rows, and the positions of such rows in the table."""
+        starts = records.indptr[:-1]
+        again = [self._is_known(user_id) for user_id in user_ids]
+        yield "its record is not in one piece: the user id stands elsewhere too", starts[again]
+        falls = np.flatnonzero(np.diff(records.indices) <= 0) + 1
+        within = falls[~np.isin(falls, starts)]
+        yield "its items are not in ascending order, each once", within
+        off_scale = np.flatnonzero(~self._ends.contains(records.values))
+        yield f"its rating is outside the scale {self.scale}", off_scale
+        grid = None if self.scale.words else self._grid  # nothing lies between two words
+        if grid is not None and grid >= _FINEST_GRID:
+            problem = f"its rating does not lie on the grid of {grid:g} that settings promise"
+            yield problem, self._off_grid(records.values, grid)
+        odd = starts[self.pseudonyms.odd(user_ids)]
+        yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
+        if records.promised is not None:
+            promised = table["k"].to_numpy()
+            expected = np.repeat(records.promised, np.diff(records.indptr))
+            yield "its k changes within the record", np.flatnonzero(promised != expected)
+            yield "its k is below 1", starts[records.promised < 1]
+        if self.in_groups:
+            expected = np.repeat(records.sizes, np.diff(records.indptr))
+            sizes = table["group_size"].to_numpy()
+            yield "group_size changes within the record", np.flatnonzero(sizes != expected)
+            sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
+            yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
+            if self._one_person_each:
+                problem = "group_size is not 1, though records of this method are one person's"
+                yield problem, starts[records.sizes != 1]
+
+    def _off_grid(self, labels: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
+        """Return the positions of labels that rounding to a grid would move."""
+        few = distinct(labels)  # far fewer than labels
+        off = few[self.scale.round(few, grid) != few]
+        return np.flatnonzero(np.isin(labels, off)) if off.size else np.empty(0, np.int64)
+
+    def _is_known(self, user_id: str) -> bool:
+        """Say whether a user has been met before; from now on they have."""
+        before = len(self._seen)
+        self._seen.add(user_id)
+        return len(self._seen) == before
+
+    def _keys(self, labels: NDArray[Any]) -> NDArray[np.uint64]:
+        """Return the items' keys; each label is hashed once for the whole file."""
+        new = [label for label in labels.tolist() if label not in self._key_of]
+        self._key_of.update(zip(new, item_keys(new).tolist(), strict=True))
+        keys = np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
+        return keys.reshape(-1, 2)
+
+    def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the items' numbers; new ones get the next."""
+        for label in labels.tolist():
+            if label not in self._number_of:
+                self._number_of[label] = len(self.items)
+                self.items.append(label)
+        return np.array([self._number_of[label] for label in labels.tolist()], dtype=np.int32)
+
+
+class Pseudonyms:
+    """Follows the user ids through a release: one prefix, and numbers from 0 on, one after another.
+
+    Names that are anything else may say who somebody is.
+
+    Parameters
+    ----------
+    n_users : Any
+        As release.json tells; it says how many digits each number has.
+    in_part : bool
+        Begin with whatever number comes first, as one part of a release does.
+    """
+
+    def __init__(self, n_users: Any, *, in_part: bool = False) -> None:
+        self.n_users = n_users if isinstance(n_users, int) else 0
+        self.prefix = ""
+        self.first = self.next = 0
+        self._in_part = in_part
+
+    def odd(self, user_ids: list[str]) -> NDArray[np.bool_]:
+        """Say which ids of the next records are not the ones that come next."""
+        if not self.prefix and user_ids and (found := PREFIX.match(user_ids[0])):
+            self.prefix = found.group()
+            digits = user_ids[0].removeprefix(self.prefix)
+            if self._in_part and digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS:
+                self.first = self.next = int(digits)
+        last = self.next + len(user_ids)
+        expected = pseudonyms(self.prefix, self.n_users, self.next, last)
+        if user_ids == expected and self.prefix:
+            self.next = last
+            return np.zeros(len(user_ids), np.bool_)
+        return np.array([self._is_odd(user_id) for user_id in user_ids], np.bool_)
+
+    def _is_odd(self, user_id: str) -> bool:
+        (expected,) = pseudonyms(self.prefix, self.n_users, self.next, self.next + 1)
+        right = bool(self.prefix) and user_id == expected
+        digits = user_id.removeprefix(self.prefix)
+        if not right and len(user_id) == len(expected) and digits.isascii() and digits.isdigit():
+            self.next = int(digits)  # go on from there, so that a gap is named once
+        self.next += 1
+        return not right
+
+
+def _run_starts(table: pa.Table) -> NDArray[np.int64]:
+    """Return where each run of one user begins, and the number of rows."""
+    _, codes = _encoded(table["user_id"])
+    changes = np.flatnonzero(np.diff(codes)) + 1
+    return np.concatenate([[0], changes, [codes.size]])
+
+
+def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the distinct labels in ascending order, and each row's position among them."""
+    labels, codes = _encoded(column)
+    order = np.argsort(labels)
+    rank = np.empty(order.size, np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    return labels[order], rank[codes]
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    encoded = column.combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_numpy(zero_copy_only=False), encoded.indices.to_numpy()

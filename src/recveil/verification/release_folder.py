@@ -1,0 +1,247 @@
+"""Checking a release folder, block by block, from the published files alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from recveil.ratings.ids import describe_user_ids
+from recveil.ratings.ratings import in_likes
+from recveil.release.claim import claim_kind
+from recveil.release.manifest import MANIFEST, RATINGS, Manifest
+from recveil.release.manifest_reader import read_manifest
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
+from recveil.verification.diversity import Diversity, check_diversity
+from recveil.verification.equivalence_classes import Classes, ItemValues, Supports
+from recveil.verification.ids_in_items import line_breaks_in_items
+from recveil.verification.link_posterior import LinkPosterior, links_of_rows
+from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.other_files import (
+    counted,
+    describe_formulas,
+    foreign_files,
+    has_clusters,
+    wrong_card,
+    wrong_classes,
+    wrong_counts,
+    wrong_files,
+    wrong_formulas,
+    wrong_items,
+    wrong_settings,
+)
+from recveil.verification.private_data import PrivateSide, PublishedNames, private_values
+from recveil.verification.published_file import Block, PublishedFile
+from recveil.verification.results import Found, Verification, Violation
+from recveil.verification.synthetic_release import Readers, check_drawn, checksums_of
+
+# What is kept of each: its digest, its pseudonym, its place, and how many people share it.
+_A_RECORD = 400
+_UNREAD = "Nothing is told of links, as the ratings cannot be read."
+
+
+def check_release(
+    folder: Path,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    *,
+    claim: str | None = None,
+    links: bool = False,
+    private: PrivateSide | None = None,
+) -> Verification:
+    """Check a release against its own claim, or against a given one; see `verify`."""
+    names = PublishedNames([], [], [])
+    result = check_published(folder, names, k, b, l, claim, links=links)
+    if private is None:
+        return result
+    return result.with_private(*private_values(folder, names, private))
+
+
+def check_published(
+    folder: Path,
+    names: PublishedNames,
+    k: int | None = None,
+    b: int | None = None,
+    l: int | None = None,  # noqa: E741
+    claim: str | None = None,
+    *,
+    links: bool = False,
+    readers: Readers | None = None,
+) -> Verification:
+    """Check the published side of a release, and note what its records and items are called.
+
+    `readers` read the parts of a release of drawn people; this process, if not given.
+    """
+    manifest, problems = read_manifest(folder / MANIFEST)
+    if not manifest.contains_users:
+        asked = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
+        _reject_of_drawn(manifest, asked)
+        return check_drawn(folder, manifest, problems, names, readers)
+    if claim is not None and not claim_kind(claim).contains_users:
+        raise RecveilError(
+            f"claim {claim!r} (--claim): what it says does not follow from rows, only from what a "
+            f"release of its own says of how it was drawn; name another claim, or leave it out",
+            code="option.unsupported",
+        )
+    claimed = manifest.claim
+    required = claimed.k if k is None else k
+    checked = claimed.kind if claim is None else claim
+    wanted = (claimed.b if b is None else b, claimed.l if l is None else l)
+    why_not = _filled_in(manifest)
+    checksums = checksums_of(folder, manifest)
+    violations = Found()
+    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
+    violations += wrong_files(folder, manifest, checksums)
+    names_of_files = _ratings_files(manifest, folder)
+    ratings_name = str(manifest.ratings_file)
+    violations += foreign_files(folder, manifest)
+    if not problems:  # else the card cannot be right
+        violations += wrong_card(folder, manifest, ratings_name)
+    not_covered = not_covered_of_release(manifest, ratings_name)
+    paths = [folder / name for name in names_of_files]
+    file = PublishedFile(paths, manifest, claim_kind(checked))
+    classes, supports, values = Classes(), Supports(), ItemValues()
+    own = classes if checked == claimed.kind else Classes()
+    try:
+        for block in file.blocks(violations):
+            _note(block, classes, own, ratings_name, values if has_clusters(manifest) else None)
+            if wanted[1] > 1 or links:
+                supports.add(block.digests, block.indptr, block.items)
+    except MemoryLimitError:  # says nothing of the file
+        raise
+    except RecveilError as error:
+        if all(checksums[name] for name in names_of_files):
+            raise RecveilError(
+                f"{error}; fetch or write the release again", code=error.code
+            ) from error
+        # That it was changed is certain, whatever stands there now.
+        problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
+        unread = Violation(ratings_name, None, None, problem)
+        nothing = _nothing_shown(file, checked, required, [*violations.told(), unread], checksums)
+        return replace(nothing, no_links=_UNREAD if links else "", not_covered=not_covered)
+    names.user_ids.extend(user_id for _, user_id, _ in own.records)
+    names.shared.extend(digest for digest, _, _ in own.records)
+    names.items.extend(file.items)
+    violations += classes.below(required, file.locate, file.what)
+    diversity = None
+    if wanted[1] > 1:
+        diversity = check_diversity(supports.rows(), *wanted, supports.n_groups)
+        violations += _rare_sets(diversity, file)
+    violations += wrong_classes(folder, own, file)
+    violations += wrong_counts(manifest, counted(own, file))
+    violations += wrong_settings(manifest, {**counted(own, file), "values": values.most})
+    violations += wrong_items(manifest, file.items, file.name)
+    violations += wrong_formulas(manifest, file.items)
+    violations += line_breaks_in_items(file.items, file.name)
+    return Verification(
+        claim=checked,
+        k_required=required,
+        k_achieved=classes.smallest,
+        users=classes.users,
+        records=len(classes.records),
+        classes=len(classes.people),
+        layout=manifest.layout,
+        compared=[*file.claim.compared, *(["k"] * file.has_levels)],
+        violations=violations.told(),
+        checksums=checksums,
+        alone=sum(people == 1 for people in classes.people.values()),
+        has_levels=file.has_levels,
+        diversity=diversity,
+        links=_links(supports, classes) if links and not why_not else None,
+        no_links=why_not if links else "",
+        not_covered=[*not_covered, *describe_formulas(file.items), *describe_user_ids(file.items)],
+    )
+
+
+def _note(
+    block: Block, classes: Classes, own: Classes, name: str, values: ItemValues | None
+) -> None:
+    """Count the records of a block, by the claim that is checked and by the release's own."""
+    classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
+    if own is not classes:
+        own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+    if values is not None:
+        values.add(block.items, block.values)
+    needed = _A_RECORD * len(classes.records)
+    reject_beyond_limit(f"{name}: its records", needed, at_least=True)
+
+
+def _reject_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:
+    """Refuse to ask of drawn records what is asked of people's."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    if given.get("claim") == manifest.claim.kind:
+        del given["claim"]
+    if given:
+        raise RecveilError(
+            f"{', '.join(given)}: no record of this release is anybody's, so that nobody shares a "
+            f"row, a set of items or a link; leave that out",
+            code="option.unsupported",
+        )
+
+
+def _nothing_shown(
+    file: PublishedFile,
+    claim: str,
+    k: int,
+    violations: list[Violation],
+    checksums: dict[str, bool],
+) -> Verification:
+    """Return the verdict over ratings that cannot be read: nobody is shown to share anything."""
+    return Verification(
+        claim=claim,
+        k_required=k,
+        k_achieved=0,
+        users=0,
+        records=0,
+        classes=0,
+        layout="groups" if file.in_groups else "users",
+        compared=[],
+        violations=violations,
+        checksums=checksums,
+        has_levels=file.has_levels,
+    )
+
+
+def _filled_in(manifest: Manifest) -> str:
+    """Say why nothing is told of links: fills hide who rated what, so that it would look safer."""
+    method = manifest.known_method
+    return "" if method is None else in_likes(method.no_links, manifest.scale.unary)
+
+
+def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
+    """Return what the rows tell about links; None if all hold the same items."""
+    if supports.n_groups.size < 2:
+        return None
+    places = np.array(list(supports.place_of.values()))
+    sizes = np.array([classes.people[digest] for digest in supports.place_of])
+    return links_of_rows(supports.rows().take(places), sizes)
+
+
+def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]:
+    """Name a set of items that stands in too few groups, if there is one."""
+    if diversity.example is None:
+        return
+    items = ", ".join(str(file.items[number]) for number in diversity.example)
+    items = f"item {items} stands" if diversity.b == 1 else f"items {items} stand"
+    problem = (
+        f"{diversity.below:,} of "
+        f"{describe_count(diversity.sets, 'set')} of b = {diversity.b} items stand in fewer "
+        f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
+    )
+    yield Violation(file.name, None, None, problem)
+
+
+def _ratings_files(manifest: Manifest, folder: Path) -> tuple[str, ...]:
+    names = manifest.ratings_files
+    if not names:
+        raise RecveilError(
+            f"{folder}: no {' or '.join(RATINGS)}; fetch or write the release again",
+            code="release.damaged",
+        )
+    if missing := [name for name in names if not (folder / name).is_file()]:
+        raise RecveilError(
+            f"{folder}: no {missing[0]}; fetch or write the release again", code="release.damaged"
+        )
+    return names

@@ -1,0 +1,252 @@
+"""Checking a release in which no record is anybody's: its files, and epsilon from its ledger."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from recveil.ratings.ids import describe_user_ids
+from recveil.release.claim import Claim
+from recveil.release.manifest import MANIFEST, Manifest, counts_of
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.memory import MemoryLimitError
+from recveil.verification.ids_in_items import line_breaks_in_items
+from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.other_files import (
+    describe_formulas,
+    foreign_files,
+    wrong_card,
+    wrong_files,
+    wrong_formulas,
+)
+from recveil.verification.private_data import PublishedNames
+from recveil.verification.published_file import PublishedFile, model_table
+from recveil.verification.results import Found, Verification, Violation
+
+# Beyond it, sums of a model's numbers may be none.
+_LARGEST = 1e12
+# What the files hold, by the names of counts; the columns that are looked at; and the items' ids.
+_Found = tuple[dict[str, int], tuple[str, ...], list[Any]]
+
+
+class Readers(Protocol):
+    """Whoever reads the parts of a release in the stand of this process."""
+
+    def checksums(self, folder: Path, manifest: Manifest) -> dict[str, bool]:
+        """Say of each file whether it is the one that was written."""
+
+    def drawn(
+        self, folder: Path, manifest: Manifest, violations: Found
+    ) -> tuple[dict[str, int], list[Any]]:
+        """Note what is wrong with rows; return counts, and the ids of items."""
+
+
+def check_drawn(
+    folder: Path,
+    manifest: Manifest,
+    problems: list[str],
+    names: PublishedNames,
+    readers: Readers | None = None,
+) -> Verification:
+    """Check a release of drawn people, or of the model that people are drawn from.
+
+    Nobody shares a row with anybody, so that no classes are counted. What files can show is asked:
+    that each of them is what recveil writes, to the byte; that labels lie on the scale and on the
+    grid that settings name, each drawn person rates an item once, and people are as many as is
+    said; and that epsilon follows from the ledger.
+
+    Parameters
+    ----------
+    folder : Path
+    manifest : Manifest
+    problems : list of str
+        What is wrong with release.json itself.
+    names : PublishedNames
+        What the items are called is noted there.
+    readers : Readers, optional
+        Who reads the files of a release in many parts; this process, if not given.
+
+    Raises
+    ------
+    RecveilError
+        If the ratings cannot be read, though they are those that were written.
+    """
+    name, files = str(manifest.ratings_file), manifest.ratings_files
+    if not files or not all((folder / each).is_file() for each in files):
+        raise RecveilError(
+            f"{folder}: the ratings or the model that release.json names is missing; write the "
+            f"release again",
+            code="release.damaged",
+        )
+    elsewhere = readers if manifest.layout != "model" else None
+    checksums = (
+        checksums_of(folder, manifest)
+        if elsewhere is None
+        else elsewhere.checksums(folder, manifest)
+    )
+    violations = Found()
+    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
+    violations += wrong_files(folder, manifest, checksums)
+    violations += foreign_files(folder, manifest)
+    if not problems:
+        violations += wrong_card(folder, manifest, name)
+    violations += wrong_epsilon(manifest.claim)
+    result = _verification(manifest, violations, checksums, name)
+    read = _model if manifest.layout == "model" else _people
+    try:
+        if elsewhere is None:
+            paths = [folder / each for each in files]
+            counts, compared, items = read(paths, manifest, violations)
+        else:
+            counts, items = elsewhere.drawn(folder, manifest, violations)
+            compared = tuple(manifest.columns.names)
+    except MemoryLimitError:  # says nothing of the file
+        raise
+    except RecveilError as error:
+        if all(checksums[each] for each in files):
+            raise RecveilError(
+                f"{error}; fetch or write the release again", code=error.code
+            ) from error
+        problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
+        violations.append(Violation(name, None, None, problem))
+        return replace(result, compared=(), violations=violations.told())
+    violations += _wrong_counts(manifest, counts)
+    violations += wrong_formulas(manifest, items)
+    violations += line_breaks_in_items(items, name)
+    names.items.extend(items)
+    users, told = (
+        counts.get("users", 0),
+        [*result.not_covered, *describe_formulas(items), *describe_user_ids(items)],
+    )
+    found = violations.told()
+    return replace(
+        result,
+        users=users,
+        records=users,
+        compared=compared,
+        not_covered=told,
+        violations=found,
+    )
+
+
+def checksums_of(folder: Path, manifest: Manifest) -> dict[str, bool]:
+    """Say of each file that release.json lists whether it is the one that was written."""
+    return {name: entry.is_right(folder / name) for name, entry in manifest.files.items()}
+
+
+def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
+    """Compare epsilon with what the ledger adds up to; less must not be claimed.
+
+    Examples
+    --------
+    >>> from recveil.release.ledger import Ledger, Query
+    >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
+    >>> too_low = Claim("differentially-private", 1, epsilon=2.0, delta=1e-6, ledger=ledger)
+    >>> [violation.problem[:49] for violation in wrong_epsilon(too_low)]
+    ['claims epsilon 2 with delta 1e-06, but its ledger']
+    """
+    try:
+        least = ledger_epsilon(claim)
+    except RecveilError as error:
+        yield Violation(MANIFEST, None, None, f"claim: {error}")
+        return
+    if least is not None and claim.epsilon is not None and least > claim.epsilon:
+        problem = (
+            f"claims epsilon {claim.epsilon:.10g} with delta {claim.delta:.10g}, but its ledger "
+            f"adds up to {least:.10g}"
+        )
+        yield Violation(MANIFEST, None, None, problem)
+
+
+def ledger_epsilon(claim: Claim) -> float | None:
+    """Return the epsilon that the ledger adds up to; None if the claim has none."""
+    if claim.ledger is None or claim.delta is None:
+        return None
+    return claim.ledger.epsilon(claim.delta)
+
+
+def _verification(
+    manifest: Manifest, violations: list[Violation], checksums: dict[str, bool], name: str
+) -> Verification:
+    """Return the verdict before anything is counted; more violations may still come."""
+    claim = manifest.claim
+    try:
+        least = ledger_epsilon(claim)
+    except RecveilError:  # named as a violation
+        least = None
+    return Verification(
+        claim=claim.kind,
+        k_required=0,
+        k_achieved=0,
+        users=0,
+        records=0,
+        classes=0,
+        layout=manifest.layout,
+        compared=(),
+        violations=violations,
+        checksums=checksums,
+        not_covered=not_covered_of_release(manifest, name),
+        contains_users=False,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        ledger_epsilon=least,
+    )
+
+
+def _people(paths: list[Path], manifest: Manifest, violations: Found) -> _Found:
+    file = PublishedFile(paths, manifest, manifest.claim.about)
+    users = sum(len(block.user_ids) for block in file.blocks(violations))
+    counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}
+    return counts, tuple(file.schema.names), file.items
+
+
+def _model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:
+    (path,) = paths
+    method = manifest.known_method
+    names = None if method is None else method.model_columns
+    if names is None:
+        raise RecveilError(
+            f"{path.name}: this method has no model that people are drawn from",
+            code="release.damaged",
+        )
+    id_type = pa.string() if manifest.item_type == "text" else pa.int64()
+
+    # As many tastes as there are columns: whether these are as many as is said is asked below.
+    kind = {"ratings": "likes"} if manifest.scale.unary else {}
+
+    def columns(number: int) -> tuple[str, ...]:
+        return names(number, kind)
+
+    table = model_table(path, columns, id_type, violations)
+    if tuple(table.column_names) != names(table.num_columns, manifest.settings):
+        problem = "it has not as many directions of tastes as settings tell of"
+        violations.append(Violation(path.name, None, None, problem))
+    if any(column.null_count for column in table.columns):
+        raise RecveilError(f"{path.name}: it has gaps; a model has none", code="release.damaged")
+    for problem in _odd_rows(table):
+        violations.append(Violation(path.name, None, None, problem))
+    items = table.column(0).to_pylist()
+    return {"items": table.num_rows}, tuple(table.column_names), items
+
+
+def _odd_rows(table: pa.Table) -> Iterator[str]:
+    items = table.column(0).combine_chunks().to_numpy(zero_copy_only=False)
+    if not (items[:-1] < items[1:]).all():
+        yield "its items are not in ascending order, each once"
+    if not table.num_rows:
+        yield "it has no items, so that nobody can be drawn from it"
+    for name in table.column_names[1:]:
+        numbers = table[name].to_numpy()
+        if not (np.abs(numbers) <= _LARGEST).all():
+            yield f"column {name!r} holds what is no number, or beyond {_LARGEST:g}"
+
+
+def _wrong_counts(manifest: Manifest, found: dict[str, Any]) -> Iterator[Violation]:
+    for name in counts_of(manifest.format, manifest.claim.about, manifest.layout):
+        told = manifest.counts.get(name)
+        if told != found[name]:
+            problem = f"counts {told!r:.40} {name}, but the files hold {found[name]}"
+            yield Violation(MANIFEST, None, None, problem)

@@ -1,0 +1,23 @@
+"""Of very many labels, those of some records are looked at, and it is said."""
+
+from recveil.attacks import ReleasedTable
+from recveil.attacks.inference.companions import measure_possible_ratings
+from recveil.auditing.findings import Content
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
+
+
+def test_some_records_stand_for_all(monkeypatch):
+    ratings = make_ratings(n_users=300, n_items=60, n_ratings=6_000, seed=2)
+    release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    whole = measure_possible_ratings(ratings, table, are_means=True, grid=0.1)
+    assert whole.records == whole.of_records == table.candidates.n_records
+    monkeypatch.setattr("recveil.attacks.inference.companions.MOST_LABELS", table.values.size // 3)
+    some = measure_possible_ratings(ratings, table, are_means=True, grid=0.1)
+    assert some.records < some.of_records / 2
+    assert some.to_dict()["of_records"] == some.of_records
+    for name in ("whole_exact", "one_rating", "sure"):
+        assert getattr(some, name).low <= getattr(whole, name).rate <= getattr(some, name).high
+    told = Content([], None, some).sentences()
+    assert f"sample of {some.records} of {some.of_records} records" in told[-1]

@@ -1,0 +1,145 @@
+"""Clusters: records that share their values, and the targets whose cluster is inferred."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.attacks.knowledge import know_everything
+from recveil.attacks.reidentification import clusters as module
+from recveil.attacks.reidentification.clusters import (
+    attack_clusters,
+    find_clusters,
+    most_targets,
+    too_many_to_compare,
+)
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer, SparseRows
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=400, n_items=150, n_ratings=16_000, seed=3)
+
+
+@pytest.fixture(scope="module")
+def table(ratings):
+    return ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+
+
+def test_the_file_alone_shows_the_clusters_that_rows_were_drawn_from(table):
+    sizes = np.bincount(find_clusters(table, 20), table.candidates.sizes)
+    assert sizes.tolist() == 20 * [20.0]
+
+
+def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
+    ratings = make_ratings(n_users=800, n_items=400, n_ratings=8_000, seed=3)
+    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    linked, joined = find_clusters(table), find_clusters(table, 20)
+    n_small = [
+        np.count_nonzero(np.bincount(clusters, table.candidates.sizes) < 20)
+        for clusters in (linked, joined)
+    ]
+    assert n_small[0] > 3 * n_small[1]
+    assert np.bincount(joined, table.candidates.sizes).max() < 40
+    for cluster in range(linked.max() + 1):  # what is linked stays together
+        assert np.unique(joined[linked == cluster]).size == 1
+
+
+def test_rows_of_one_cluster_are_joined_and_nothing_more(ratings):
+    release = SparseRows(5, crowd=200, seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    assert np.bincount(find_clusters(table, 200), table.candidates.sizes).max() == 200
+
+
+def test_by_all_ratings_clusters_and_classes_are_inferred_far_above_the_blind_guess(ratings, table):
+    found = attack_clusters(table, know_everything(ratings, np.arange(400)), find_clusters(table))
+    assert found.cluster_found.trials == 200  # the other half decides how
+    assert (found.cluster_baseline, found.class_baseline) == (0.05, 0.0125)
+    assert found.cluster_found.low > 3 * found.cluster_baseline
+    assert found.class_found.low > 3 * found.class_baseline
+    assert found.class_found.rate < found.cluster_found.rate / 2
+    assert found.to_dict()["cluster_found"]["rate"] == found.cluster_found.rate
+
+
+def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
+    known = know_everything(ratings, np.arange(400))
+    table.record_of.flags.writeable = True
+    own = table.record_of.copy()
+    table.record_of[:] = np.random.default_rng(0).permutation(own)
+    found = attack_clusters(table, known, find_clusters(table))
+    table.record_of[:] = own
+    assert found.cluster_found.low <= found.cluster_baseline
+
+
+@pytest.mark.parametrize("k", [20, 40])
+def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
+    table = ReleasedTable.from_release(SparseRows(k, seed=1).anonymize(ratings), ratings)
+    clusters = find_clusters(table)
+    assert clusters.tolist() == list(range(table.candidates.n_records))
+    found = attack_clusters(table, know_everything(ratings, np.arange(400)), clusters)
+    assert found.cluster_found == found.class_found
+    assert found.class_found.low > 3 * found.class_baseline
+    direct = attack_release(
+        *(ratings, table, Adversary(known=1), np.arange(400)),
+        known=know_everything(ratings, np.arange(400)),
+    )
+    assert found.class_found.rate > direct.group_found.rate
+
+
+def test_values_that_groups_do_not_share_show_no_clusters(ratings):
+    for homogenize in ("padded", "simple"):
+        release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(ratings)
+        table = ReleasedTable.from_release(release, ratings)
+        assert np.bincount(find_clusters(table)).max() == 1
+
+
+def test_of_likes_classes_are_inferred_by_items_alone(ratings):
+    likes = ratings.as_likes()
+    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(likes), likes)
+    clusters = find_clusters(table)
+    assert np.bincount(clusters).max() == 1
+    found = attack_clusters(table, know_everything(likes, np.arange(400)), clusters)
+    assert found.class_found.low > found.class_baseline
+
+
+def test_one_record_leaves_nothing_to_infer(ratings):
+    release = PredictiveAnonymizer(300, "simple", seed=1).anonymize(ratings)
+    assert find_clusters(ReleasedTable.from_release(release, ratings)) is None
+
+
+def test_a_record_without_items_leaves_the_others_inferred(ratings, table):
+    n_cut = int(table.indptr[1])
+    cut = replace(
+        table,
+        indptr=np.concatenate([[0], table.indptr[1:] - n_cut]),
+        indices=table.indices[n_cut:],
+        values=table.values[n_cut:],
+    )
+    found = attack_clusters(cut, know_everything(ratings, np.arange(400)), find_clusters(cut))
+    assert found.cluster_found.low > 3 * found.cluster_baseline
+
+
+def test_targets_are_as_many_as_all_their_scores_fit_into_memory(table, monkeypatch):
+    assert most_targets(table) * table.candidates.n_records <= 5_000_000
+    monkeypatch.setattr(module, "_MOST_SCORES", 1_000)
+    assert most_targets(table) == 1_000 // table.candidates.n_records
+
+
+def test_too_many_records_are_not_compared(table, monkeypatch):
+    assert not too_many_to_compare(table)
+    monkeypatch.setattr(module, "MOST_RECORDS", 10)
+    assert too_many_to_compare(table)
+    assert find_clusters(table) is None
+
+
+def test_embeddings_infer_more_clusters_of_sparse_rows(monkeypatch):
+    """Few items are common to a target and a cluster, though both like the same kinds of items."""
+    ratings = make_ratings(n_users=800, n_items=400, n_ratings=12_000, seed=3)
+    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    known, clusters = know_everything(ratings, np.arange(800)), find_clusters(table, 20)
+    found = attack_clusters(table, known, clusters).cluster_found
+    monkeypatch.setattr(module, "_cosines_of_embeddings", lambda *_: ([], []))
+    without = attack_clusters(table, known, clusters).cluster_found
+    assert found.rate > without.rate + 0.02

@@ -1,0 +1,205 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil.attacks import Adversary, Candidates, ReleasedTable, draw_knowledge
+from recveil.attacks.inference.fills import (
+    MOST_CELLS,
+    RECALLS,
+    Cells,
+    describe_cells,
+    infer_fills,
+    infer_fills_by_shadow,
+    judge_fills,
+    mark_real,
+    measure_fills,
+    too_large,
+)
+from recveil.attacks.reidentification.likelihood import LikelyRated
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater
+from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.errors import RecveilError
+
+
+def release(ratings, **settings):
+    return ReleasedTable.from_release(KCoRater(k=5, seed=1, **settings).anonymize(ratings), ratings)
+
+
+@pytest.fixture(scope="module")
+def habits():
+    """People with habits: what fills by item means look like can be learned."""
+    return make_ratings(n_users=200, n_items=60, n_ratings=3000, seed=3)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Nobody has habits: everybody rates anything, and anyhow."""
+    rng = np.random.default_rng(2)
+    rated = rng.random((240, 60)) < 0.25
+    users, items = np.nonzero(rated)
+    values = rng.integers(1, 6, users.size)
+    return Ratings.from_columns(users, items, values, scale=RatingScale(1, 5, 1))
+
+
+class TestPlanted:
+    def test_fills_off_the_scale_are_told_nearly_all(self, habits):
+        table = release(habits, round_fills=False)
+        told = measure_fills(habits, table, np.arange(200), known_share=0.1, seed=1)
+        assert told.precision[0.5].low > 0.95
+        assert told.found.low > told.by_items.high
+
+    def test_item_means_are_told(self, habits):
+        told = measure_fills(habits, release(habits), np.arange(200), known_share=0.1, seed=1)
+        assert told.precision[0.1].low > told.by_popularity[0.1].high
+        assert told.precision[0.5].low > told.base_rate
+        assert told.found.rate > told.by_items.rate
+
+    def test_the_same_seed_tells_the_same(self, habits):
+        table = release(habits)
+        first, second = (measure_fills(habits, table, np.arange(200), 0.1, 4) for _ in range(2))
+        assert first == second
+
+
+class TestShadow:
+    def test_who_knows_nobody_tells_item_means(self, habits):
+        table = release(habits)
+        cells = Cells.of(table.candidates, habits.scale)
+        likely = infer_fills_by_shadow(cells, KCoRater(k=5, seed=9), seed=3)
+        nobody = np.empty(0, np.int64)
+        told = judge_fills(habits, table, np.arange(200), cells, likely, nobody)
+        assert told.people_known == told.known_share == 0
+        assert told.precision[0.1].low > told.by_popularity[0.1].high
+        assert told.found.trials == 200
+
+    def test_too_few_labels_are_refused_by_the_method(self, habits):
+        few = Candidates.from_ratings(
+            Ratings.from_columns([1, 2], ["a", "a"], [5, 1], scale=RatingScale(1, 5, 1))
+        )
+        with pytest.raises(RecveilError):
+            infer_fills_by_shadow(Cells.of(few, RatingScale(1, 5, 1)), KCoRater(k=5, seed=1))
+
+
+class TestNull:
+    def test_random_fills_among_random_ratings_tell_nothing(self, noise):
+        """Who gave what is as random as what was filled in: only the blind guess is left."""
+        table = release(noise, fill="random")
+        told = measure_fills(noise, table, np.arange(240), known_share=0.1, seed=1)
+        for recall in RECALLS:
+            assert told.precision[recall].low <= told.base_rate + 0.02
+        assert told.found.low <= max(told.by_items.high, 1 / 5)
+
+    def test_shuffled_truth_is_not_learned(self, habits):
+        table = release(habits)
+        cells = Cells.of(table.candidates, habits.scale)
+        truth = np.random.default_rng(0).permutation(mark_real(habits, table))
+        likely = infer_fills(cells, np.arange(20), truth)
+        judged = cells.records >= 20
+        top = likely >= np.quantile(likely[judged], 0.8)
+        assert abs(truth[judged & top].mean() - truth.mean()) < 0.06
+
+
+def test_real_labels_by_hand():
+    stars = RatingScale(1, 5, 1)
+    ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2], scale=stars)
+    table = ReleasedTable.from_release(KCoRater(k=2, seed=1).anonymize(ratings), ratings)
+    cells, marked = Cells.of(table.candidates, stars), mark_real(ratings, table)
+    (fill,) = np.flatnonzero(~marked)  # item b, which the second person did not rate
+    assert (cells.items[fill], cells.records[fill]) == (1, table.record_of[1])
+
+
+def test_real_labels_as_one_by_one(habits):
+    table = release(habits)
+    marked = mark_real(habits, table)
+    cells = Cells.of(table.candidates, habits.scale)
+    person = {int(record): user for user, record in enumerate(table.record_of)}
+    for place in range(0, marked.size, 97):
+        own = habits.row(person[int(cells.records[place])])[0]
+        assert marked[place] == (cells.items[place] in own)
+
+
+def test_who_is_known_must_teach_something(habits):
+    cells = Cells.of(Candidates.from_ratings(habits), habits.scale)
+    everything = np.ones(habits.n_ratings, bool)
+    with raises("table.too-few-users") as caught:
+        infer_fills(cells, np.arange(3), everything)
+    assert "3 known people" in str(caught.value)
+    with raises("table.too-few-users") as caught:
+        infer_fills(cells, np.zeros(4, np.int64), ~everything)
+    assert "1 known people" in str(caught.value)
+
+
+def test_without_the_private_side_nobody_judges(habits):
+    nobody = replace(release(habits), record_of=np.full(200, -1))
+    with raises("argument.value"):
+        measure_fills(habits, nobody, np.arange(200))
+
+
+def test_too_large_tables_are_refused(habits, monkeypatch):
+    assert MOST_CELLS >= 1 << 24  # MovieLens 1M fits
+    monkeypatch.setattr("recveil.attacks.inference.fills.MOST_CELLS", 100)
+    table = release(habits)
+    assert too_large(Cells.of(table.candidates, habits.scale))
+    with raises("table.too-large"):
+        measure_fills(habits, table, np.arange(200))
+
+
+def test_features_by_hand(habits):
+    cells = Cells.of(Candidates.from_ratings(habits), habits.scale)
+    features = describe_cells(cells)
+    assert np.isfinite(features).all()
+    by_hand = (
+        cells.labels
+        - np.array([cells.labels[cells.items == item].mean() for item in range(cells.n_items)])[
+            cells.items
+        ]
+    )
+    assert np.allclose(features[:, 2], by_hand, atol=1e-5)
+
+
+class TestLikelyRated:
+    def test_as_plain_loops(self, habits):
+        candidates = Candidates.from_ratings(habits)
+        likely = np.random.default_rng(0).random(habits.n_ratings)
+        known = draw_knowledge(habits, Adversary(known=4, rating_error=None), np.arange(200))
+        found = LikelyRated(likely).attack(candidates, known, np.arange(200))
+        of_cell = dict(
+            zip(
+                zip(Cells.of(candidates, habits.scale).items, candidates.records, strict=True),
+                likely,
+                strict=True,
+            )
+        )
+        total = np.bincount(candidates.records, likely)
+        for target in range(0, known.targets.size, 23):
+            named = known.items[known.indptr[target] : known.indptr[target + 1]]
+            scores = [
+                sum(np.log(of_cell.get((item, record), 0) + 1e-3) for item in named)
+                - len(named) * np.log(max(total[record], 1))
+                for record in range(200)
+            ]
+            assert found.best[target] == int(np.argmax(scores))
+
+    @given(st.integers(2, 6), st.integers(0, 1000))
+    @settings(max_examples=20, deadline=None)
+    def test_on_equal_rows_everybody_ties(self, n_people, seed):
+        """One group of everybody: the pick is blind."""
+        stars = RatingScale(1, 5, 1)
+        users, items = np.repeat(np.arange(n_people), 3), np.tile(np.arange(3), n_people)
+        ratings = Ratings.from_columns(users, items, np.tile([5, 1, 3], n_people), scale=stars)
+        known = draw_knowledge(ratings, Adversary(known=2), np.arange(n_people), seed)
+        likely = np.tile(np.random.default_rng(seed).random(3)[:, None], n_people).ravel()
+        found = LikelyRated(likely).attack(
+            Candidates.from_ratings(ratings), known, np.arange(n_people)
+        )
+        assert np.allclose(found.chance, 1 / n_people)
+
+    def test_one_probability_a_label(self, habits):
+        candidates = Candidates.from_ratings(habits)
+        known = draw_knowledge(habits, Adversary(known=4), np.arange(3))
+        with raises("argument.shape"):
+            LikelyRated(np.ones(3)).attack(candidates, known, np.arange(200))

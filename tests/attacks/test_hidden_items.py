@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import PRESETS, Adversary, ReleasedTable
+from recveil.attacks.membership.held_out import only
+from recveil.attacks.reidentification.hidden_items import (
+    Catalogue,
+    _relabelled,
+    attack_hidden_items,
+    describe_hidden_items,
+)
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.registry import make_variant
+from recveil.ratings import Ratings
+
+RATINGS = make_ratings(n_users=2000, n_items=60, n_ratings=40_000, seed=5)
+FIRST, SECOND = (only(RATINGS, np.arange(start, 2000, 2)) for start in (0, 1))
+KNOWS = Adversary(known=8, name="knows")
+
+
+def attacked(anonymizer, ratings=FIRST, catalogue=None, **more):
+    table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+    return attack_hidden_items(
+        *(ratings, table, [KNOWS], np.arange(ratings.n_users)),
+        catalogue=catalogue,
+        anonymizer=anonymizer,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def raw():
+    return attacked(make_variant("raw", None, 1), catalogue=Catalogue(SECOND, "the others"))
+
+
+def test_planted_names_are_found(raw):
+    """Items of the invented table differ in taste, so that other people's ratings name them."""
+    named, by_rank = raw.named["all"], raw.by_rank["all"]
+    assert named.low > by_rank.high
+
+
+def test_planted_people_are_found_with_the_names(raw):
+    (found,) = raw.people
+    assert found.found.low > found.control.high
+    assert found.found.low > found.by_rank.high
+    assert found.names_known.rate >= found.found.rate
+
+
+def test_names_that_are_dealt_anew_find_nobody(raw):
+    (found,) = raw.people
+    assert found.control.low < 0.05
+
+
+def test_known_items_help_and_do_not_count(raw):
+    assert raw.with_known["all"].trials == raw.named["all"].trials - 16
+
+
+@pytest.mark.parametrize("homogenize", ["simple", "padded"])
+def test_a_release_of_one_group_beats_no_baseline(homogenize):
+    """Everybody in one row: nothing goes together with anything, and nobody is told apart."""
+    everybody = PredictiveAnonymizer(FIRST.n_users, homogenize, seed=1)
+    result = attacked(everybody, catalogue=Catalogue(SECOND, "the others"))
+    (found,) = result.people
+    assert found.found.low <= 1 / FIRST.n_users <= found.found.high
+    assert result.named["all"].low <= result.by_rank["all"].high
+
+
+def test_own_people_stand_in_and_are_not_looked_for():
+    result = attacked(make_variant("simple", 5, 1))
+    assert result.catalogue.is_own
+    assert result.people[0].found.trials == FIRST.n_users - FIRST.n_users // 2
+
+
+def test_the_same_seed_names_the_same():
+    one, other = (attacked(make_variant("simple", 5, 1), seed=3).to_dict() for _ in range(2))
+    assert one == other
+
+
+def test_half_of_the_users_name_the_items_of_sparse_rows():
+    """Their own ratings name items by counts and means; a sparse release of them names few."""
+    ratings = make_ratings(n_users=1000, n_items=100, n_ratings=20_000, seed=5)
+    found = attacked(make_variant("sparse", 5, 1), ratings)
+    assert not found.shadow
+    assert found.named["50"].rate > 0.8
+    assert found.named["all"].rate > 0.5 > found.by_rank["all"].rate
+
+
+def test_too_few_public_people_are_taken_as_they_are():
+    few = Catalogue(only(SECOND, np.arange(4)), "four people")
+    assert not attacked(make_variant("simple", 5, 1), catalogue=few).shadow
+
+
+def test_a_catalogue_of_other_things_is_refused():
+    other = Ratings.from_columns([1, 2], ["spoon", "fork"], [3, 4])
+    with raises("id.unknown") as caught:
+        attacked(make_variant("simple", 5, 1), catalogue=Catalogue(other, "cutlery"))
+    assert "2 items" in str(caught.value)
+
+
+def test_names_are_compared_as_text():
+    users = SECOND.users[SECOND.user_positions()]
+    items = np.array([str(item) for item in SECOND.items], object)[SECOND.indices]
+    text = Ratings.from_columns(users, items, SECOND.values, scale=SECOND.scale)
+    anonymizer = make_variant("raw", None, 1)
+    result = attacked(anonymizer, catalogue=Catalogue(text, "the others"))
+    assert result.named["10"].rate > 0.5
+
+
+def test_true_names_leave_a_release_as_it_is():
+    release = make_variant("simple", 5, 1).anonymize(FIRST)
+    table = ReleasedTable.from_release(release, FIRST)
+    same = _relabelled(table, np.arange(FIRST.n_items), FIRST)
+    for name in ("indptr", "indices", "values"):
+        assert np.array_equal(getattr(same, name), getattr(table, name))
+
+
+def test_items_without_a_name_are_left_out():
+    release = make_variant("simple", 5, 1).anonymize(FIRST)
+    table = ReleasedTable.from_release(release, FIRST)
+    names = np.full(FIRST.n_items, -1)
+    names[7] = 3
+    read = _relabelled(table, names, FIRST)
+    assert set(read.indices.tolist()) == {3}
+    assert read.values.tolist() == table.values[table.indices == 7].tolist()
+
+
+def test_the_verdict_does_not_reassure(raw):
+    told = " ".join(describe_hidden_items(raw))
+    assert "do not count on hidden items" in told
+    assert "with the others as the public table" in told
+
+
+def test_presets_are_looked_for_each():
+    anonymizer = make_variant("simple", 5, 1)
+    table = ReleasedTable.from_release(anonymizer.anonymize(FIRST), FIRST)
+    adversaries = [PRESETS[name].without_dates() for name in ("public-profile", "bystander")]
+    result = attack_hidden_items(FIRST, table, adversaries, np.arange(50))
+    assert [found.adversary for found in result.people] == ["public-profile", "bystander"]

@@ -1,0 +1,133 @@
+"""Words for how well somebody can tell who was in the data."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from recveil.attacks import Adversary, Candidates, Interval
+from recveil.attacks.membership.held_out import hold_out
+from recveil.attacks.membership.inference import (
+    MEMBERSHIP,
+    SCORERS,
+    describe_membership,
+    membership,
+    memberships,
+    score_by_narrowest,
+)
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.rating_scale import LIKES
+
+
+@pytest.mark.parametrize(
+    ("rate", "low", "words"),
+    [
+        (0.58, 0.51, "can tell better than a coin who"),
+        (0.6, 0.55, "can sometimes tell who"),
+        (0.75, 0.7, "can often tell who"),
+        (0.95, 0.9, "can nearly always tell who"),
+        (1.0, 1.0, "can nearly always tell who"),
+    ],
+)
+def test_words_rise_with_the_area(rate, low, words):
+    assert describe_membership(Interval(rate, low, 1.0, 99), "She").startswith(f"She {words}")
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.57, 0.99])  # an interval that holds a coin shows nothing
+def test_a_coin_is_no_evidence(rate):
+    told = describe_membership(Interval(rate, 0.49, 1.0, 99), "An adversary")
+    assert told.startswith(
+        "By scores that look at one release only, it is not shown that an adversary can tell who"
+    )
+    assert "--shadows 32" in told
+    assert " not tell" not in told
+
+
+def test_what_releases_made_for_comparison_told_stands_beside_what_one_release_tells():
+    told = describe_membership(Interval(0.57, 0.49, 0.64, 99), shadows=Interval(0.9, 0.8, 0.95, 99))
+    assert "of halves of the people, AUC 0.90 (0.80 to 0.95)" in told
+    assert "--shadows" not in told  # they were made
+
+
+@pytest.mark.parametrize(("rate", "low"), [(0.57, 0.49), (0.58, 0.51), (0.7, 0.6), (0.94, 0.9)])
+def test_an_area_that_is_not_high_reassures_nobody(rate, low):
+    told = describe_membership(Interval(rate, low, 1.0, 99))
+    assert "This area is a lower bound" in told
+    assert "lower bound" not in describe_membership(Interval(0.97, 0.95, 0.99, 99))
+
+
+@pytest.mark.parametrize("area", [0.3, 0.5, 0.57, 0.65, 0.8, 0.94])
+@pytest.mark.parametrize("width", [0.01, 0.2])
+def test_an_area_comes_with_what_a_stronger_test_found(area, width):
+    told = describe_membership(Interval(area, area - width, area + width, 300))
+    assert told.endswith(MEMBERSHIP)
+
+
+def test_a_better_score_is_one_more_entry(invented, monkeypatch):
+    anonymizer, adversary = PredictiveAnonymizer(5, seed=1), Adversary(known=4)
+    before = membership(invented, anonymizer, adversary, seed=3)
+    assert before.scorer in SCORERS
+    outside = np.random.default_rng(3).permutation(invented.n_users)[: invented.n_users // 5]
+
+    def was_told(_candidates, _adversary, known, _scale):
+        return [np.zeros(known.targets.size), 1.0 - np.isin(known.targets, outside)]
+
+    monkeypatch.setitem(SCORERS, "was told", was_told)
+    after = membership(invented, anonymizer, adversary, seed=3)
+    assert (after.auc.rate, after.scorer) == (1.0, "was told")
+
+
+def test_a_score_that_is_the_same_for_everybody_is_not_chosen(invented, monkeypatch):
+    """Its area would be one half without any doubt, which would pass for evidence."""
+
+    def same(_candidates, _adversary, known, _scale):
+        return [np.ones(known.targets.size)]
+
+    def against(_candidates, _adversary, known, _scale):
+        return [-1.0 * known.targets]
+
+    monkeypatch.setattr(
+        "recveil.attacks.membership.inference.SCORERS", {"same": same, "against": against}
+    )
+    told = membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    assert told.scorer == "against"
+    assert told.auc.high - told.auc.low > 0.01
+    monkeypatch.setattr("recveil.attacks.membership.inference.SCORERS", {"same": same})
+    told = membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    assert (told.scorer, told.auc.rate) == ("same", 0.5)
+
+
+class TestNarrowest:
+    """Likes: the narrowest row that holds what is known."""
+
+    @staticmethod
+    def scores(rows, known, scale=LIKES):
+        users = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        likes = Ratings.from_columns(users, [item for row in rows for item in row])
+        items = np.array([item for each in known for item in each], np.int32)
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in known])])
+        about = SimpleNamespace(targets=np.arange(len(known)), items=items, indptr=starts)
+        candidates = Candidates.from_ratings(likes)
+        return score_by_narrowest(candidates, Adversary(), about, scale)
+
+    def test_by_hand(self):
+        """Rows {0, 1} and {0, 1, 2, 3}; there are four items, so that each lacked counts five."""
+        per_item, whole = self.scores([[0, 1], [0, 1, 2, 3]], [[0, 1], [0], [2], [1, 2]])
+        assert whole.tolist() == [-2, -2, -4, -4]
+        assert per_item.tolist() == [-1, -2, -4, -2]
+        (_, lacking) = self.scores([[0, 1], [2, 3]], [[0, 2]])
+        assert lacking.tolist() == [-(2 + 5)]
+
+    def test_where_there_are_ratings_it_does_not_apply(self):
+        assert self.scores([[0, 1]], [[0]], RatingScale(1, 5, 1)) == []
+
+    def test_filled_rows_tell_who_is_in_them_and_one_row_for_all_tells_nobody(self, monkeypatch):
+        monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
+        likes = make_ratings(n_users=200, n_items=150, n_ratings=4_000, seed=1).as_likes()
+        told = memberships(likes, hold_out(likes, KCoRater(3, seed=1)))
+        assert told["all"].auc.rate > 0.95
+        assert told["all"].scorer == "narrowest"
+        null = memberships(likes, hold_out(likes, KCoRater(160, seed=1)))
+        assert null["all"].auc.low <= 0.5

@@ -1,0 +1,195 @@
+"""Items that two rows of a person tell together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import Candidates, ReleasedTable, infer_links
+from recveil.attacks import linkage as links_of_two
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Records
+
+
+def released(ratings, *makers):
+    return [ReleasedTable.from_release(maker.anonymize(ratings), ratings) for maker in makers]
+
+
+def simple(grouping, k=5):
+    return PredictiveAnonymizer(k, "simple", grouping=grouping, seed=1)
+
+
+def padded(grouping, k=5):
+    return PredictiveAnonymizer(k, "padded", grouping=grouping, seed=1)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=200, n_items=150, n_ratings=4_000, seed=2)
+
+
+class TestPlanted:
+    """Each of four people rated an item that nobody else did; pairs share groups crosswise."""
+
+    @pytest.fixture
+    def told(self):
+        items = [["all", letter] for letter in "abcd"]
+        ratings = Ratings.from_columns(
+            np.repeat(range(4), 2), np.ravel(items), [5] * 8, scale=RatingScale(1, 5, 1)
+        )
+        tables = []
+        for groups in ([0, 0, 1, 1], [0, 1, 0, 1]):
+            tables.append(self.in_groups(ratings, groups))
+        return infer_links(ratings, *tables, np.arange(4))
+
+    @staticmethod
+    def in_groups(ratings, groups):
+        """Rows hold the items of two people, each once."""
+        people = [np.flatnonzero(np.array(groups) == group) for group in (0, 1)]
+        rows = [
+            np.unique(np.concatenate([ratings.row(user)[0] for user in pair])) for pair in people
+        ]
+        indptr = np.cumsum([0, *map(len, rows)])
+        indices = np.concatenate(rows).astype(np.int32)
+        values = np.full(indices.size, 5.0)
+        records = Records(np.array([2, 2]), indptr, indices, values)
+        return ReleasedTable(
+            candidates=Candidates.from_records([records], ratings.n_items, ratings.scale),
+            indptr=indptr,
+            indices=indices,
+            values=values,
+            record_of=np.array(groups),
+            k=2,
+            promised=np.array([2, 2]),
+        )
+
+    def test_both_rows_tell_exactly_what_they_rated(self, told):
+        assert told.both.mean == 1.0
+
+    def test_one_row_tells_the_companions_item_too(self, told):
+        assert told.first.mean == told.second.mean == pytest.approx(2 / 3)
+
+    def test_popularity_tells_the_item_of_all(self, told):
+        assert told.popularity.mean < told.both.mean
+
+
+class TestBothTellMore:
+    @pytest.mark.parametrize("make", [simple, padded])
+    def test_than_one_and_than_a_strangers(self, ratings, make):
+        told = infer_links(
+            ratings, *released(ratings, make("mdav"), make("k-member")), np.arange(200)
+        )
+        assert told.both.mean > told.one.mean
+        assert told.both.mean > told.stranger.mean
+
+    def test_the_better_one_row_is_compared(self, ratings):
+        told = infer_links(
+            ratings, *released(ratings, simple("mdav"), padded("mdav")), np.arange(200)
+        )
+        assert told.one.mean == max(told.first.mean, told.second.mean)
+
+
+class TestNullRelease:
+    @pytest.mark.parametrize("make", [simple, padded])
+    def test_it_adds_nothing_to_another_release(self, ratings, make):
+        tables = released(ratings, make("mdav"), make("mdav", k=200))
+        told = infer_links(ratings, *tables, np.arange(200))
+        assert told.both == told.stranger == told.first
+
+    @pytest.mark.parametrize("make", [simple, padded])
+    def test_two_tell_no_more_than_popularity(self, ratings, make):
+        told = infer_links(ratings, *released(ratings, *[make("mdav", k=200)] * 2), np.arange(200))
+        assert told.both == told.stranger == told.one == told.popularity
+
+
+def test_invented_labels_of_co_rated_releases_differ(ratings):
+    makers = [KCoRater(5, "random", seed=seed) for seed in (1, 2)]
+    told = infer_links(ratings, *released(ratings, *makers), np.arange(200))
+    assert told.both.low > told.one.high
+
+
+def test_the_same_seed_tells_the_same(ratings):
+    tables = released(ratings, padded("mdav"), padded("k-member"))
+    assert infer_links(ratings, *tables, np.arange(50), 3) == infer_links(
+        ratings, *tables, np.arange(50), 3
+    )
+
+
+def test_no_fit_is_made_of_very_many_labels(ratings, monkeypatch):
+    monkeypatch.setattr(links_of_two, "_MOST_LABELS", 10)
+    tables = released(ratings, padded("mdav"), simple("mdav"))
+    assert infer_links(ratings, *tables, np.arange(50)) is None
+
+
+def test_one_person_has_no_stranger(ratings):
+    tables = released(ratings, simple("mdav"), simple("mdav"))
+    with raises("release.mismatch") as caught:
+        infer_links(ratings, *tables, np.arange(1))
+    assert "1 of the people" in str(caught.value)
+
+
+def test_of_many_people_some_are_taken(ratings, monkeypatch):
+    monkeypatch.setattr(links_of_two, "MOST_PEOPLE", 30)
+    tables = released(ratings, simple("mdav"), simple("k-member"))
+    assert infer_links(ratings, *tables, np.arange(200)).both.trials == 30
+
+
+class TestWords:
+    """Words without an order: equal in both rows, and rare for the item."""
+
+    SCALE = RatingScale.of_words("up,down,meh,none", ordered=False)
+
+    @pytest.fixture
+    def words(self):
+        made = make_ratings(300, 300, 9_000, seed=2, scale=RatingScale(1, 4, 1))
+        return made.with_scale(self.SCALE)
+
+    @staticmethod
+    def rows(grouping, k=3):
+        return SharedWords(k, grouping=grouping, seed=1)
+
+    def test_both_rows_tell_more_than_one_and_than_a_strangers(self, words):
+        tables = released(words, self.rows("mdav"), self.rows("k-member"))
+        told = infer_links(words, *tables, np.arange(300))
+        assert told.both.low > told.stranger.mean
+        assert told.both.mean > max(told.one.mean, told.popularity.mean)
+
+    def test_how_words_are_numbered_changes_nothing(self, words):
+        first, second = released(words, self.rows("mdav"), self.rows("k-member"))
+        turned = Ratings(
+            *(words.users, words.items, words.indptr, words.indices, 5 - words.values, None),
+            RatingScale.of_words("none,meh,down,up", ordered=False),
+        )
+        other = [replace(table, values=5 - table.values) for table in (first, second)]
+        everybody = np.arange(300)
+        assert infer_links(turned, *other, everybody) == infer_links(
+            words, first, second, everybody
+        )
+
+    def test_one_row_for_everybody_tells_no_more_than_popularity(self, words):
+        tables = released(words, *[self.rows("mdav", k=300)] * 2)
+        told = infer_links(words, *tables, np.arange(300))
+        assert told.both == told.stranger == told.one == told.popularity
+
+    def test_by_hand(self):
+        """Ann and Ben said down to b, Cy and Dee up; a has one word, so that only b tells."""
+        words = Ratings.from_columns(
+            np.repeat(["ann", "ben", "cy", "dee"], 2),
+            ["a", "b", "b", "c", "a", "b", "b", "c"],
+            ["up", "down", "down", "up", "up", "up", "up", "up"],
+            scale=RatingScale.of_words("up,down", ordered=False),
+        )
+        release = SharedWords(2, seed=1).anonymize(words)
+        table = ReleasedTable.from_release(release, words)
+        rows = links_of_two._Rows.of(table, words)
+        odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2
+        for user, share in ((0, 1 / 2), (3, 1 / 2)):
+            evidence = rows.evidence(user)
+            word = rows.labels(user)[1]
+            assert word == {0: 2.0, 3: 1.0}[user]
+            expected = [odds["a"], odds["b"] / share, odds["c"]]
+            assert evidence**2 == pytest.approx(expected)

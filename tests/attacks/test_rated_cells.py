@@ -1,0 +1,126 @@
+"""What is told of who rated what: no simple fit tells more, on any scale."""
+
+import numpy as np
+import pytest
+
+from recveil.attacks import Adversary, ReleasedTable, attack_release, find_residuals, infer_cells
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.inference.rated_cells import (
+    InferredCells,
+    _area,
+    _choose,
+    _mark,
+    _share,
+    _truth,
+    describe_cells,
+)
+from recveil.attacks.statistics import Interval
+from recveil.auditing.outcome import plain_attack
+from recveil.auditing.release_attacks import attack_table
+from recveil.methods import PredictiveAnonymizer
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import Manifest
+from recveil.release.records import Records
+
+
+def of_noise(low, high, seed):
+    """People whose ratings are noise on a continuous scale."""
+    rng = np.random.default_rng(seed)
+    rated = rng.random((200, 76)) < 0.2
+    users, items = np.nonzero(rated)
+    values = low + (high - low) * rng.random(users.size)
+    return Ratings.from_columns(users, items, values.round(6), scale=RatingScale(low, high, None))
+
+
+def clipped_svd(labels, rank):
+    """The simplest version: ten lines that anybody writes."""
+    smooth = labels
+    for _ in range(15):
+        mean = smooth.mean(axis=0)
+        left, strengths, right = np.linalg.svd(smooth - mean, full_matrices=False)
+        fitted = (left[:, :rank] * strengths[:rank]) @ right[:rank] + mean
+        usual = 2 * np.median(np.abs(labels - fitted))
+        smooth = fitted + np.clip(labels - fitted, -usual, usual)
+    return np.abs(labels - fitted)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_on_a_continuous_scale_no_simple_fit_tells_more(seed):
+    ratings = of_noise(-10, 10, seed)
+    table = ReleasedTable.from_release(PredictiveAnonymizer(3, seed=1).anonymize(ratings), ratings)
+    told = infer_cells(ratings, table)
+    found = find_residuals(table.candidates, ratings.scale)
+    raters, _ = _truth(ratings, table, found.rows, found.items)
+    labels = found.cells.labels
+    apart = labels - np.median(labels, axis=0)
+    simple = [np.abs(apart - np.median(apart, axis=1)[:, None])]
+    simple += [clipped_svd(labels, rank) for rank in (1, 2, 3)]
+    theirs = [_share(_mark(score, raters > 0), raters > 0).rate for score in simple]
+    assert max(theirs) > 0.2
+    assert told.recall_at_95.high > max(theirs)
+    assert told.recall_at_95.rate > max(theirs) - 0.02
+
+
+def test_the_unit_of_a_scale_changes_nothing():
+    rng = np.random.default_rng(5)
+    rows = (2 + rng.random((40, 1)) + rng.random((1, 30)) + 0.1 * rng.random((40, 30))).round(2)
+    found = []
+    for per_point in (1, 20):
+        records = Records(
+            np.full(40, 5),
+            np.arange(41) * 30,
+            np.tile(np.arange(30, dtype=np.int32), 40),
+            rows.ravel() * per_point,
+        )
+        scale = RatingScale(1 * per_point, 5 * per_point, per_point)
+        found.append(find_residuals(Candidates.from_records([records], 30, scale), scale))
+    assert np.allclose(found[0].cells.fitted, found[1].cells.fitted)
+    assert np.allclose(found[0].found.nobody, found[1].found.nobody, atol=1e-6)
+    assert np.allclose(found[1].levels, 20 * found[0].levels)
+
+
+def test_ways_are_chosen_on_other_rows_than_they_are_judged_on():
+    """Of noise no choice makes anything: each half is scored in the way that the other prefers."""
+    rng = np.random.default_rng(3)
+    rated = rng.random((60, 40)) < 0.5
+    ways = [(rng.random(rated.shape), np.zeros(rated.shape)) for _ in range(20)]
+    score, _ = _choose(ways, rated, [rated] * 20)
+    area = _area(score, rated)
+    assert area.low < 0.5 < area.high
+    good = (rated + 0.1 * rng.random(rated.shape), np.ones(rated.shape))
+    score, alone = _choose([*ways, good], rated, [rated] * 21)
+    assert (score == good[0]).all()
+    assert (alone == 1).all()
+
+
+def test_a_rate_that_failed_does_not_reassure_where_the_area_tells():
+    """As of a continuous scale: no marks are 95 % right, and pairs are told all the same."""
+    none, area = Interval(0.002, 0.0, 0.004, 900), Interval(0.777, 0.75, 0.8, 900)
+    nobody = Interval(float("nan"), 0.0, 1.0, 0)
+    said = describe_cells(InferredCells(area, none, none, nobody, 0.56, 0.001, 0.01, 9, 9))
+    assert "nothing new" not in said
+    assert "in 77.7% (75.0% to 80.0%) of the cases, popularity alone in 56.0%" in said
+    chance = area._replace(low=0.55)
+    said = describe_cells(InferredCells(chance, none, none, nobody, 0.56, 0.001, 0.01, 9, 9))
+    assert "tells nothing new about the release" in said
+
+
+@pytest.mark.parametrize("homogenize", ["padded", "simple"])
+def test_an_attack_that_does_not_apply_was_not_run(invented, homogenize):
+    release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(invented)
+    table = ReleasedTable.from_release(release, invented)
+    found = attack_release(invented, table, Adversary(known=4), np.arange(30))
+    assert found.not_run == (("residual",) if homogenize == "simple" else ())
+    plain = plain_attack(Adversary(known=4), found)
+    assert plain["not_run"] == list(found.not_run)
+
+
+def test_of_one_row_it_is_said_why_it_was_not_fitted(invented):
+    release = PredictiveAnonymizer(300, seed=1).anonymize(invented)
+    table = ReleasedTable.from_release(release, invented)
+    manifest = Manifest.of(release.published)
+    verdict = " ".join(
+        attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20)).verdict()
+    )
+    assert "was not tried: 1 row for 300 people, and a fit needs 3" in verdict
+    assert "MovieLens 100K" not in verdict

@@ -1,0 +1,434 @@
+"""Scoreboard-RH: a matrix worked by hand, a slow dense oracle, edge cases, invariants."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Knowledge,
+    ScoreboardRH,
+    choose_targets,
+    draw_knowledge,
+    wilson_interval,
+)
+from recveil.attacks.reidentification import scoreboard as search
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Records
+
+STARS = RatingScale(1, 5, 1)
+
+
+def table(matrix, days=None, scale=STARS):
+    """Ratings of a matrix of users × items, in which 0 means that there is none."""
+    matrix = np.asarray(matrix)
+    users, items = np.nonzero(matrix)
+    n_users, n_items = matrix.shape
+    indptr = np.concatenate([[0], np.cumsum((matrix != 0).sum(axis=1))])
+    return Ratings(
+        np.arange(n_users),
+        np.arange(n_items),
+        indptr,
+        items,
+        matrix[users, items],
+        None if days is None else np.asarray(days)[users, items],
+        scale,
+    )
+
+
+def records(matrix, sizes):
+    rows = table(matrix, scale=RatingScale(1, 5))
+    return Records(np.array(sizes), rows.indptr, rows.indices, rows.values.astype(float))
+
+
+def knows(*entries, values=True, days=None, activity=None):
+    """Knowledge about targets 0, 1, ...: for each a dictionary from item to rating."""
+    return Knowledge(
+        targets=np.arange(len(entries)),
+        indptr=np.cumsum([0] + [len(entry) for entry in entries]),
+        items=np.array([item for entry in entries for item in entry], np.int32),
+        values=np.array([v for e in entries for v in e.values()], np.float32) if values else None,
+        days=None if days is None else np.array(days, np.int32),
+        activity=None if activity is None else np.array(activity, float),
+        skipped=0,
+    )
+
+
+def attack(candidates, knowledge, record_of=None, **settings):
+    if record_of is None:
+        record_of = np.arange(candidates.n_records)
+    return ScoreboardRH(**settings).attack(candidates, knowledge, np.asarray(record_of))
+
+
+def control(candidates, knowledge, record_of=None, **settings):
+    if record_of is None:
+        record_of = np.arange(candidates.n_records)
+    return ScoreboardRH(**settings).control(candidates, knowledge, np.asarray(record_of))
+
+
+def test_by_hand():
+    #        a  b  c  d  e  f
+    matrix = [
+        [5, 3, 0, 0, 1, 0],  # user 0, the target
+        [5, 0, 2, 0, 0, 0],
+        [4, 3, 0, 4, 0, 0],
+        [2, 0, 0, 4, 0, 5],
+        [0, 3, 2, 0, 0, 0],
+        [0, 0, 2, 4, 0, 0],
+        [0, 0, 0, 1, 0, 5],
+    ]
+    # The adversary knows a5, b2 (one point off), e1, and that on which days: 10, 40, 20.
+    days = np.full((7, 6), 100)
+    days[0, [0, 1, 4]] = 10, 10, 20  # right, 30 days off, right
+    days[1, 0] = 40  # 30 days off
+    days[2, [0, 1]] = 70, 40  # 60 days off, right
+    days[3, 0], days[4, 1] = 10, 100  # right; 60 days off
+    # Supports: a 4, b 3, e 1, which counts as 2. In units of 1 / log 2:
+    #   wt(a) = 1/log 4 = 1/2, wt(b) = 1/log 3 = log 2 / log 3 = 0.630930, wt(e) = 1/log 2 = 1.
+    a, b, e = 1 / math.log(4), 1 / math.log(3), 1 / math.log(2)
+    assert [a, b, e] == pytest.approx([0.7213475, 0.9102392, 1.4426950], abs=1e-7)
+    # One point off is exp(-1 / 1.5) = 0.5134171, three points exp(-2) = 0.1353353;
+    # 30 days off is exp(-1) = 0.3678794, 60 days exp(-2).
+    scores = [
+        a * (1 + 1) + b * (0.5134171 + 0.3678794) + e * (1 + 1),  # 1.4426950+0.8021907+2.8853901
+        a * (1 + 0.3678794),  # a5
+        a * (0.5134171 + 0.1353353) + b * (0.5134171 + 1),  # a4, b3
+        a * (0.1353353 + 1),  # a2
+        b * (0.5134171 + 0.1353353),  # b3
+        0,
+        0,
+    ]
+    assert scores == pytest.approx(
+        [5.1302758, 0.9867164, 1.8455476, 0.8189713, 0.5905199, 0, 0], abs=3e-7
+    )
+    # Sum 9.3720310, mean 1.3388616. Squares 26.319730 + 0.973609 + 3.406046 + 0.670714 + 0.348714
+    # = 31.718813; variance 31.718813 / 7 - 1.3388616² = 4.531259 - 1.792550; σ = 1.654904.
+    assert np.std(scores) == pytest.approx(1.654904, abs=1e-6)
+    # Eccentricity (5.1302758 - 1.8455476) / 1.654904 = 1.984845.
+    # e^(score/σ): 22.19892, 1.81528, 3.05017, 1.64029, 1.42879, 1, 1; sum 32.13346. The target's
+    # share is 0.690835, so that log2(1 / 0.690835) = 0.533587 bits are missing.
+    known = knows({0: 5, 1: 2, 4: 1}, days=[10, 40, 20])
+    found = Candidates.from_ratings(table(matrix, days))
+    guess = attack(found, known)
+    assert guess.best.tolist() == [0]
+    assert guess.tied_people.tolist() == [1]
+    assert guess.own_is_top.tolist() == [True]
+    assert guess.eccentricity[0] == pytest.approx(1.984845, abs=1e-6)
+    assert guess.bits[0] == pytest.approx(0.533587, abs=1e-6)
+    # Without the target, supports are a 3, b 2, e 0: wt(a) = 1/log 3, wt(b) = 1/log 2. Scores:
+    # 0.9102392 * 1.3678794 = 1.2450974; 0.9102392 * 0.6487524 + 1.4426950 * 1.5134171 =
+    # 2.7739192; 0.9102392 * 1.1353353 = 1.0334267; 1.4426950 * 0.6487524 = 0.9359518; 0; 0.
+    # Sum 5.9883951, mean 0.9980659, squares 11.188872; variance 1.864812 - 0.996135;
+    # σ = 0.932028; (2.7739192 - 1.2450974) / 0.932028 = 1.640317.
+    assert control(found, known)[0] == pytest.approx(1.640317, abs=2e-6)
+
+
+def slow_scores(found, known, target, attacker):
+    """One dense vector of scores, in single precision like the fast one."""
+    scores = np.zeros(found.n_records, np.float32)
+    by_value, by_day = known.values is not None, known.days is not None and found.days is not None
+    for entry in range(known.indptr[target], known.indptr[target + 1]):
+        item = known.items[entry]
+        carriers = slice(found.indptr[item], found.indptr[item + 1])
+        people = found.sizes[found.records[carriers]].sum()
+        weight = np.float32(1 / np.log(max(people, 2)))
+        points = np.full(found.records[carriers].size, 0 if by_value or by_day else weight)
+        if by_value:
+            apart = abs(found.levels[found.codes[carriers]] - known.values[entry])
+            points = weight * np.exp(-apart / attacker.rating_width)
+        if by_day:
+            apart = abs(found.days[carriers].astype(float) - known.days[entry])
+            by_date = np.exp(-apart / attacker.day_width).astype(np.float32)
+            points = points.astype(np.float32) + weight * by_date
+        scores[found.records[carriers]] += points.astype(np.float32)
+    if known.activity is not None:
+        low, high = known.activity[target]
+        scores[(found.activity < low) | (found.activity > high)] = 0
+    return scores.astype(np.float64)
+
+
+def eccentricity(scores, sizes):
+    if scores.size < 2:
+        return 0.0
+    people = np.repeat(scores, sizes)
+    second, top = np.sort(scores)[-2:]
+    equal = np.ptp(people) <= 1e-6 * people.max()
+    return 0.0 if equal else (top - second) / people.std()
+
+
+def without_record(found, own):
+    """List the other records anew, as if this one had never been there; their order stays."""
+    if own < 0:
+        return found
+    kept = found.records != own
+    item_of = np.repeat(np.arange(found.indptr.size - 1), np.diff(found.indptr))[kept]
+    records = found.records[kept]
+    others = np.arange(found.n_records) != own
+    return Candidates(
+        indptr=np.searchsorted(item_of, np.arange(found.indptr.size)),
+        records=(records - (records > own)).astype(np.int32),
+        codes=found.codes[kept],
+        levels=found.levels,
+        days=None if found.days is None else found.days[kept],
+        sizes=found.sizes[others],
+        activity=found.activity[others],
+    )
+
+
+def slow_control(found, known, target, own, attacker):
+    rest = without_record(found, own)
+    return eccentricity(slow_scores(rest, known, target, attacker), rest.sizes)
+
+
+def slow_guess(found, known, target, own, attacker):
+    """Guess from the dense vector of all scores."""
+    scores = slow_scores(found, known, target, attacker)
+    winners = np.flatnonzero(scores == scores.max())
+    bits = np.nan
+    if own >= 0:
+        people = np.repeat(scores, found.sizes)
+        sigma = people.std() if np.ptp(people) > 1e-6 * people.max() else np.inf
+        odds = np.exp((people - scores.max()) / sigma)
+        bits = -math.log2(math.exp((scores[own] - scores.max()) / sigma) / odds.sum())
+    return SimpleNamespace(
+        best=winners[0] if winners.size == 1 else -1,
+        tied_people=found.sizes[winners].sum(),
+        eccentricity=eccentricity(scores, found.sizes),
+        own_is_top=own in winners,
+        bits=bits,
+        control=slow_control(found, known, target, own, attacker),
+    )
+
+
+def compare(found, known, record_of):
+    attacker = ScoreboardRH()
+    fast = attacker.attack(found, known, record_of)
+    slow = [
+        slow_guess(found, known, target, record_of[user], attacker)
+        for target, user in enumerate(known.targets)
+    ]
+    for name in ("best", "tied_people", "own_is_top"):
+        assert getattr(fast, name).tolist() == [getattr(guess, name) for guess in slow], name
+    for name in ("eccentricity", "bits"):
+        expected = [getattr(guess, name) for guess in slow]
+        assert getattr(fast, name) == pytest.approx(expected, rel=1e-6, abs=1e-6, nan_ok=True)
+    control = attacker.control(found, known, record_of)
+    assert control == pytest.approx([guess.control for guess in slow], rel=1e-6, abs=1e-6)
+
+
+def invent_candidates(rng, n_records, n_items, labels, kind):
+    density = rng.choice([0.2, 0.6, 1.0])
+    matrix = rng.choice(labels, (n_records, n_items))
+    matrix[rng.random(matrix.shape) > density] = 0
+    if kind == "groups":
+        sizes = rng.integers(1, 4, n_records)
+        blocks = [records(matrix[:2], sizes[:2]), records(matrix[2:], sizes[2:])]
+        return Candidates.from_records(blocks, n_items, RatingScale(1, 5))
+    days = rng.integers(0, 50, matrix.shape) if kind == "dated" else None
+    return Candidates.from_ratings(table(matrix, days, RatingScale(1, 5)))
+
+
+@pytest.mark.parametrize("kind", ["undated", "dated", "groups"])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.tuples(st.integers(1, 9), st.integers(1, 6)),
+    known_values=st.booleans(),
+    known_days=st.booleans(),
+    known_activity=st.booleans(),
+    continuous=st.booleans(),
+)
+@settings(deadline=None)
+def test_like_the_slow_one(kind, seed, shape, known_values, known_days, known_activity, continuous):
+    rng = np.random.default_rng(seed)
+    labels = rng.uniform(1, 5, 400).astype(np.float32) if continuous else np.arange(1.0, 6)
+    found = invent_candidates(rng, *shape, labels, kind)
+    n_records, n_items = shape
+    n_targets, n_known = 5, rng.integers(1, n_items + 1)
+    n_entries = n_targets * n_known
+    fewest = rng.integers(0, n_items + 1, n_targets)
+    known = Knowledge(
+        targets=rng.integers(0, n_records, n_targets),
+        indptr=np.arange(n_targets + 1) * n_known,
+        items=np.stack([rng.permutation(n_items)[:n_known] for _ in range(n_targets)])
+        .ravel()
+        .astype(np.int32),
+        values=rng.choice(labels, n_entries).astype(np.float32) if known_values else None,
+        days=rng.integers(0, 50, n_entries).astype(np.int32) if known_days else None,
+        activity=np.stack([fewest, fewest + 2.0], axis=1) if known_activity else None,
+        skipped=0,
+    )
+    compare(found, known, rng.integers(-1, n_records, n_records))
+
+
+@pytest.mark.parametrize("n_labels", [5, 4_000])
+def test_like_the_slow_one_over_several_blocks_of_records(n_labels):
+    rng = np.random.default_rng(3)
+    n_users, n_items = 3 * search._BLOCK + 5, 20
+    ratings = make_ratings(n_users, n_items, 4 * n_users, seed=2)
+    values = rng.choice(np.linspace(1, 5, n_labels), ratings.n_ratings)
+    ratings = Ratings(
+        *(ratings.users, ratings.items, ratings.indptr, ratings.indices),
+        *(values, ratings.days, RatingScale(1, 5)),
+    )
+    adversary = Adversary(known=4, rating_error=1, date_error=14, activity_error=0.5)
+    targets = np.array([0, 5, search._BLOCK, n_users // 2, n_users - 1])
+    known = draw_knowledge(ratings, adversary, np.repeat(targets, 10))
+    compare(Candidates.from_ratings(ratings), known, np.arange(n_users))
+
+
+def test_equal_top_scores_name_nobody():
+    guess = attack(Candidates.from_ratings(table([[5, 1], [5, 1], [2, 0]])), knows({0: 5}))
+    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 2, 0)
+    assert guess.own_is_top[0]
+
+
+def test_no_deviation_leaves_everybody():
+    guess = attack(Candidates.from_ratings(table([[5, 1], [5, 2], [5, 3], [5, 4]])), knows({0: 5}))
+    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 4, 0)
+    assert guess.bits[0] == 2
+
+
+def test_an_item_that_nobody_carries_leaves_everybody():
+    guess = attack(Candidates.from_ratings(table([[5, 0], [4, 0]])), knows({1: 5}))
+    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 2, 0)
+    assert guess.own_is_top[0]
+    assert guess.bits[0] == 1
+
+
+def test_support_one_counts_as_two():
+    # 1/log(2) for the item of one, the same for the item of two.
+    guess = attack(Candidates.from_ratings(table([[5, 0], [0, 5], [0, 1]])), knows({0: 5, 1: 5}))
+    assert (guess.best[0], guess.tied_people[0]) == (-1, 2)
+
+
+def test_one_candidate_is_no_match():
+    found = Candidates.from_ratings(table([[5, 3]]))
+    guess = attack(found, knows({0: 5}))
+    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (0, 1, 0)
+    assert guess.bits[0] == 0
+    assert control(found, knows({0: 5})) == [0]
+
+
+def test_no_targets():
+    guess = attack(Candidates.from_ratings(table([[5, 3]])), knows())
+    assert [column.size for column in guess] == [0] * 6
+
+
+def test_a_target_without_a_record_has_no_bits():
+    found = Candidates.from_ratings(table([[5, 1], [1, 1]]))
+    guess = attack(found, knows({0: 5}), record_of=[-1, 0])
+    assert (guess.best[0], guess.own_is_top[0]) == (0, False)
+    assert np.isnan(guess.bits[0])
+    assert guess.eccentricity[0] == control(found, knows({0: 5}), [-1, 0])[0] > 0
+
+
+def test_similarities_too_small_for_single_precision_still_count():
+    # Labels 10,000 widths away: every item counts next to nothing, but whoever carries one is
+    # touched, and a long list of such records does not overflow.
+    matrix = np.zeros((50, 4))
+    matrix[:40] = 1
+    ratings = table(matrix, matrix.astype(int), RatingScale(1, 20_000))
+    entry = dict.fromkeys(range(4), 20_000)
+    for values, days in ((True, None), (False, [400_000] * 4), (True, [400_000] * 4)):
+        guess = attack(Candidates.from_ratings(ratings), knows(entry, values=values, days=days))
+        assert guess.tied_people[0] == 40
+
+
+@pytest.mark.parametrize(
+    ("items", "record", "names"),
+    [({9: 5}, 0, ["item", 9]), ({0: 5}, 2, ["record", 2])],
+)
+def test_positions_outside_the_table_are_named(items, record, names):
+    with raises("argument.value", *names):
+        attack(Candidates.from_ratings(table([[5], [4]])), knows(items), record_of=[record])
+
+
+def found_share(ratings, known, candidates=None):
+    """Share of the targets that were asked for whose own record wins, ties counting 1/s."""
+    found = Candidates.from_ratings(candidates or ratings)
+    guess = attack(found, known, np.arange(ratings.n_users))
+    return (guess.own_is_top / guess.tied_people).sum(), known.requested
+
+
+def test_full_exact_knowledge_finds_everyone_who_is_unique():
+    ratings = make_ratings(n_users=80, n_items=25, n_ratings=500, seed=3)
+    found = Candidates.from_ratings(ratings)
+    rows = [tuple(map(tuple, ratings.row(user))) for user in range(80)]
+    for user, (items, values) in enumerate(rows):
+        known = replace(knows(dict(zip(items, values, strict=True))), targets=np.array([user]))
+        guess = attack(found, known)
+        mine = set(zip(items, values, strict=True))
+        holders = sum(mine <= set(zip(*other, strict=True)) for other in rows)
+        assert guess.own_is_top[0]
+        assert guess.tied_people[0] == holders
+
+
+def test_random_ratings_are_found_no_better_than_by_a_blind_guess():
+    # Many tables, since whoever rated much wins again and again within one.
+    successes, trials = 0, 0
+    for seed in range(100):
+        truth, other = (make_ratings(80, 40, 1_200, seed=s) for s in (seed, 1_000 + seed))
+        known = draw_knowledge(truth, Adversary(known=6), np.arange(80), seed)
+        found, requested = found_share(truth, known, other)
+        successes, trials = successes + found, trials + requested - known.skipped
+    interval = wilson_interval(successes, trials)
+    assert interval.low <= 1 / 80 <= interval.high
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_group_of_identical_records_is_found_with_one_by_its_size(grouped):
+    rows = np.array([[5, 3, 1, 2], [4, 3, 0, 0], [1, 0, 2, 2]])
+    sizes = np.array([4, 2, 3])
+    record_of = np.repeat(np.arange(3), sizes)
+    if grouped:
+        found = Candidates.from_records([records(rows, sizes)], 4, STARS)
+    else:
+        found, record_of = Candidates.from_ratings(table(rows[record_of])), np.arange(9)
+    known = knows({0: 5, 1: 3}, {2: 1, 0: 5})
+    guess = attack(found, known, record_of)
+    assert guess.own_is_top.all()
+    assert guess.tied_people.tolist() == [4, 4]
+    assert (guess.bits >= 2).all()
+
+
+def test_skipped_targets_stay_in_the_denominator():
+    ratings = make_ratings(n_users=100, n_items=50, n_ratings=800, seed=1)
+    known = draw_knowledge(ratings, Adversary(known=8), np.arange(100))
+    assert known.skipped == (ratings.activity < 8).sum() > 0
+    assert found_share(ratings, known)[1] == known.requested == 100
+
+
+def test_identical_records_score_bit_equal():
+    # Copies stand before and behind all others, so that each copy is met in another place.
+    ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=4)
+    matrix = ratings.csr.toarray()
+    twice = table(np.concatenate([matrix, matrix]))
+    adversary = Adversary(known=7, rating_error=1)
+    known = draw_knowledge(ratings, adversary, np.tile(np.arange(60), 10))
+    guess = attack(Candidates.from_ratings(twice), known)
+    assert (guess.best == -1).all()
+    assert (guess.tied_people % 2 == 0).all()
+
+
+@pytest.mark.parametrize("preset", [{}, {"date_error": 14, "activity_error": 0.5}])
+def test_threads_and_chunks_do_not_matter(preset, monkeypatch):
+    ratings = make_ratings(n_users=700, n_items=100, n_ratings=20_000, seed=1)
+    known = draw_knowledge(ratings, Adversary(known=6, **preset), choose_targets(700, None, 0))
+    found = Candidates.from_ratings(ratings)
+    one, two = attack(found, known, threads=1), attack(found, known, threads=2)
+    monkeypatch.setattr(search, "_CHUNK", 7)
+    for guesses in (two, attack(found, known, threads=2)):
+        for column, other in zip(one, guesses, strict=True):
+            assert column.tobytes() == other.tobytes()
+    monkeypatch.undo()
+    alone = control(found, known, threads=1)
+    monkeypatch.setattr(search, "_CHUNK", 7)
+    assert alone.tobytes() == control(found, known, threads=2).tobytes()

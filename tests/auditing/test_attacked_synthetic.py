@@ -1,0 +1,264 @@
+"""A release in which no record is anybody's: what does not apply is said, the rest is measured."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import Adversary, hold_out
+from recveil.attacks.inference.attributes import infer_attributes, infer_embeddings, score_nearest
+from recveil.attacks.membership.held_out import PartialRelease
+from recveil.attacks.release_target import ReleasedTable
+from recveil.auditing import _audit as auditing
+from recveil.auditing import audit
+from recveil.auditing import release_attacks as attacking
+from recveil.auditing.attacked_synthetic import _describe_inference, attack_drawn
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+from recveil.methods import RawRelease, anonymize, sample
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import Manifest
+from recveil.report import audit_page
+
+pytestmark = pytest.mark.usefixtures("synthetic")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    made = make_ratings(n_users=300, n_items=80, n_ratings=9_000, seed=3)
+    columns = np.repeat(made.users, made.activity), made.items[made.indices], made.values
+    return Ratings.from_columns(*columns, scale=RatingScale(1, 5, 1))  # named, not read off
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, synthetic, ratings):
+    folder = tmp_path_factory.mktemp("drawn")
+    anonymize(ratings, folder / "noisy", epsilon=10.0)
+    anonymize(ratings, folder / "exact", epsilon="none")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder, ratings):
+    return audit(ratings, release=folder / "noisy", targets=60, curves=False).to_dict()
+
+
+def test_nobody_is_looked_for_and_that_is_no_zero(found):
+    release = found["release"]
+    assert release["attacks"] == []
+    assert "Attacks that look for a user's record do not apply" in release["verdict"][0]
+    assert "0.0%" not in release["headline"]
+    assert release["headline"].startswith(
+        "No record of the release belongs to a user; membership is"
+    )
+    assert "the promise is epsilon 10 with delta 1e-06" in release["headline"]
+    for name in ("residual", "ratings_exact", "fills", "companions", "labels", "against"):
+        assert release[name] is None
+    json.dumps(found, allow_nan=False)
+
+
+def test_membership_is_measured_beside_control_and_promise(found):
+    release = found["release"]
+    told = release["membership"]
+    for known in ("8", "16", "all"):
+        assert 0 <= told[known]["auc"]["low"] <= told[known]["auc"]["rate"] <= 1
+        assert told[known]["null_auc"]["trials"] == told[known]["auc"]["trials"]
+    bound = release["membership_bound"]
+    assert 0.5 < bound["auc"] < 1
+    assert told["all"]["auc"]["low"] <= bound["auc"]
+    assert 0.05 < bound["tpr_at_5"] < 1
+    assert bound["auc"] < bound["accuracy_of_two"] < 1
+
+
+def test_what_is_guessed_of_members_stands_beside_strangers(found):
+    for key in ("nearest", "inference"):
+        told = found["release"]["drawn"][key]
+        for name in ("members", "strangers", "excess"):
+            assert told[name]["low"] <= told[name]["rate"] <= told[name]["high"]
+        assert told["excess"]["rate"] == pytest.approx(
+            told["members"]["rate"] - told["strangers"]["rate"]
+        )
+
+
+def test_exact_sums_claim_nothing_and_say_so(folder, ratings):
+    release = audit(ratings, release=folder / "exact", targets=40, curves=False).to_dict()
+    release = release["release"]
+    assert "the release makes no promise about membership" in release["headline"]
+    assert any("Exact sums tell who is in the data" in said for said in release["verdict"])
+    assert set(release["membership_bound"].values()) == {None}
+
+
+def test_the_page_says_what_does_not_apply(found):
+    page = audit_page(found)
+    assert "Attacks that look for a user&#39;s record do not apply" in page
+    assert "epsilon 10.0" in page
+    assert "people share each" not in page
+    assert "Who is found in the release" not in page
+
+
+def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
+    write_ratings(ratings, tmp_path / "r.csv")
+    release = ("--release", str(folder / "noisy"))
+    with pytest.raises(SystemExit):
+        main(["audit", str(tmp_path / "r.csv"), *release, "--targets", "40", "--no-curves"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "No record of the release belongs to a user" in told
+    assert "do not apply" in told
+
+
+def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path):
+    with raises("option.unsupported"):
+        audit(ratings, release=folder / "noisy", against=folder / "exact", targets=20)
+    anonymize(ratings, tmp_path / "rows", k=5, seed=1)
+    with raises("option.unsupported"):
+        audit(ratings, release=tmp_path / "rows", against=folder / "noisy", targets=20)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, synthetic, ratings):
+    folder = tmp_path_factory.mktemp("model") / "model"
+    anonymize(ratings, folder, epsilon=30.0, layout="model")
+    return folder
+
+
+class TestModel:
+    """From a model anybody draws people: it is attacked as five times as many of them."""
+
+    def test_five_are_drawn_for_each_who_is_in_the_data(self, model, ratings, monkeypatch):
+        asked = []
+        real = attacking.same_again
+        monkeypatch.setattr(
+            attacking, "same_again", lambda *given: asked.append(given[0]) or real(*given)
+        )
+        found = audit(ratings, release=model, targets=40, curves=False).to_dict()["release"]
+        (manifest,) = asked
+        assert manifest.counts["users"] == 5 * 240  # four fifths of 300 are inside
+        assert found["layout"] == "model"
+        assert any(
+            "measured on 5 synthetic users for each real one" in said for said in found["verdict"]
+        )
+        assert found["membership"]["all"]["auc"]["trials"] > 0
+
+    def test_what_is_sampled_from_it_is_audited_and_no_risk_is_written(
+        self, model, ratings, tmp_path, capsys
+    ):
+        sample(model, tmp_path / "drawn", people=300)
+        write_ratings(ratings, tmp_path / "r.csv")
+        command = ["audit", str(tmp_path / "r.csv"), "--scale", "1:5:1", "--targets", "20"]
+        with pytest.raises(SystemExit) as stop:
+            main([*command, "--release", str(tmp_path / "drawn")])
+        assert stop.value.code in (0, None)
+        streams = capsys.readouterr()
+        assert "No record of the release belongs to a user" in " ".join(streams.out.split())
+        assert "has no private twin; name a file for it (--risk FILE)" in streams.err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "r.csv"]
+
+    def test_a_model_that_was_changed_is_refused(self, model, ratings, tmp_path):
+        changed = shutil.copytree(model, tmp_path / "changed")
+        (changed / "model.parquet").write_bytes(b"no model")
+        with raises("release.damaged", "model.parquet", "SHA-256"):
+            audit(ratings, release=changed, targets=20)
+
+
+class TestRefusedBeforeTheWork:
+    """What cannot be attacked is refused before shadow releases are made."""
+
+    @pytest.fixture(autouse=True)
+    def no_work(self, monkeypatch):
+        def begun(*_, **__):
+            raise AssertionError("the work began")
+
+        for name in ("shadow_published", "attack_opened", "attack_table"):
+            monkeypatch.setattr(auditing, name, begun)
+
+    def test_another_release_where_nobody_is_in_any(self, folder, ratings):
+        both = {"release": folder / "noisy", "against": folder / "exact"}
+        with raises("option.unsupported"):
+            audit(ratings, **both, shadows=8)
+
+    def test_a_catalogue_where_no_item_is_hidden(self, folder, ratings, tmp_path):
+        write_ratings(ratings, tmp_path / "r.csv")
+        with raises("option.unsupported"):
+            audit(ratings, release=folder / "noisy", catalogue=tmp_path / "r.csv", shadows=8)
+
+    def test_rows_without_their_twin(self, ratings, tmp_path):
+        anonymize(ratings, tmp_path / "rows", k=5, seed=1)
+        shutil.rmtree(tmp_path / "rows.private")
+        with raises("private.not-found", "rows.private"):
+            audit(ratings, release=tmp_path / "rows", shadows=8)
+
+    def test_ratings_that_were_changed(self, folder, ratings, tmp_path):
+        changed = shutil.copytree(folder / "noisy", tmp_path / "changed")
+        (changed / "ratings.parquet").write_bytes(b"no ratings")
+        with raises("release.damaged", "ratings.parquet", "SHA-256"):
+            audit(ratings, release=changed, shadows=8)
+
+    def test_the_rest_is_begun(self, folder, ratings):
+        with pytest.raises(AssertionError, match="the work began"):
+            audit(ratings, release=folder / "noisy", shadows=8)
+
+
+def test_records_of_people_are_not_for_these_attacks(ratings):
+    release = RawRelease(seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    with raises("release.unsupported"):
+        attack_drawn(ratings, table, Manifest.of(release.published))
+
+
+class TestWhatBeingInTheDataTells:
+    """Planted: records that are members' own. Null: everybody gets one and the same record."""
+
+    who = Adversary(known=8)
+
+    def test_records_of_members_are_told(self, ratings):
+        held_out = hold_out(ratings, RawRelease(seed=1), seed=1)
+        nearest = score_nearest(ratings, held_out, self.who)
+        assert nearest.excess.low > 0.3
+        assert nearest.members.mean > 0.9
+
+    def test_one_record_for_everybody_tells_nothing(self, ratings):
+        held_out = hold_out(ratings, RawRelease(seed=1), seed=1)
+        nobody = self.null(held_out, ratings)
+        for tell in (score_nearest, infer_embeddings):
+            told = tell(ratings, nobody, self.who)
+            assert told.excess.low <= 0 <= told.excess.high
+
+    def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
+        nobody = self.null(hold_out(ratings, RawRelease(seed=1), seed=1), ratings)
+        told = infer_embeddings(ratings, nobody, self.who)
+        assert told.to_dict()["way"] == "no attack applied"
+        assert told.to_dict()["members"]["rate"] is None
+        assert "no attack applied" in _describe_inference(told)
+        assert "0.0 points" not in _describe_inference(told)
+        attributes = infer_attributes(ratings, nobody, self.who)
+        assert attributes.to_dict()["attack"] == "no attack applied"
+
+    def null(self, held_out, ratings):
+        table = held_out.table
+        from recveil.attacks.candidates import Candidates
+        from recveil.release.records import Records
+
+        everything = np.arange(ratings.n_items, dtype=np.int32)
+        labels = np.full(ratings.n_items, 3.0)
+        people = np.array([table.candidates.n_people])
+        one = Records(people, np.array([0, ratings.n_items]), everything, labels)
+        same = ReleasedTable(
+            candidates=Candidates.from_records([one], ratings.n_items, ratings.scale),
+            indptr=one.indptr,
+            indices=everything,
+            values=labels,
+            record_of=np.full(ratings.n_users, -1),
+            k=1,
+            promised=np.ones(1, np.int64),
+            contains_users=False,
+        )
+        return PartialRelease(same, held_out.inside, held_out.outside)
+
+    def test_nobody_who_is_known_too_little_is_counted(self, ratings):
+        held_out = hold_out(ratings, RawRelease(seed=1), seed=1)
+        few = PartialRelease(held_out.table, held_out.inside[:3], held_out.outside)
+        assert score_nearest(ratings, few, self.who) is None
+        assert infer_embeddings(ratings, few, self.who) is None

@@ -1,0 +1,114 @@
+import json
+
+import numpy as np
+import pytest
+
+from recveil.attacks import ReleasedTable
+from recveil.auditing import audit
+from recveil.auditing.findings import measure_content
+from recveil.auditing.paper_measures import attack_graphs, similarity
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+from recveil.methods import anonymize
+from recveil.ratings import RatingScale
+from recveil.release.manifest_reader import known_manifest
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=150, n_items=50, n_ratings=2400, seed=4)
+
+
+@pytest.fixture(scope="module")
+def audited(ratings, tmp_path_factory):
+    def run(**settings):
+        folder = tmp_path_factory.mktemp("content")
+        write_ratings(ratings, folder / "ratings.csv")
+        anonymize(folder / "ratings.csv", folder / "out", seed=1, **settings)
+        found = audit(folder / "ratings.csv", release=folder / "out", targets=60, curves=False)
+        return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+    return run
+
+
+def test_a_simple_release_tells_companions_and_labels(audited):
+    release = audited(k=4, homogenize="simple")["release"]
+    assert release["fills"] is None
+    assert release["companions"]["right"]["rate"] == 1.0
+    assert release["companions"]["told"]["low"] > release["companions"]["stranger"]["high"]
+    assert release["labels"]["whole_exact"]["rate"] == pytest.approx(release["labels_exact"])
+    assert any("all others in a person's group" in sentence for sentence in release["verdict"])
+
+
+def test_a_padded_release_has_no_companions(audited):
+    release = audited(k=4, homogenize="padded")["release"]
+    assert release["companions"] is None
+    assert release["labels"]["can_stand"] is None
+
+
+def test_a_co_rated_release_tells_fills(audited):
+    plain = audited(k=4, method="k-corating")
+    fills = plain["release"]["fills"]
+    assert [fill["people_known"] for fill in fills] == [0, 2, 8]
+    assert set(fills[-1]["precision"]) == {"0.1", "0.25", "0.5"}
+    assert fills[-1]["precision"]["0.5"]["rate"] > fills[-1]["base_rate"]
+    assert plain["release"]["companions"] is None
+    assert sum("fills look like" in sentence for sentence in plain["release"]["verdict"]) == 2
+
+
+def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):
+    """The stronger of the two stands in the attacks: who strikes by a rule, or who learned."""
+    release = audited(k=4, method="k-corating")["release"]
+    learned = release["fills"][0]
+    for attack in release["attacks"]:
+        by_attack = {name: told["rate"] for name, told in attack["by_attack"].items()}
+        assert "likely-rated" in by_attack
+        assert attack["person_found"]["rate"] == max(by_attack.values())
+    (bystander,) = (attack for attack in release["attacks"] if attack["name"] == "bystander")
+    rate = bystander["by_attack"]["likely-rated"]["rate"]
+    assert learned["people_known"] == 0
+    assert rate == pytest.approx(learned["bystander"]["rate"])
+    assert rate > 2 * learned["bystander_by_items_alone"]["rate"]
+    assert bystander["attack"] == "likely-rated"
+
+
+def test_nothing_is_learned_where_nothing_was_filled_in(audited):
+    release = audited(k=4, homogenize="simple")["release"]
+    assert all("likely-rated" not in attack["by_attack"] for attack in release["attacks"])
+
+
+def test_the_raw_table_has_the_papers_measures(audited):
+    plain = audited(k=4, homogenize="simple")
+    assert {attack["attack"] for attack in plain["graph_attacks"]} == {
+        "structure-based",
+        "label-based",
+        "homogeneity",
+    }
+    for entry in plain["deanonymized"]:
+        assert entry["control"] < entry["omega"]["high"]
+    names = [entry["adversary"] for entry in plain["deanonymized"]]
+    assert names[::3] == [attack["name"] for attack in plain["attacks"]]
+
+
+def test_one_group_of_everybody_hides_all(ratings, tmp_path):
+    """The null release: nobody is alone by the papers' attacks, nor told by labels."""
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    anonymize(
+        tmp_path / "ratings.csv",
+        tmp_path / "out",
+        k=ratings.n_users,
+        homogenize="simple",
+        seed=1,
+        scale=RatingScale(1, 5, 1),
+    )
+    table = ReleasedTable.from_folder(tmp_path / "out", ratings)
+    for attack in attack_graphs(ratings, table, np.arange(150)):
+        if attack.attack != "homogeneity":  # what all gave together is no secret of anybody's
+            assert attack.expected.rate <= attack.baseline + 1e-12
+    told = measure_content(ratings, table, known_manifest(tmp_path / "out"), np.arange(150))
+    assert told.behind.distance.mean == pytest.approx(0, abs=1e-12)
+
+
+def test_similarity_is_symmetric_and_full_with_oneself(ratings):
+    assert similarity(ratings, 3, 3) == 1.0
+    assert similarity(ratings, 3, 4) == similarity(ratings, 4, 3)

@@ -1,0 +1,169 @@
+"""A release beside another one of the same people, as an audit tells it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import Adversary
+from recveil.auditing import audit
+from recveil.auditing.release_attacks import attack_published
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.report import audit_page
+
+STRONG = Adversary(known=8, name="insider", description="Knows eight ratings.")
+WEAK = Adversary(known=2, rating_error=None, name="bystander")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=150, n_items=100, n_ratings=4_000, seed=6)
+
+
+@pytest.fixture(scope="module")
+def folder(ratings, tmp_path_factory):
+    """Three releases: two groupings of the same people, and everybody in one group."""
+    folder = tmp_path_factory.mktemp("releases")
+    for name, grouping, k in (("a", "mdav", 5), ("b", "k-member", 6), ("null", "mdav", 150)):
+        maker = PredictiveAnonymizer(k, "simple", grouping=grouping, seed=1)
+        maker.anonymize(ratings).write(folder / name)
+    return folder
+
+
+def held(ratings, folder, first, second):
+    everybody = np.arange(ratings.n_users)
+    adversaries = [WEAK, STRONG]
+    return attack_published(
+        ratings, folder / first, adversaries, everybody, against=folder / second
+    )
+
+
+@pytest.fixture(scope="module")
+def attacked(ratings, folder):
+    return held(ratings, folder, "a", "b")
+
+
+class TestTwoReleases:
+    def test_the_keys_of_the_contract(self, attacked):
+        plain = attacked.to_dict()["against"]
+        assert 0 < plain["alone"] < plain["below_k"] <= 1
+        assert plain["alone_interval"]["low"] < plain["alone"] < plain["alone_interval"]["high"]
+        assert plain["below_k_interval"]["rate"] == plain["below_k"]
+        assert 1 < plain["mean_people"] < 5
+        assert plain["mean_people_interval"]["mean"] == plain["mean_people"]
+
+    def test_both_promise_the_smaller_k(self, attacked):
+        assert attacked.against.k == 5
+
+    def test_everything_is_json(self, attacked):
+        json.dumps(attacked.to_dict(), allow_nan=False)
+
+    def test_controls_stand_beside(self, attacked):
+        plain = attacked.to_dict()["against"]
+        assert set(plain["links"]) == {"one", "both", "stranger", "popularity"}
+        assert {"stranger", "person_in_one"} <= set(plain["finding"][0])
+
+    def test_who_reads_on_is_warned_first(self, attacked):
+        (warning,) = (text for text in attacked.warnings() if "Publish one of the two" in text)
+        assert "share both with fewer than k = 5" in warning
+        assert warning in attacked.verdict()
+
+    def test_the_headline_tells_who_is_found_by_both(self, attacked):
+        headline = attacked.to_dict()["headline"]
+        assert headline.endswith("what is promised holds for one release alone.")
+
+    def test_the_verdict_says_that_both_rows_must_be_found(self, attacked):
+        (finding,) = (text for text in attacked.verdict() if text.startswith("To use both"))
+        assert "“insider” finds" in finding
+        assert "with another user's row" in finding
+
+    def test_nobody_is_named(self, attacked, ratings):
+        assert not any(str(user) in repr(attacked.against) for user in ratings.users if user > 200)
+
+
+class TestNullRelease:
+    @pytest.fixture
+    def attacked(self, ratings, folder):
+        return held(ratings, folder, "a", "null")
+
+    def test_nothing_is_gained(self, attacked):
+        plain = attacked.to_dict()["against"]
+        assert plain["alone"] == plain["below_k"] == 0.0
+
+    def test_no_alarm_and_no_promise(self, attacked):
+        assert not attacked.against.warnings()
+        assert "This is about groups alone" in attacked.against.verdict()[0]
+
+    def test_the_headline_is_that_of_one_release(self, attacked):
+        assert attacked.against.headline() == ""
+
+
+def test_co_rated_releases_are_held_against_each_other(ratings, tmp_path):
+    for seed in (1, 2):
+        KCoRater(5, "random", seed=seed).anonymize(ratings).write(tmp_path / f"{seed}")
+    attacked = held(ratings, tmp_path, "1", "2")
+    assert attacked.against.found.mean_people.mean >= 1
+    assert json.dumps(attacked.to_dict(), allow_nan=False)
+
+
+def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
+    likes = ratings.as_likes()
+    for seed in (1, 2):
+        KCoRater(5, seed=seed).anonymize(likes).write(tmp_path / f"{seed}")
+    attacked = held(likes, tmp_path, "1", "2")
+    assert "the user liked (the mean of" in attacked.against.verdict()[-1]
+    assert "rated" not in " ".join(attacked.against.verdict())
+
+
+def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
+    from recveil.attacks.membership.held_out import only
+
+    some = only(ratings, np.arange(100))
+    PredictiveAnonymizer(5, "simple", seed=1).anonymize(some).write(tmp_path / "some")
+    attacked = attack_published(
+        ratings, folder / "a", [STRONG], np.arange(150), against=tmp_path / "some"
+    )
+    assert attacked.against.found.people == 100
+    assert attacked.against.finding[0][1].requested == 100
+
+
+def test_other_people_are_refused(ratings, folder, tmp_path):
+    from recveil.attacks.membership.held_out import only
+
+    for name, users in (("few", np.arange(50)), ("others", np.arange(50, 150))):
+        PredictiveAnonymizer(5, "simple", seed=1).anonymize(only(ratings, users)).write(
+            tmp_path / name
+        )
+    with raises("release.mismatch"):
+        attack_published(
+            ratings, tmp_path / "few", [STRONG], np.arange(50), against=tmp_path / "others"
+        )
+
+
+class TestAudit:
+    def test_nothing_to_hold_against(self, ratings, folder):
+        with raises("option.required"):
+            audit(ratings, against=folder / "a")
+
+    def test_the_release_itself(self, ratings, folder):
+        with raises("option.conflict"):
+            audit(ratings, release=folder / "a", against=folder / "a")
+
+    def test_without_it_there_is_none(self, ratings, folder):
+        found = audit(ratings, release=folder / "a", adversaries=[STRONG], targets=20, curves=False)
+        assert found.to_dict()["release"]["against"] is None
+
+    def test_the_page_shows_both(self, ratings, folder):
+        found = audit(
+            ratings,
+            release=folder / "a",
+            against=folder / "b",
+            adversaries=[STRONG],
+            targets=50,
+            curves=False,
+        )
+        page = audit_page(found.to_dict())
+        assert "Two releases of the same people" in page
+        assert "alone in both groups" in page

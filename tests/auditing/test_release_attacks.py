@@ -1,0 +1,451 @@
+"""What is said of a release, word by word: no more than its claim and the attacks show."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recveil.attacks import Adversary, Interval, ReleasedTable
+from recveil.attacks.inference import strikes
+from recveil.attacks.inference.companions import Companions
+from recveil.attacks.inference.fills import InferredFills
+from recveil.attacks.inference.rated_cells import InferredCells, describe_cells
+from recveil.attacks.statistics import percent
+from recveil.auditing.findings import Content
+from recveil.auditing.release_attacks import attack_published, attack_table
+from recveil.clustering import BisectingKGather
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.methods.registry import same_again
+from recveil.methods.release_summary import describe_of_predictive
+from recveil.predict import FunkSVD, UserKNN
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.claim import Claim
+from recveil.release.manifest import Manifest
+
+BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """All but one have rated as much as the bystander knows, so that nobody needs to be warned."""
+    return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Enough for twenty strangers with 16 ratings."""
+    return make_ratings(n_users=480, n_items=60, n_ratings=12_000, seed=4)
+
+
+def audited(anonymizer, ratings, folder):
+    anonymizer.anonymize(ratings).write(folder / "out")
+    return attack_published(ratings, folder / "out", [BYSTANDER], np.arange(ratings.n_users))
+
+
+@pytest.fixture(scope="module")
+def co_rated(ratings, tmp_path_factory):
+    rater = KCoRater(5, "similarity", round_fills=False, seed=1)
+    return audited(rater, ratings, tmp_path_factory.mktemp("co-rated"))
+
+
+@pytest.fixture(scope="module")
+def of_levels(ratings, tmp_path_factory):
+    rule = "activity>=40:1,activity<12:9,else:4"
+    anonymizer = PredictiveAnonymizer(4, "simple", privacy_levels=rule, seed=2)
+    return audited(anonymizer, ratings, tmp_path_factory.mktemp("levels"))
+
+
+class TestCoRated:
+    @pytest.fixture
+    def found(self, co_rated):
+        return co_rated
+
+    def test_the_strike_is_named_and_the_claim_limited(self, found):
+        first = found.verdict()[0]
+        assert "the very record, with labels off the scale struck out, of" in first
+        assert "hides nobody from those who can tell invented labels from real ones" in first
+
+    def test_records_are_not_called_groups(self, found):
+        plain = found.to_dict()
+        assert not any("group" in name for name in plain["columns"].values())
+        assert not any("group" in sentence for sentence in plain["verdict"])
+        (exact,) = (line for line in plain["verdict"] if "exactly as they were given" in line)
+        assert exact.startswith("Of the unknown ratings of those whose record was found,")
+
+    def test_only_what_he_struck_out_is_said(self, ratings, tmp_path):
+        found = audited(KCoRater(5, "random", seed=1), ratings, tmp_path)
+        struck = ", without " in found.attacks[0][1].attack
+        assert ("struck out" in found.verdict()[0]) == struck
+
+    def test_what_was_not_tried_is_said(self, ratings, monkeypatch, tmp_path):
+        monkeypatch.setattr(strikes, "MOST_PREDICTED", 10)
+        found = audited(KCoRater(5, "similarity", seed=1), ratings, tmp_path)
+        words = "too many labels to strike out labels that the other rows predict"
+        assert words in " ".join(found.warnings())
+        assert words in " ".join(found.verdict())
+
+    def test_a_fill_that_is_not_at_hand_is_said(self, ratings):
+        release = KCoRater(5, seed=1).anonymize(ratings)
+        table = ReleasedTable.from_release(release, ratings)
+        settings = release.published.settings | {"fill": "Foreign"}
+        manifest = replace(Manifest.of(release.published), settings=settings)
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        (warning,) = found.warnings()
+        assert "was not measured, because the release's fill" in warning
+
+
+class TestLevels:
+    @pytest.fixture
+    def found(self, of_levels):
+        return of_levels
+
+    def test_nobody_is_promised_an_average(self, found):
+        text = " ".join(found.verdict())
+        assert "the promise is at most" not in text
+        alone = found.manifest.counts["alone"]
+        assert alone > 0
+        assert f"{alone} people stand alone and are not protected" in text
+        assert "whoever looks for one of the others finds them with at most 1/4 = 25.0%" in text
+        assert found.to_dict()["columns"]["bound"] == "mean of 1/k"
+
+    def test_membership_is_not_left_out_silently(self, found):
+        assert found.membership is None
+        (warning,) = found.warnings()
+        assert re.search("who was in the data was not measured, because .* levels", warning)
+        assert warning in found.verdict()
+
+    def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings):
+        alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
+        release = alone.anonymize(ratings)
+        table = ReleasedTable.from_release(release, ratings)
+        manifest = Manifest.of(release.published)
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        lone = int(table.candidates.sizes[table.promised == 1].sum())
+        assert found.unprotected == lone
+        assert f"{lone} people stand alone and are not protected" in found.verdict()[0]
+
+
+def test_json_tells_what_is_told_of_cells_and_members(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    plain = json.loads(json.dumps(found.to_dict()))
+    residual = plain["residual"]
+    figures = ("auc", "recall_at_95", "lone_exact", "popularity_recall_at_95")
+    assert all(0 <= residual[name] <= 1 for name in figures)
+    low, high = (residual["intervals"]["auc"][end] for end in ("low", "high"))
+    assert low <= residual["auc"] <= high
+    membership = plain["membership"]
+    assert membership["auc"] == found.membership.auc._asdict()
+    assert membership["members"] == found.membership.members
+    for known in ("8", "16", "all"):
+        for name in ("auc", "tpr_at_5", "null_auc"):
+            assert membership[known][name].keys() >= {"rate", "low", "high"}
+        assert membership[known]["null_auc"]["low"] < 0.5
+    assert plain["attributes"]["excess"]["rate"] == pytest.approx(
+        plain["attributes"]["members"]["rate"] - plain["attributes"]["strangers"]["rate"]
+    )
+    (tmp_path / "simple").mkdir()
+    sparse = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path / "simple")
+    assert sparse.to_dict()["residual"] is None
+
+
+def test_clusters_of_sparse_rows_are_inferred_by_all_ratings_and_reported(many, tmp_path):
+    found = audited(SparseRows(5, seed=1), many, tmp_path)
+    plain = found.to_dict()
+    clusters = plain["clusters"]
+    assert clusters["cluster_found"]["low"] > clusters["cluster_baseline"]
+    assert clusters["class_found"]["low"] > clusters["class_baseline"]
+    assert plain["all_known"]["targets_requested"] == 300
+    (said,) = (each for each in plain["verdict"] if "share their values" in each)
+    assert f"{clusters['cluster_found']['rate']:.1%}" in said
+    assert f"{clusters['cluster_baseline']:.1%}" in said
+    assert {"cluster by all ratings", "class by all ratings, fitted"} <= {
+        row["what"] for row in plain["rows"]
+    }
+    assert plain["membership"]["scorer"]
+    assert plain["membership"]["all"]["outside_knowledge"]
+    json.dumps(plain, allow_nan=False)
+
+
+def test_where_rows_share_no_values_classes_are_inferred_by_the_fit(many, tmp_path):
+    found = audited(SparseRows(20, seed=1), many, tmp_path)
+    plain = found.to_dict()
+    clusters = plain["clusters"]
+    assert clusters["n_clusters"] == clusters["n_records"]
+    assert clusters["cluster_found"] == clusters["class_found"]
+    assert clusters["class_found"]["low"] > clusters["class_baseline"]
+    whats = {row["what"] for row in plain["rows"]}
+    assert "class by all ratings, fitted" in whats
+    assert "cluster by all ratings" not in whats
+    assert any(f"{clusters['class_found']['rate']:.1%}" in each for each in plain["verdict"])
+
+
+def test_full_rows_have_no_clusters_to_infer(ratings, tmp_path):
+    plain = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path).to_dict()
+    assert plain["clusters"] is plain["all_known"] is None
+
+
+def test_identical_rows_speak_of_groups(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    assert found.to_dict()["columns"]["group_found"] == "group found"
+    assert "the promise is at most 20.0%" in found.verdict()[0]
+    assert found.warnings() == []
+
+
+def test_of_few_people_nothing_is_said_of_membership(tmp_path):
+    """Half of six strangers are three: neither an area nor a rate among them says anything."""
+    few = make_ratings(n_users=30, n_items=50, n_ratings=600, seed=2)
+    found = audited(PredictiveAnonymizer(5, seed=1), few, tmp_path)
+    membership, text = found.to_dict()["membership"], " ".join(found.verdict())
+    assert membership["outsiders"] < 20
+    assert not membership["is_told"]
+    assert not any(membership[known]["is_told"] for known in ("8", "16", "all"))
+    assert text.count("not measured: too few users") == 2  # nor are likings
+    assert "AUC" not in text
+    assert "members found while" not in text
+    assert found.best_membership is None
+
+
+def test_who_could_not_be_looked_for_is_said_once(tmp_path):
+    """A rate that counts them as not found stands beside the rate of the others."""
+    table = make_ratings(n_users=300, n_items=60, n_ratings=3000, seed=4)
+    PredictiveAnonymizer(5, seed=1).anonymize(table).write(tmp_path / "out")
+    known = [Adversary(known=known, name=f"knows {known}") for known in (8, 12)]
+    found = attack_published(table, tmp_path / "out", known, np.arange(300))
+    _, attack = max(found.attacks, key=lambda pair: pair[1].person_found.rate)
+    among = 300 * attack.person_found.rate / (300 - attack.skipped)
+    assert attack.skipped > 30
+    said = f"; {among:.1%} of the {300 - attack.skipped} with enough ratings)"
+    assert said in found.headline()
+    assert said in found.verdict()[0]
+    (told,) = found.warnings()
+    assert told.count("count as not found") == 1
+    for adversary, attack in found.attacks:
+        assert f"“{adversary.name}” could look for {300 - attack.skipped} of 300 and" in told
+
+
+def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
+    """Who has fewer than 16 ratings is left out where 16 are known."""
+    found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
+    text = " ".join(found.verdict())
+    assert found.by_known["16"].members < found.by_known["8"].members
+    for told in found.by_known.values():
+        assert f"of {told.members:,} members found while 5 % of {told.outsiders:,} stra" in text
+        assert f"by lot {told.null_auc.rate:.2f} (" in text
+
+
+class TestLabels:
+    """What stands in the rows as it was given, measured on the very release."""
+
+    @pytest.fixture
+    def release(self, ratings):
+        return PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
+
+    def test_simple_rows_are_said_to_hold_ratings(self, ratings, release, tmp_path):
+        found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
+        given = release.private.lone_ratings
+        text = " ".join(found.verdict())
+        assert f"Of all ratings, {given.exact_share:.1%} stand in the release as" in text
+        assert f"({given.rating_share:.1%} because nobody else in the group rated" in text
+        assert given.label_share > 0.5
+        behind = found.content.behind
+        sure = f"Of the labels that are values of the scale, {percent(behind.whole_exact)} are the"
+        assert sure in text
+        assert f"commonest rating is for {percent(behind.whole_by_commonest)}." in text
+        plain = found.to_dict()
+        assert plain["ratings_exact"] == given.exact_share
+        assert plain["labels_exact"] == given.label_share
+        assert plain["ratings_as_they_are"] == given.rating_share
+
+    def test_lone_ratings_of_a_continuous_scale_are_told_to_within_the_rounding(
+        self, ratings, tmp_path
+    ):
+        """None is published exactly, and that reassures nobody."""
+        noise = np.random.default_rng(3).uniform(-0.4, 0.4, ratings.n_ratings)
+        users = np.repeat(ratings.users, ratings.activity)
+        fine = Ratings.from_columns(
+            users,
+            ratings.items[ratings.indices],
+            np.clip(ratings.values + noise, 1, 5).astype(np.float32),
+            scale=RatingScale(1, 5),
+        )
+        anonymizer = PredictiveAnonymizer(5, "simple", seed=1)
+        release = anonymizer.anonymize(fine)
+        given = release.private.lone_ratings
+        assert given.exact_share < 0.05 < given.rating_share <= given.near_share
+        told = describe_of_predictive(release, fine)[0]
+        assert told.startswith(
+            f"Published to within the rounding (0.02): {given.near_share:.1%} of"
+        )
+        found = audited(anonymizer, fine, tmp_path)
+        plain, text = found.to_dict(), " ".join(found.verdict())
+        assert f"{given.near_share:.1%} stand in the release to within the rounding (0.02)" in text
+        assert "of the person's ratings for sure to within 0.2" in text
+        assert "stand behind a label was not measured, because on a continuous scale" in text
+        assert (plain["ratings_near"], plain["rounding"]) == (given.near_share, 0.02)
+        assert plain["labels_near"] > 0.1
+        assert plain["labels_exact"] is None
+
+    def test_padded_rows_are_said_to_be_fitted(self, many, tmp_path):
+        found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
+        text = " ".join(found.verdict())
+        assert "Who rated what is not hidden: a smooth fit of all rows" in text
+        assert "This area is a lower bound" in text
+        assert "Padded rows do not hide" not in text  # what was measured here takes its place
+        assert 0 < found.to_dict()["ratings_exact"] < 0.3
+
+    def test_what_shadow_releases_told_of_the_method_stands_beside_scores_of_one(
+        self, many, tmp_path
+    ):
+        """A fit of all rows was run, and does not tell who is in the data."""
+        found = audited(PredictiveAnonymizer(5, labels="model", seed=1), many, tmp_path)
+        assert found.residual is not None
+        text = " ".join(found.verdict())
+        assert "an area under the curve of 0.98 by all of somebody's ratings" in text
+        assert "not tell who" not in text
+
+    def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
+        assert co_rated.to_dict()["ratings_exact"] == 1
+        assert "Of all ratings, 100.0% stand in the release" in " ".join(co_rated.verdict())
+
+    def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
+        table = ReleasedTable.from_release(release, ratings)
+        table.record_of[:100] = -1
+        manifest = Manifest(Claim("identical-rows", 5), "users", {}, ratings.scale)
+        found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
+        exact = total = 0
+        for user in range(100, ratings.n_users):
+            own = ratings.row(user)
+            row = dict(zip(*table.row(table.record_of[user]), strict=True))
+            exact += sum(abs(row[item] - value) < 1e-6 for item, value in zip(*own, strict=True))
+            total += own[0].size
+        assert found.to_dict()["ratings_exact"] == exact / total
+
+
+def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
+    found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
+    person = found.attacks[0][1].person_found
+    high = min(person.high, 0.2)
+    assert found.to_dict()["headline"] == (
+        f"In the release, {person.rate:.1%} of the users are found ({person.low:.1%} to "
+        f"{high:.1%}) by “bystander”, who knows 2 rated items; the promise is at most 20.0%."
+    )  # of so few users, membership is not measured
+
+
+def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
+    """All ratings of a target find more than eight do; the sentence says what is known."""
+    plain = audited(SparseRows(5, seed=1), many, tmp_path).to_dict()
+    headline, fitted = plain["headline"], plain["clusters"]["person_found"]
+    assert fitted["rate"] > max(attack["person_found"]["rate"] for attack in plain["attacks"])
+    assert fitted["rate"] > plain["all_known"]["person_found"]["rate"]
+    assert headline.startswith(
+        f"In the release, {fitted['rate']:.1%} of the users are found ({fitted['low']:.1%} to "
+    )
+    assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
+    assert headline.count("the promise is at most 20.0%") == 1
+    best = plain["membership"]
+    assert f"Membership is inferred with AUC {best['auc']['rate']:.2f} (" in headline
+    assert f"who knows {best['known']} exact ratings of a user" in headline
+    assert ("item counts" in headline) == bool(best["outside_knowledge"])
+
+
+@pytest.mark.parametrize("homogenize", ["padded", "simple"])
+def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homogenize):
+    """The null release: each rate is said to be no more than without an attack.
+
+    But what is told to who knows all the others, and with them much that the release does not say.
+    """
+    found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
+    first, *others = found.verdict()
+    assert "than a blind guess finds (0.7%), so that it tells nothing new about the" in first
+    assert "no more than by a blind guess" in found.to_dict()["headline"]
+    for sentence in others:
+        assert "nan" not in sentence
+        if sentence.startswith(("Who rated what", "The same by adversaries")):
+            assert re.search("nothing new|do not show to be above 0.5", sentence)
+
+
+@pytest.mark.parametrize(("low", "is_specified"), [(0.84, False), (0.3, True)])
+def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated, low, is_specified):
+    """Of sixty people in groups of twenty, 1/20 is hardly above 1/60, wherever groups are found."""
+    found = []
+    for adversary, attack in co_rated.attacks:
+        of_people, of_groups = Interval(0.047, 0.01, 0.14, 60), Interval(0.933, low, 1.0, 60)
+        rates = {"person_found": of_people, "baseline": 0.05}
+        rates |= {"group_found": of_groups, "group_baseline": 0.33}
+        found.append((adversary, attack._replace(**rates)))
+    told = replace(co_rated, attacks=found)
+    first = told.verdict()[0]
+    assert "not clearly more than a blind guess finds (5.0%)" in first
+    for text in (first, told.to_dict()["headline"]):
+        assert (
+            "the group of 93.3% is found, by always naming the largest 33.0%" in text
+        ) != is_specified
+    assert ("nothing new" in first) == is_specified
+
+
+SOME, FEWER = Interval(0.1, 0.08, 0.12, 90), Interval(0.02, 0.01, 0.03, 90)
+
+
+@pytest.mark.parametrize(("baseline", "is_specified"), [(0.66, True), (0.1, True), (0.01, False)])
+def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified):
+    beside = Interval(baseline, baseline, baseline, 90)
+    nobody = Interval(float("nan"), 0.0, 1.0, 0)
+    told = [
+        describe_cells(InferredCells(SOME, SOME, nobody, nobody, 0.5, baseline, 0.0, 9, 9)),
+        describe_cells(InferredCells(SOME, SOME, SOME, SOME, 0.5, 0.0, baseline, 9, 9)),
+        *Content([], Companions(SOME, SOME, FEWER, beside), None).sentences(),
+        *Content(
+            [InferredFills(0.0, 0, 0.0, {0.5: SOME}, {}, SOME, beside)], None, None
+        ).sentences(),
+    ]
+    assert len(told) == 4
+    for sentence in told:
+        assert ("tells nothing new about the release" in sentence) == is_specified
+
+
+def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
+    told = co_rated.to_dict()["headline"]
+    assert told.endswith("nothing is promised against those who know ratings.")
+    assert of_levels.to_dict()["headline"].endswith("people stand alone and are not protected.")
+
+
+def test_a_headline_about_nobody_shows_nothing(ratings):
+    release = PredictiveAnonymizer(5, seed=1).anonymize(ratings)
+    table = ReleasedTable.from_release(release, ratings)
+    manifest = Manifest.of(release.published)
+    knows_all = Adversary(known=60, rating_error=None, name="knows all")
+    found = attack_table(ratings, table, manifest, [knows_all], np.arange(20))
+    assert found.to_dict()["headline"].endswith("which shows nothing.")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"predictor": UserKNN()},
+        {"predictor": FunkSVD(rank=3)},
+        {"grouping": BisectingKGather(5, n_bisections=1)},
+    ],
+)
+def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tmp_path):
+    """What only the usual method gives away says nothing about this release."""
+    found = audited(PredictiveAnonymizer(5, seed=1, **own), ratings, tmp_path)
+    assert same_again(found.manifest, seed=1) is None
+    assert found.membership is None
+    (warning,) = found.warnings()
+    assert "predictor or grouping is Spark's, or was given as an object, and is not" in warning
+
+
+def test_an_attack_on_padded_rows_reports_the_rounds_of_its_fits(ratings, tmp_path, reports):
+    audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
+    reached: dict[str, set[float]] = {}
+    for fraction, path, _ in reports:
+        for part in path:
+            reached.setdefault(part, set()).add(round(fraction, 9))
+    assert len(reached["Fitting all rows"]) >= 6
+    assert len(reached["Making a release without some users"]) >= 6
+    last = {(count.since, count.total): count.done for _, _, count in reports if count is not None}
+    for (_, total), done in last.items():
+        assert total is None or done == pytest.approx(total)

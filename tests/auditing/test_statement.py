@@ -1,0 +1,146 @@
+"""What stands in rows leaves no figure of the sentence out, and nothing that warns."""
+
+import math
+import re
+
+import pytest
+
+from recveil.attacks import Interval, Mean, Membership
+from recveil.attacks.inference.attributes import Attributes
+from recveil.attacks.inference.companions import Companions, PossibleRatings
+from recveil.attacks.inference.rated_cells import InferredCells
+from recveil.auditing.findings import Content
+from recveil.auditing.release_verdict import _of_fit
+from recveil.auditing.statements import (
+    describe_exact_ratings,
+    describe_members,
+    in_short,
+    remarks_of,
+    rows_of,
+)
+from recveil.release.as_given import ExactRatings
+
+FIGURE = re.compile(r"(?<![\w.])\d+\.\d+")
+
+
+def rate(value, width=0.013):
+    return Interval(value, value - width, value + width, 90)
+
+
+def mean(value, width=0.021, trials=90):
+    return Mean(value, value - width, value + width, trials)
+
+
+NOBODY = Interval(math.nan, 0.0, 1.0, 0)
+MEMBERS = Membership(rate(0.91), 344, 86, 0, tpr_at_5=rate(0.63), null_auc=rate(0.48))
+BEHIND = PossibleRatings(
+    *(rate(0.31), rate(0.22), rate(0.73), mean(1.3), mean(4.1), None, mean(0.2), 90, 200)
+)
+# Where steps are coarse, shares are of all ratings, and nothing is within anything.
+GIVEN = ExactRatings(0.385, 0.9, 0.549, 0.918, 0.0, 0.549, 0.918)
+TOLD = {
+    "given": lambda: describe_exact_ratings(GIVEN, 0.385, BEHIND),
+    "given, of all": lambda: describe_exact_ratings(GIVEN, None, None),
+    "on a continuous scale": lambda: describe_exact_ratings(
+        ExactRatings(0.6, 0.97, 0.0, None, 0.1, 0.63, 0.9), 0.6
+    ),
+    "companions": lambda: Content(
+        [], Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056)), None
+    ).told(),
+    "companions who are told nothing": lambda: Content(
+        [], Companions(rate(0.04), NOBODY, rate(0.55), NOBODY), None
+    ).told(),
+    "to within": lambda: Content(
+        [], Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056), 0.2), None
+    ).told(),
+    "behind labels": lambda: Content([], None, BEHIND).told(),
+    "members": lambda: describe_members(MEMBERS, {"8": MEMBERS, "all": MEMBERS}, None),
+    "few members": lambda: describe_members(
+        MEMBERS._replace(members=9), {"8": MEMBERS._replace(members=9)}, None
+    ),
+    "likings": lambda: describe_members(
+        MEMBERS, {}, Attributes(mean(0.84), mean(0.528), mean(0.313), "nearest")
+    ),
+    "a fit": lambda: [
+        _of_fit(
+            InferredCells(
+                *(rate(0.9), rate(0.66), rate(0.33), rate(0.44), 0.5, 0.21, 0.12),
+                records=9,
+                of_records=90,
+            )
+        )
+    ],
+    "a fit that tells nothing": lambda: [
+        _of_fit(InferredCells(rate(0.9), rate(0.1), rate(0.33), rate(0.44), 0.5, 0.66, 0.12, 9, 9))
+    ],
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_every_figure_stands_in_rows_or_beside_them(name):
+    told = TOLD[name]()
+    shown = " ".join([*(" ".join(row) for row in rows_of(told)), *remarks_of(told)])
+    for each in told:
+        for figure in FIGURE.findall(each.sentence):
+            assert figure in FIGURE.findall(shown), each.sentence
+
+
+def test_who_was_judged_is_told():
+    areas = [row for row in rows_of(TOLD["members"]()) if row.found.startswith("AUC")]
+    assert len(areas) == 3
+    assert all(row.what.endswith(", 344 + 86") for row in areas)
+    few = rows_of(TOLD["few members"]())
+    assert [(row.what, row.found) for row in few] == [
+        ("who is in the data, 9 + 86", "not measured"),
+        ("- by 8 ratings, 9 + 86", "not measured"),
+    ]
+    assert "which is no evidence" in remarks_of(TOLD["few members"]())[0]
+
+
+def test_a_grade_and_what_measures_more_are_never_put_into_a_row():
+    grade, *_ = remarks_of(TOLD["members"]())
+    assert grade.startswith("They can often tell who was in the data at all")
+    assert "--shadows 32" in grade
+
+
+@pytest.mark.parametrize(("low", "is_specified"), [(0.29, False), (-0.01, True)])
+def test_where_members_are_hardly_ahead_that_is_no_evidence(low, is_specified):
+    excess = Mean(0.313, low, 0.4, 90)
+    told = describe_members(MEMBERS, {}, Attributes(mean(0.84), mean(0.528), excess, "nearest"))
+    assert any("is no evidence" in remark for remark in remarks_of(told)) == is_specified
+
+
+def test_a_part_of_the_records_is_said_to_be_one():
+    assert remarks_of(TOLD["behind labels"]()) == [
+        "Ratings behind labels were measured on a random sample of 90 of 200 records."
+    ]
+    (remark,) = remarks_of(TOLD["a fit"]())
+    assert "It used a random sample of 9 of 90 records" in remark
+    assert remark.endswith("Better fits may tell more.")
+
+
+def test_a_rate_that_is_not_above_its_baseline_stays_a_sentence_that_says_so():
+    told = TOLD["a fit that tells nothing"]()
+    assert not rows_of(told)
+    assert "less than popularity alone gives" in remarks_of(told)[0]
+
+
+def test_rows_have_room_on_a_narrow_terminal():
+    widths = [max(map(len, cells)) for cells in zip(*rows_of(TOLD["members"]()), strict=True)]
+    assert sum(widths) + 6 <= 80
+    assert in_short(rate(0.5)) == "50.0% (48.7–51.3)"
+
+
+def test_where_no_attack_guessed_no_rate_is_stated():
+    half = Mean(0.5, 0.5, 0.5, 90)
+    nothing = Attributes(half, half, Mean(0.0, 0.0, 0.0, 180), "nearest", has_guessed=False)
+    *_, told = describe_members(MEMBERS, {}, nothing)
+    (row,) = told.rows
+    assert row.found == "no attack applied"
+    for text in (told.sentence, told.remark):
+        assert "no attack applied" in text
+        assert "no evidence that the release reveals nothing" in text
+        assert not FIGURE.search(text)
+    plain = nothing.to_dict()
+    assert plain["attack"] == "no attack applied"
+    assert plain["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}

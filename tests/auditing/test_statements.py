@@ -1,0 +1,60 @@
+"""Words on who is in the data: scores of one release never reassure."""
+
+import re
+
+import pytest
+
+from recveil.attacks import Interval, Membership
+from recveil.auditing.statements import describe_members, members_told, sentences_of
+from recveil.release.registry import all_variants, undone_of
+
+REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not tell|nothing new")
+
+
+def told_of(auc):
+    found = Membership(auc, members=90, outsiders=90, skipped=0, tpr_at_5=auc, null_auc=auc)
+    return " ".join(sentences_of(describe_members(found, {"8": found, "all": found}, None)))
+
+
+@pytest.mark.parametrize(
+    "auc", [Interval(0.5, 0.45, 0.55, 180), Interval(0.57, 0.51, 0.63, 180)], ids=str
+)
+def test_a_low_area_is_said_with_what_measured_it_and_with_what_measures_more(auc):
+    told = told_of(auc)
+    assert not REASSURES.search(told)
+    assert "look at one release only" in told
+    assert "“recveil audit FILE --release OUT --shadows 32”" in told
+    assert "by scores of one release, too" in told
+
+
+def test_what_is_measured_elsewhere_of_who_is_in_the_data_is_kept():
+    """Whatever a method's words have measured of membership has the sign by which it is chosen."""
+    for name in all_variants():
+        undone = undone_of(name)
+        about_members = [
+            words
+            for words in undone
+            if re.search("in the data|members from others", words) and re.search(r"\d\.\d", words)
+        ]
+        assert members_told(undone) == about_members
+
+
+@pytest.mark.parametrize(
+    ("scorer", "words"),
+    [
+        ("likelihood", None),
+        ("counts", "how many of all other users, in the release or not, rated each item."),
+        ("values", "rated each item, and their mean rating."),
+        ("all scores", "of half of the users who are scored whether they are in the release."),
+    ],
+)
+def test_what_the_adversary_of_the_headline_knows_is_said(scorer, words):
+    auc = Interval(0.7, 0.6, 0.8, 180)
+    found = Membership(auc, 90, 90, 0, scorer, tpr_at_5=auc, null_auc=auc)
+    said = [
+        each for each in sentences_of(describe_members(found, {}, None)) if "also knows" in each
+    ]
+    assert len(said) == (words is not None)
+    assert all(each.endswith(words) for each in said)
+    liked = " ".join(sentences_of(describe_members(found, {}, None, likes=True)))
+    assert "mean rating" not in liked

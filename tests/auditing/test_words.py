@@ -1,0 +1,179 @@
+"""Audits of ratings that are words, and of releases of such."""
+
+import hashlib
+import json
+import math
+
+import pytest
+
+from error_assertions import raises
+from recveil.attacks.adversary import PRESETS
+from recveil.auditing import audit
+from recveil.methods import anonymize
+from recveil.ratings import RatingScale
+from recveil.report import audit_page
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+WORDS = ("hate", "dislike", "like", "love")
+SCALE = RatingScale.of_words(WORDS)
+NUMBERS = RatingScale(1, 4, 1)
+# What an item with two people behind it weighs in a score.
+BIT = 1 / math.log(2)
+
+
+class TestAudit:
+    @pytest.mark.parametrize("name", ["padded", "simple", "sparse"])
+    def test_the_promise_holds(self, words_file, words_made, name):
+        told = audit(
+            words_file, release=words_made / name, targets=60, curves=False, scale=SCALE
+        ).to_dict()
+        assert told["data"]["words"] == list(WORDS)
+        assert told["data"]["ordered"] is True
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["low"] <= attack["bound"] == 0.2
+
+    def test_without_a_release_people_are_found_as_by_numbers(self, words, word_numbers):
+        found = [audit(each, targets=120, curves=False, seed=1) for each in (words, word_numbers)]
+        rates = [[one.found.rate for one in each.attacks] for each in found]
+        assert rates[0] == rates[1]
+        assert max(rates[0]) > 0.5  # planted people are found
+
+    def test_nobody_is_found_where_everybody_has_one_row(self, words, tmp_path):
+        anonymize(words, tmp_path / "out", k=words.n_users, seed=1)
+        told = audit(words, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
+
+    @pytest.mark.parametrize("scale", [RatingScale.of_words(WORDS[::-1]), NUMBERS], ids=str)
+    def test_another_order_would_reassure_for_nothing(self, word_numbers, words_made, scale):
+        with raises("release.mismatch"):
+            audit(
+                word_numbers.with_scale(scale),
+                release=words_made / "simple",
+                targets=9,
+                curves=False,
+            )
+
+    def test_what_somebody_knows_has_the_same_words(self, words_file, words, tmp_path):
+        user = words.users[int(words.activity.argmax())]
+        rows = [row for row in words.to_arrow().to_pylist() if row["user_id"] == user][:12]
+        lines = [f"eve,{row['item_id']},{row['rating']}" for row in rows]
+        (tmp_path / "aux.csv").write_text("\n".join(["target,item,rating", *lines, ""]))
+        found = audit(words_file, aux=tmp_path / "aux.csv", targets=9, curves=False, scale=SCALE)
+        assert found.suspects[0].users[0] == str(rows[0]["user_id"])
+        likes = "\n".join(["user,item", *(f"eve,{row['item_id']}" for row in rows), ""])
+        (tmp_path / "likes.csv").write_text(likes)
+        found = audit(words_file, aux=tmp_path / "likes.csv", targets=9, curves=False, scale=SCALE)
+        assert found.suspects[0].known == 12
+
+
+class TestWithoutAnOrder:
+    """People are looked for by equality alone."""
+
+    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+
+    def test_planted_people_are_found_and_nobody_in_one_row(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        anonymize(unordered, tmp_path / "out", k=words.n_users, method="words", seed=1)
+        told = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        written = (tmp_path / "out" / "release.json").read_bytes()
+        assert told["release"]["sha256"] == hashlib.sha256(written).hexdigest()
+        for attack in told["release"]["attacks"]:
+            assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
+        assert max(attack["found"]["rate"] for attack in told["attacks"]) > 0.5
+
+    def test_other_words_would_reassure_for_nothing(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
+        for other in (words, words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))):
+            with raises("release.mismatch"):
+                audit(other, release=tmp_path / "out", targets=9, curves=False)
+
+    def test_what_an_audit_of_them_does_not_do(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        with raises("option.unsupported"):
+            audit(unordered, release=tmp_path / "out", catalogue=tmp_path / "known.csv")
+        with raises("option.unsupported"):
+            audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
+        with raises("option.unsupported"):
+            anonymize(unordered, tmp_path / "out", k=5, method="words", hide_items=True)
+
+    @pytest.mark.parametrize(
+        ("lines", "scores"),
+        [
+            # Nobody but Dee said both; a stands with down twice, c with up once: 1 / ln 2 each.
+            (["target,item,rating", "eve,a,down", "eve,c,up"], {"dee": 2 * BIT, "ben": BIT}),
+            # By items alone: a has four people, c two.
+            (["target,item", "eve,a", "eve,c"], {"cy": 1.5 * BIT, "dee": 1.5 * BIT}),
+        ],
+        ids=["words", "items"],
+    )
+    def test_what_somebody_knows_is_matched_by_equality(self, tmp_path, lines, scores):
+        rows = ["user,item,rating", *("ann,a,up", "ann,b,down", "ben,a,down", "ben,b,down")]
+        rows += ["cy,a,up", "cy,c,meh", "dee,a,down", "dee,b,down", "dee,c,up", ""]
+        (tmp_path / "words.csv").write_text("\n".join(rows))
+        (tmp_path / "aux.csv").write_text("\n".join([*lines, ""]))
+        for names in ("up,down,meh", "meh,up,down"):  # numbers of words are names
+            (eve,) = audit(
+                tmp_path / "words.csv", aux=tmp_path / "aux.csv", words=names, curves=False
+            ).suspects
+            best = dict(zip(eve.users, eve.scores, strict=True))
+            assert (eve.known, eve.matched) == (2, 2)
+            assert {user: best[user] for user in list(best)[:2]} == pytest.approx(scores)
+
+    def test_other_words_and_items_of_what_somebody_knows_are_refused(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        aux = tmp_path / "aux.csv"
+        for line, code, named in (
+            (f"eve,{words.items[0]},adore", "rating.off-scale", "'adore'"),
+            ("eve,nowhere,love", "id.unknown", words.items[0]),
+        ):
+            aux.write_text(f"target,item,rating\n{line}\n")
+            with raises(code, named):
+                audit(unordered, aux=aux, targets=9)
+
+    def test_two_releases_tell_more_than_one(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        for seed, grouping in enumerate(("mdav", "k-member")):
+            folder = tmp_path / grouping
+            anonymize(unordered, folder, k=3, method="words", grouping=grouping, seed=seed)
+        found = audit(
+            unordered,
+            release=tmp_path / "mdav",
+            against=tmp_path / "k-member",
+            targets=120,
+            curves=False,
+        )
+        both = found.published.against
+        assert both.k == 3
+        assert both.found.below_k.rate > 0.5
+        _, strongest = both.strongest
+        assert strongest.person_in_both.rate > strongest.person_in_one.rate
+        assert strongest.person_in_both.rate > strongest.stranger.rate
+        assert both.links.both.trials == 120
+        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "Two releases of the same people" in page
+        assert "off by" not in page  # words without an order are no numbers
+
+    def test_another_release_of_other_words_is_refused(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        turned = words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))
+        for table, name in ((unordered, "out"), (turned, "other")):
+            anonymize(table, tmp_path / name, k=5, method="words", seed=1)
+        with raises("release.mismatch") as caught:
+            audit(unordered, release=tmp_path / "out", against=tmp_path / "other", targets=9)
+        assert "other" in str(caught.value)
+
+    def test_it_has_a_page(self, words):
+        found = audit(words.with_scale(self.UNORDERED), targets=20)
+        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "dislike, hate, like, love" in page or "hate, dislike, like, love" in page
+
+    def test_shadow_releases_are_made_of_words(self, words, tmp_path):
+        unordered = words.with_scale(self.UNORDERED)
+        anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
+        found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
+        told = found.published.shadows.by_known["all"]
+        assert told.told.auc.low > 0.5
+        assert abs(told.null_auc.rate - 0.5) < 0.2

@@ -1,0 +1,169 @@
+"""Bounded t-means: its placing against a slow oracle, its means, its bounds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil.clustering import BoundedTMeans, armse, sse
+from recveil.clustering.bounded_k_means import (
+    bounded_assignment,
+    bounded_t_means,
+    nearest_centre,
+)
+from recveil.datasets import make_ratings
+from recveil.predict import FunkSVD
+
+
+def column(*numbers):
+    return np.array(numbers, dtype=np.float32)[:, np.newaxis]
+
+
+def squared_distances(X, centres):
+    return ((X[:, np.newaxis] - centres[np.newaxis]) ** 2).sum(axis=2)
+
+
+def slow_assignment(X, centres, min_size):
+    """The placing as its docstring tells it, row by row, for distinct centres."""
+    distance = squared_distances(X, centres)
+    free = [min_size] * len(centres)
+    label = {}
+    while any(free):
+        proposals = {}
+        for row in set(range(len(X))) - set(label):
+            open_centres = [c for c in range(len(centres)) if free[c]]
+            wanted = min(open_centres, key=lambda c: (distance[row, c], c))
+            proposals.setdefault(wanted, []).append(row)
+        for centre, rows in proposals.items():
+            nearest_first = sorted(rows, key=lambda row: (distance[row, centre], row))
+            for row in nearest_first[: free[centre]]:
+                label[row] = centre
+                free[centre] -= 1
+    return [label.get(row, int(distance[row].argmin())) for row in range(len(X))]
+
+
+def test_rows_compete_for_the_places_of_a_centre():
+    # Round 1: 0, 1, 2, 3, 4 want the centre at 0, which takes 0 and 1; 18 wants 20 and gets it.
+    # Round 2: 2, 3, 4 are nearer to 10 than to 20; 10 takes 4 and 3. Round 3: 2 is left with 20.
+    labels = bounded_assignment(column(0, 1, 2, 3, 4, 18), column(0, 10, 20), 2)
+    assert labels.tolist() == [0, 0, 2, 1, 1, 2]
+
+
+def test_what_is_left_goes_to_the_nearest_centre_full_or_not():
+    # 2 takes 2 and 1, 3 takes 3 and 10; 0 is left, and nearer to 2.
+    assert bounded_assignment(column(0, 1, 2, 3, 10), column(2, 3), 2).tolist() == [0, 0, 0, 1, 1]
+
+
+def test_equal_centres_fill_one_after_the_other():
+    # The two centres at 0 (numbers 0 and 2) have four places for 0, 1, 2, 3, filled by distance.
+    labels = bounded_assignment(column(3, 1, 2, 0, 9, 9), column(0, 9, -0.0), 2)
+    assert labels.tolist() == [2, 0, 2, 0, 1, 1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_placing_agrees_with_the_oracle(data):
+    points = st.tuples(st.integers(-5, 5), st.integers(-5, 5))
+    centres = data.draw(st.lists(points, min_size=1, max_size=5, unique=True))
+    min_size = data.draw(st.integers(1, 4))
+    least = len(centres) * min_size
+    rows = data.draw(st.lists(points, min_size=least, max_size=least + 6))
+    X, C = np.array(rows, dtype=np.float32), np.array(centres, dtype=np.float32)
+    assert bounded_assignment(X, C, min_size).tolist() == slow_assignment(X, C, min_size)
+
+
+def test_slices_of_rows_do_not_show():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 9, (3000, 3)).astype(np.float32)
+    centres = rng.integers(-9, 9, (700, 3)).astype(np.float32)  # slices of 748 rows
+    nearest, distance = nearest_centre(X, centres)
+    expected = squared_distances(X, centres)
+    assert (nearest == expected.argmin(axis=1)).all()
+    assert (distance == expected.min(axis=1)).all()
+
+
+@given(st.integers(0, 1000))
+def test_centres_are_the_means_of_their_members(seed):
+    X = np.random.default_rng(seed).integers(-9, 9, (20, 2)).astype(np.float32)
+    labels, centres, _ = bounded_t_means(X, 4, 3, 5, np.random.default_rng(seed))
+    means = [X[labels == c].mean(axis=0, dtype=np.float64) for c in range(4)]
+    assert (centres == np.array(means, dtype=np.float32)).all()
+
+
+def test_more_iterations_never_keep_a_worse_placing():
+    X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+
+    def sse(max_iter):
+        labels, centres, _ = bounded_t_means(X, 20, 8, max_iter, np.random.default_rng(1))
+        return ((X - centres[labels]) ** 2).sum()
+
+    errors = [sse(max_iter) for max_iter in range(1, 9)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < errors[0]
+
+
+@given(n=st.integers(1, 40), k=st.integers(1, 10), seed=st.integers(0, 9))
+def test_a_group_has_at_most_k_plus_the_remainder(n, k, seed):
+    if n < k:
+        n += k
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    sizes = np.bincount(BoundedTMeans(k, random_state=seed).fit(X).labels_)
+    assert sizes.size == n // k
+    assert k <= sizes.min() <= sizes.max() <= k + n % k < 2 * k
+
+
+def test_the_number_of_clusters_can_be_given():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    assert BoundedTMeans(4, n_clusters=3, random_state=0).fit(X).n_groups_ == 3
+
+
+def test_too_many_clusters_are_refused():
+    X = np.zeros((9, 1))
+    with raises("argument.value") as caught:
+        BoundedTMeans(4, n_clusters=3).fit(X)
+    assert "at most 2 groups of 4" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["n_clusters", "max_iter"])
+def test_parameters_start_at_one(name):
+    with raises("argument.value") as caught:
+        BoundedTMeans(1, **{name: 0}).fit(np.zeros((9, 1)))
+    assert name in str(caught.value)
+
+
+def plain_t_means(X, t, min_size, rounds, rng):
+    """Bounded t-means as plainly as can be: row by row, each to the nearest centre not yet full."""
+    centres = X[rng.choice(len(X), t, replace=False)].astype(float)
+    found = []
+    for _ in range(rounds):
+        distance = squared_distances(X, centres)
+        free = np.full(t, min_size)
+        labels = np.full(len(X), -1)
+        for row in range(len(X)):
+            if free.any():
+                labels[row] = np.where(free > 0, distance[row], np.inf).argmin()
+                free[labels[row]] -= 1
+        labels = np.where(labels < 0, distance.argmin(axis=1), labels)
+        centres = np.array([X[labels == c].mean(axis=0) for c in range(t)])
+        found.append((sse(X, labels), labels))
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+@pytest.mark.parametrize("k", [3, 5, 10])
+@pytest.mark.parametrize("shape", ["cloud", "factors", "outliers"])
+def test_groups_are_no_wider_than_those_of_the_plain_version(k, shape):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 4))
+    if shape == "outliers":  # as people's factors are: few are far away from all others
+        X = rng.standard_t(1.5, size=(200, 4))
+    if shape == "factors":
+        ratings = make_ratings(n_users=200, n_items=150, n_ratings=6_000, seed=1)
+        X = FunkSVD(rank=10, seed=0).fit(ratings).padding().coordinates().astype(float)
+    starts = range(8)
+    ours = [armse(X, BoundedTMeans(k, random_state=seed).fit(X).labels_) for seed in starts]
+    plain = [
+        armse(X, plain_t_means(X, len(X) // k, k, 10, np.random.default_rng(seed)))
+        for seed in starts
+    ]
+    assert np.mean(ours) < np.mean(plain)

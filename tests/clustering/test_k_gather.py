@@ -1,0 +1,331 @@
+"""KGather: worked examples of its parts, the gain against brute force, and what it promises."""
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from error_assertions import raises
+from recveil.clustering import MDAV, KGather, sse
+from recveil.clustering.base import number_by_lowest_member
+from recveil.clustering.k_gather import (
+    Gathered,
+    Leaf,
+    Noise,
+    dissolve,
+    exchange,
+    mdav_of_leaf,
+    voronoi_leaves,
+)
+from recveil.clustering.mdav import _mdav
+
+
+def leaf_of(X, group, k):
+    """Make a leaf of rows as they stand; groups are numbered 0, 1, ..."""
+    rows = np.asarray(X, dtype=np.float32).reshape(len(X), -1)
+    group = np.array(group)
+    sizes = np.bincount(group)
+    members = np.zeros((len(sizes), 2 * k - 1), dtype=np.int64)
+    for g, size in enumerate(sizes):
+        members[g, :size] = np.flatnonzero(group == g)
+    centroids = np.array([rows[group == g].mean(axis=0) for g in range(len(sizes))])
+    return Leaf(rows, group, members, sizes, centroids, np.zeros(len(rows), dtype=np.float32))
+
+
+def look(leaf, i, k):
+    """Let one row look for an exchange, without noise."""
+    noise = Noise(np.zeros(4 * k, dtype=np.float32), np.zeros(len(leaf.rows), int), np.float32(0))
+    nearness = leaf.rows[[i]] @ leaf.centroids.T - (leaf.centroids**2).sum(axis=1) / 2
+    return exchange(leaf, nearness, i, k, noise)
+
+
+def look_around(leaf, k):
+    """Let all rows look, one after the other; return how many exchanges there were."""
+    return sum(look(leaf, i, k) for i in range(len(leaf.rows)))
+
+
+def check_stock(leaf):
+    """What a leaf says of its groups agrees with the group of each row."""
+    for g, size in enumerate(leaf.sizes):
+        assert sorted(leaf.members[g, :size]) == np.flatnonzero(leaf.group == g).tolist()
+        if size:
+            mean = leaf.rows[leaf.group == g].mean(axis=0)
+            np.testing.assert_allclose(leaf.centroids[g], mean, rtol=1e-5, atol=1e-5)
+
+
+class TestExchange:
+    def test_a_swap(self):
+        # Centroids: (0 + 1 + 11) / 3 = 4 and (2 + 10 + 12) / 3 = 8. Sizes are k, so nobody moves.
+        # Row 2 at 11 may swap for 2, 10 or 12, with d = 9, 1, -1 and p - q = -4: the gains
+        # d (2/3 d + 8) are 9 * 14 = 126, 8.67 and -7.33. So for row 3, at 2.
+        # SSE before: 16 + 9 + 49 + 36 + 4 + 16 = 130; after, around 1 and 11: 1 + 0 + 1 twice = 4.
+        leaf = leaf_of([0, 1, 11, 2, 10, 12], [0, 0, 0, 1, 1, 1], 3)
+        assert look(leaf, 2, 3) == 1
+        assert leaf.group.tolist() == [0, 0, 1, 0, 1, 1]
+        assert leaf.centroids.ravel().tolist() == [1, 11]
+        check_stock(leaf)
+        assert look_around(leaf, 3) == 0
+
+    def test_a_move(self):
+        # k = 2: a group of three may lose one, a group of two may take one. Row 2 at 8 has the
+        # centroid (0 + 1 + 8) / 3 = 3, the other is 10. To leave gains 3/2 * 25 = 37.5, to join
+        # costs 2/3 * 4 = 2.67: 34.83 in all. To swap for 9 or 11, d = -1 or -3, p - q = -7 and
+        # 1/3 + 1/2 = 5/6, gains d (5/6 d + 14) < 0.
+        leaf = leaf_of([0, 1, 8, 9, 11], [0, 0, 0, 1, 1], 2)
+        assert look(leaf, 2, 2) == 1
+        assert leaf.group.tolist() == [0, 0, 1, 1, 1]
+        assert leaf.sizes.tolist() == [2, 3]
+        check_stock(leaf)
+        # The largest regret is that of none: all are nearest to their own centroid.
+        assert look_around(leaf, 2) == 0
+        assert (leaf.regret < 0).all()
+
+    def test_a_group_of_k_gives_nobody_away(self):
+        # Row 1 at 9 would gain by moving to 10 and 11, but its group has two rows only. To swap for
+        # 10, d = -1, p - q = 4.5 - 10.5 = -6 and 1/2 + 1/2 = 1, gains -1 (-1 + 12) < 0.
+        leaf = leaf_of([0, 9, 10, 11], [0, 0, 1, 1], 2)
+        assert look(leaf, 1, 2) == 0
+
+    def test_regret_is_half_the_difference_of_squares(self):
+        # Centroids 3 and 10. Row 2 at 8: 25 from its own, 4 from the other: (25 - 4) / 2.
+        # It is noted although the row then moves.
+        leaf = leaf_of([0, 1, 8, 9, 11], [0, 0, 0, 1, 1], 2)
+        look(leaf, 2, 2)
+        assert leaf.regret[2] == 10.5
+
+    def test_of_noise_the_highest_sum_wins(self):
+        # As in the swap, row 2 gains 126 for 2. The noise of the candidates is read from place 1
+        # on: staying 0, then 2, 10 and 12. With 200 for the last, 12 wins although it costs 7.33.
+        leaf = leaf_of([0, 1, 11, 2, 10, 12], [0, 0, 0, 1, 1, 1], 3)
+        gumbel = np.array([999, 0, 0, 0, 200] + [0] * 8, dtype=np.float32)
+        noise = Noise(gumbel, np.ones(6, dtype=np.int64), np.float32(1))
+        nearness = leaf.rows[[2]] @ leaf.centroids.T - (leaf.centroids**2).sum(axis=1) / 2
+        assert exchange(leaf, nearness, 2, 3, noise) == 1
+        assert leaf.group.tolist() == [0, 0, 1, 1, 1, 0]
+
+    def test_the_two_nearest_groups_are_looked_at(self):
+        # Row 0 at 10 sits with 0. Groups at 2 and 3 (centroid 2.5), at 11 and 12 (11.5), at 20 and
+        # 30 (25): the nearest are 11.5 and 2.5. To swap for 2: p = 5, d = 8, gain 8 (8 - 5) = 24;
+        # for 3: 7 (7 - 5) = 14; for 11: d = -1, gain -1 (-1 + 13) < 0; for 12 < 0.
+        leaf = leaf_of([10, 0, 20, 30, 11, 12, 2, 3], [0, 0, 1, 1, 2, 2, 3, 3], 2)
+        assert look(leaf, 0, 2) == 1
+        assert leaf.group.tolist() == [3, 0, 1, 1, 2, 2, 0, 3]
+
+    @settings(deadline=None, max_examples=150)
+    @given(data=st.data(), k=st.integers(2, 4), d=st.integers(1, 3))
+    def test_the_exchange_is_the_best_by_brute_force(self, data, k, d):
+        """Whole numbers and two or three groups, so that every row looks at all others."""
+        sizes = data.draw(st.lists(st.integers(k, 2 * k - 1), min_size=2, max_size=3))
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        X = data.draw(arrays(np.float32, (len(group), d), elements=st.integers(-9, 9).map(float)))
+        i = data.draw(st.integers(0, len(group) - 1))
+        leaf = leaf_of(X, group, k)
+        look(leaf, i, k)
+        own, start = group[i], sse(X, group)
+        falls = [0.0]
+        for other in range(len(group)):
+            if group[other] != own:
+                swapped = group.copy()
+                swapped[[i, other]] = group[[other, i]]
+                falls.append(start - sse(X, swapped))
+        for to in range(len(sizes)):
+            if to != own and sizes[own] > k and sizes[to] < 2 * k - 1:
+                moved = group.copy()
+                moved[i] = to
+                falls.append(start - sse(X, moved))
+        assert start - sse(X, leaf.group) == pytest.approx(max(falls), abs=1e-3)
+        check_stock(leaf)
+
+
+class TestDissolve:
+    def straddling(self, k):
+        # Two crowds of three, around 1 and 101, and a pair with one row near each: k = 2, n = 8.
+        return leaf_of([0, 1, 2, 100, 101, 102, 3, 99], [0, 0, 0, 1, 1, 1, 2, 2], k)
+
+    def test_a_straddling_group_is_given_up(self):
+        # k = 3, so that the crowds may take up to five; the pair stands for a group that small
+        # for the sake of the example. Its centroid is 51, its SSE 48² + 48² = 4608. Row 6 joins
+        # the first crowd for 3/4 * 2² = 3, row 7 the second likewise.
+        leaf = self.straddling(3)
+        look_around_for_regrets(leaf)
+        dissolve(leaf, 3)
+        assert leaf.group.tolist() == [0, 0, 0, 1, 1, 1, 0, 1]
+        assert leaf.sizes.tolist() == [4, 4, 0]
+        check_stock(leaf)
+
+    def test_a_full_group_takes_nobody(self):
+        # k = 2: groups of three are full. There is no room for the pair.
+        leaf = self.straddling(2)
+        look_around_for_regrets(leaf)
+        dissolve(leaf, 2)
+        assert leaf.sizes.tolist() == [3, 3, 2]
+
+    def test_a_group_at_one_place_stays(self):
+        # Its members are nearest to their own centroid; dissolved, they would cost more.
+        leaf = leaf_of([0, 1, 2, 100, 101, 102, 50, 51, 52], [0] * 3 + [1] * 3 + [2] * 3, 3)
+        look_around_for_regrets(leaf)
+        dissolve(leaf, 3)
+        assert leaf.sizes.tolist() == [3, 3, 3]
+
+    @settings(deadline=None, max_examples=100)
+    @given(data=st.data(), k=st.integers(2, 4))
+    def test_sizes_stay_below_2k_and_nobody_is_lost(self, data, k):
+        sizes = data.draw(st.lists(st.integers(k, 2 * k - 1), min_size=1, max_size=5))
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        X = data.draw(arrays(np.float32, (len(group), 2), elements=st.integers(-9, 9).map(float)))
+        leaf = leaf_of(X, group, k)
+        leaf.regret[:] = 1000  # whatever it is, it decides only whether a try is worth while
+        dissolve(leaf, k)
+        left = leaf.sizes[leaf.sizes > 0]
+        assert left.sum() == len(X)
+        assert k <= left.min() <= left.max() < 2 * k
+        check_stock(leaf)
+
+
+def look_around_for_regrets(leaf):
+    """Note the regrets as `exchange` does, without exchanging anything."""
+    squares = ((leaf.rows[:, None] - leaf.centroids) ** 2).sum(axis=2)
+    at = np.arange(len(leaf.rows))
+    own = squares[at, leaf.group]
+    squares[at, leaf.group] = np.inf
+    leaf.regret[:] = (own - squares.min(axis=1)) / 2
+
+
+class TestMDAVOfLeaf:
+    def test_seven_rows_by_hand(self):
+        # The mean is 0. 20 is farthest and takes 10; -10, farthest from 20, takes -9; three rows
+        # are left, fewer than 2k: -5, -4, -2.
+        column = np.array([[-10], [-5], [20], [-9], [-4], [10], [-2]], dtype=np.float32)
+        assert mdav_of_leaf(column @ column.T, 2).tolist() == [1, 2, 0, 1, 2, 0, 2]
+
+    @settings(deadline=None, max_examples=150)
+    @given(
+        n=st.integers(1, 40), width=st.integers(1, 3), k=st.integers(1, 8), seed=st.integers(0, 999)
+    )
+    def test_it_is_mdav_on_the_same_rows(self, n, width, k, seed):
+        # No two distances are equal: of equal ones, rounding chooses.
+        X = np.random.default_rng(seed).normal(size=(n, width)).astype(np.float32)
+        X -= X.mean(axis=0)
+        k = min(k, n)
+        theirs = number_by_lowest_member(_mdav(X, k))
+        assert (number_by_lowest_member(mdav_of_leaf(X @ X.T, k)) == theirs).all()
+
+
+class TestVoronoiLeaves:
+    @settings(deadline=None, max_examples=150)
+    @given(
+        X=arrays(np.float32, st.tuples(st.integers(1, 200), st.integers(1, 3)),
+                 elements=st.integers(-3, 3).map(float)),
+        most=st.integers(1, 40),
+        seed=st.integers(0, 99),
+    )  # fmt: skip
+    def test_leaves_part_the_rows_and_are_not_too_large(self, X, most, seed):
+        leaves = voronoi_leaves(X, most, np.random.default_rng(seed))
+        assert 1 <= min(map(len, leaves)) <= max(map(len, leaves)) <= most
+        assert sorted(np.concatenate(leaves).tolist()) == list(range(len(X)))
+
+    def test_equal_rows_are_halved(self):
+        leaves = voronoi_leaves(np.ones((9, 2), dtype=np.float32), 3, np.random.default_rng(0))
+        assert [leaf.tolist() for leaf in leaves] == [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
+
+    def test_crowds_stay_whole(self):
+        rng = np.random.default_rng(0)
+        crowd = rng.integers(20, size=2000)
+        X = (rng.normal(size=(2000, 5)) + 100 * rng.normal(size=(20, 5))[crowd]).astype(np.float32)
+        mixed = sum(len(set(crowd[leaf])) - 1 for leaf in voronoi_leaves(X, 300, rng))
+        # Twenty crowds of about 100 in leaves of up to 300: to cut one is the exception.
+        assert mixed <= 20 - 7 + 3
+
+
+def crowds(n, d=5, seed=0):
+    """Rows in crowds that overlap, none of which counts a multiple of anything."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + 3 * rng.normal(size=(30, d))[rng.integers(30, size=n)]
+
+
+class TestGroups:
+    def test_closeness_rises_by_what_the_sse_falls(self):
+        X = crowds(900).astype(np.float32)
+        groups = Gathered(X, 4, np.random.default_rng(0))
+        for number in range(4):
+            before, closeness = sse(X, groups.labels), groups.closeness
+            groups.exchange(temperature=float(number), dissolving=number > 1)
+            fall = before - sse(X, groups.labels)
+            assert groups.closeness - closeness == pytest.approx(fall, rel=1e-6, abs=1e-3)
+            sizes = np.bincount(groups.labels)
+            assert 4 <= sizes.min() <= sizes.max() < 8
+
+    def test_without_noise_no_round_makes_it_worse(self):
+        X = crowds(900).astype(np.float32)
+        groups = Gathered(X, 4, np.random.default_rng(0))
+        found = [groups.closeness]
+        while groups.exchange(temperature=0, dissolving=False):
+            found.append(groups.closeness)
+        assert len(found) > 2
+        assert (np.diff(found) > 0).all()
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 50])
+@pytest.mark.parametrize("anneal", [0, 1, 50])
+def test_it_is_never_worse_than_its_start(k, anneal):
+    X = crowds(800, seed=k)
+    start = KGather(k, n_rounds=0, random_state=0).fit(X).labels_
+    assert sse(X, KGather(k, anneal=anneal, random_state=0).fit(X).labels_) <= sse(X, start)
+
+
+@pytest.mark.parametrize("k", [2, 5, 50])
+def test_without_rounds_it_is_mdav_if_one_leaf_holds_all(k):
+    X = crowds(800, seed=k)
+    ours, theirs = KGather(k, n_rounds=0).fit(X).labels_, MDAV(k).fit(X).labels_
+    assert (ours == theirs).all()
+
+
+@pytest.mark.parametrize("k", [3, 5, 10, 50])
+def test_it_is_clearly_better_than_mdav(k):
+    X = crowds(3000, seed=k)
+    assert sse(X, KGather(k, random_state=0).fit(X).labels_) < 0.95 * sse(X, MDAV(k).fit(X).labels_)
+
+
+@pytest.mark.parametrize(("n", "k"), [(9000, 2), (9000, 7), (20_000, 40), (10_000, 1700)])
+def test_the_number_of_threads_does_not_matter(n, k):
+    X = crowds(n, d=3)  # several leaves, of rows as well as of groups
+    labels = []
+    before = numba.get_num_threads()
+    try:
+        for threads in (1, min(2, before)):
+            numba.set_num_threads(threads)
+            labels.append(KGather(k, n_rounds=4, random_state=0).fit(X).labels_)
+    finally:
+        numba.set_num_threads(before)
+    sizes = np.bincount(labels[0])
+    assert k <= sizes.min() <= sizes.max() < 2 * k
+    assert (labels[0] == labels[1]).all()
+
+
+@pytest.mark.parametrize("n", [10, 11, 14, 15])
+def test_from_2k_rows_on_there_are_groups(n):
+    X = np.arange(n)[:, None] ** 2.0
+    sizes = np.bincount(KGather(5, random_state=0).fit(X).labels_)
+    assert len(sizes) == n // 5
+    assert 5 <= sizes.min() <= sizes.max() < 10
+
+
+def test_rows_far_out_do_not_matter():
+    X = np.concatenate([np.random.default_rng(0).normal(size=5000), 10.0 ** np.arange(30)])
+    sizes = np.bincount(KGather(3, random_state=0).fit(X[:, None]).labels_)
+    assert 3 <= sizes.min() <= sizes.max() < 6
+
+
+@pytest.mark.parametrize("anneal", [-0.1, float("nan"), float("inf")])
+def test_a_senseless_noise_is_refused(anneal):
+    with raises("argument.value") as caught:
+        KGather(2, anneal=anneal).fit(np.zeros((9, 1)))
+    assert "anneal" in str(caught.value)
+
+
+def test_a_senseless_number_of_rounds_is_refused():
+    with raises("argument.value") as caught:
+        KGather(2, n_rounds=1.5).fit(np.zeros((9, 1)))
+    assert "n_rounds" in str(caught.value)

@@ -1,0 +1,51 @@
+"""Another measure is one entry. docs/how-to/extending.md shows the code that follows."""
+
+# docs/how-to/extending.md: from here
+import pyarrow.parquet as pq
+import pytest
+
+from recveil.comparison import MEASURES, Line, Measure, Panel, compare, register_measure
+from recveil.datasets import make_ratings
+from recveil.report import compare_page
+
+
+def rise(cell):
+    """Return how far the release's RMSE lies above that of the raw data."""
+    release, raw = (cell.told("recipient", table, "rmse") for table in ("release", "raw"))
+    return None if release is None or raw is None else release - raw
+
+
+RMSE_RISE = Measure(
+    name="rmse_rise",
+    words="How far the RMSE lies above that of the raw data",
+    kind=float,
+    take=rise,
+    format=".4f",
+    better="down",
+    panel=Panel("RMSE above raw", ".3f", lines=(Line("raw data", 0.0),)),
+)
+
+
+@pytest.fixture
+def another_measure():
+    register_measure(RMSE_RISE)
+    yield RMSE_RISE.name
+    del MEASURES[RMSE_RISE.name]
+
+
+def test_rows_json_table_and_page_have_it(another_measure, tmp_path):
+    ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+    out = tmp_path / "comparison"
+    found = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    told = [row._asdict()[another_measure] for row in found.rows]
+    simple, refused, raw = found.rows
+    assert told == [simple.rmse - raw.rmse, None, 0]
+    assert refused.problem == "60 users cannot form a group of k = 99; lower k, or add users"
+    plain = found.to_dict()
+    assert [row[another_measure] for row in plain["rows"]] == told
+    table = pq.read_table(out / "comparison.parquet")
+    assert table[another_measure].to_pylist() == told
+    assert "<h3>RMSE above raw <small>↓ better</small></h3>" in compare_page(plain)
+
+
+# docs/how-to/extending.md: to here

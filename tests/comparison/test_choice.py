@@ -1,0 +1,480 @@
+"""The cheapest setting, on a table small enough to choose from by hand."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil.comparison import Row, cheapest, frontier, utility_of
+from recveil.comparison.choice import warnings_of
+
+LOOKED_FOR = {"looked_for": 900, "attacked": 900, "most_attacked": 900}
+
+
+def made(method, k, promise, high, rmse, **changes):
+    """The measured risk is 0.8 of the upper end; the gain falls from 1 at RMSE 0.9 to 0 at 1.0.
+
+    Lists keep half a point more of what they were than ratings do of their gain, up to raw.
+    """
+    row = Row(method, k, promise, None, **LOOKED_FOR)
+    bound = 1 / k if promise == "k-anonymity" else None
+    return row._replace(
+        **{"bound": bound, "adversary": "paper", "attack": "nearest", "verified_k": k},
+        **{"risk": 0.8 * high, "risk_low": 0.6 * high, "risk_high": high},
+        **{"rmse": rmse, "gain_kept": 10 * (1 - rmse), "is_gain_told": True, "ndcg": 0.1},
+        **{"ndcg_kept": min(1, 10 * (1 - rmse) + 0.005), "is_ndcg_told": True},
+        **{"ranker": "kNN", "raw_ranker": "EASE", "recommender": "kNN"},
+    )._replace(**changes)
+
+
+TABLE = [
+    made("padded", 2, "k-anonymity", 0.30, 0.91),
+    made("padded", 5, "k-anonymity", 0.12, 0.93),
+    made("padded", 50, "k-anonymity", 0.02, 0.97),
+    made("simple", 5, "k-anonymity", 0.19, 0.92),
+    made("k-corating-item-mean", 5, "co-rated", 0.95, 0.905),
+    made("raw", None, "nothing", 1.00, 0.90),
+    made("item-means", None, "nothing", 0.001, 0.905),
+]
+
+
+@pytest.mark.parametrize(
+    ("max_risk", "min_k", "expected"),
+    [
+        (1.0, None, "k-corating-item-mean, k = 5"),  # the best that is no baseline
+        (0.30, None, "padded, k = 2"),  # the end of the interval may be the limit itself
+        (0.29, None, "simple, k = 5"),
+        (0.15, None, "padded, k = 5"),
+        (0.11, None, "padded, k = 50"),
+        (0.019, None, None),  # only item-means is as safe, and that promises nothing
+        (None, 2, "padded, k = 2"),  # k-coRating shares sets of items, which is no k of people
+        (None, 5, "simple, k = 5"),
+        (None, 6, "padded, k = 50"),
+        (0.15, 5, "padded, k = 5"),
+        (None, 51, None),
+    ],
+)
+def test_the_best_of_the_safe_ones(max_risk, min_k, expected):
+    choice = cheapest(TABLE, max_risk, min_k)
+    assert (choice.row and choice.row.title) == expected
+    assert (expected or "no setting that was tried will do") in choice.sentence
+
+
+def test_no_answer_names_the_safest():
+    (caveat,) = cheapest(TABLE, 0.01).caveats
+    assert "“padded, k = 50”: 1.6% of 900 people found (1.2% to 2%)" in caveat
+    assert cheapest(TABLE[5:], 0.5).caveats == [
+        "No setting that promises anything could be judged."
+    ]
+
+
+def test_a_measured_risk_is_not_called_proven():
+    told = " ".join(cheapest(TABLE, 0.15).caveats)
+    assert "9.6% of 900 people (7.2% to 12%)" in told
+    assert "proven is at most 20%" in told
+    assert "k = 7 or more" in told
+    proven = " ".join(cheapest(TABLE, 0.05).caveats)
+    assert "proven is that no attack on this release alone finds more than 2%." in proven
+    assert any("no promise" in caveat for caveat in cheapest(TABLE, 1.0).caveats)
+
+
+def test_caveats_tell_what_else_is_given_away():
+    row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership=0.99)
+    row = row._replace(published_share=0.63)
+    told = " ".join(cheapest([row._replace(membership_low=0.98)], 0.5).caveats)
+    stand = "63% of all ratings stand in it exactly as they were given; 43% because nobody else in"
+    assert stand in told
+    assert "An adversary can nearly always tell who was in the data at all (AUC 0.99" in told
+    row = row._replace(published_share=0.0, lone_share=0.0)
+    row = row._replace(membership=0.57, membership_low=0.49, membership_high=0.64)
+    unsure = " ".join(cheapest([row], 0.5).caveats)
+    assert "exactly" not in unsure
+    assert "only, it is not shown that an adversary can tell who was in the data" in unsure
+    assert "at all (AUC 0.57, 0.49 to 0.64;" in unsure
+    assert "“recveil compare FILE --shadows 32”" in unsure
+    assert "This area is a lower bound" in unsure
+    shadows = {"shadows_auc": 0.93, "shadows_auc_low": 0.9, "shadows_auc_high": 0.95}
+    beside = " ".join(cheapest([row._replace(**shadows)], 0.5).caveats)
+    assert "comparison, of halves of the people, AUC 0.93 (0.90 to 0.95) was reached" in beside
+    row = row._replace(membership=None)
+    told = " ".join(cheapest([row], 0.5).caveats)
+    assert "AUC" not in told
+    assert "in the data was not measured: “recveil compare FILE --shadows 32” does" in told
+
+
+class TestWorth:
+    """Lists and ratings: both are said in one sentence, and the smaller one counts."""
+
+    # The first trials: ratings better than raw, lists fallen to 18 %.
+    SMOOTH = made(
+        *("padded", 10, "k-anonymity", 0.08, 0.87),
+        **{"gain_kept": 1.33, "gain_low": 0.9, "gain_high": 1.7, "ndcg_kept": 0.18},
+        **{"ndcg_low": 0.15, "ndcg_high": 0.21, "ndcg": 0.03},
+    )
+    EVEN = made(
+        *("simple", 10, "k-anonymity", 0.09, 0.95),
+        **{"gain_kept": 0.5, "gain_low": 0.4, "gain_high": 0.6, "ndcg_kept": 0.9},
+        **{"ndcg_low": 0.8, "ndcg_high": 0.95},
+    )
+    ROWS = (SMOOTH, EVEN)
+
+    def test_the_smaller_share_counts(self):
+        choice = cheapest(self.ROWS, 0.1)
+        assert choice.sentence == (
+            "With at most 10% of the people found, “simple, k = 10” keeps most: lists 90% of raw, "
+            "ratings 50% of the raw gain."
+        )
+        assert choice.worth == "both"
+        assert any("worth the smaller of its two shares" in caveat for caveat in choice.caveats)
+
+    @pytest.mark.parametrize("worth", ["both", "lists"])
+    def test_lists_worse_than_popular_items_are_not_kept(self, worth):
+        """Nine tenths of the best lists, and yet nothing that takes a release."""
+        worse = {"lists_gain_kept": -0.1, "lists_gain_low": -0.2, "lists_gain_high": -0.05}
+        row = self.EVEN._replace(**worse)
+        better = self.EVEN._replace(k=5, ndcg_kept=0.4, lists_gain_kept=0.1)
+        assert utility_of(row, worth)[:3] == (-0.1, -0.2, -0.05)
+        assert utility_of(row, "ratings").value == 0.5
+        choice = cheapest([row, better], 0.1, worth=worth)
+        assert choice.row == better
+        rule = "Lists that are no better than popular items alone count as nothing kept."
+        assert any(rule in caveat for caveat in choice.caveats)
+        assert frontier([row, better], worth)[-1] == better
+        alone = cheapest([row], 0.1, worth=worth)
+        assert "lists 90% of raw, which is no better than popular items alone" in alone.sentence
+        assert "(worse than popular items alone)" in alone.advice
+        assert ("nothing collaborative is left" in alone.sentence) == (worth == "lists")
+
+    def test_who_asks_for_ratings_is_told_of_the_lists_in_the_same_sentence(self):
+        choice = cheapest(self.ROWS, 0.1, worth="ratings")
+        assert choice.sentence == (
+            "With at most 10% of the people found, “padded, k = 10” keeps most for ratings: "
+            "ratings as good as raw, lists only 18% of raw."
+        )
+        assert cheapest(self.ROWS, 0.1, worth="lists").row == self.EVEN
+
+    @pytest.mark.parametrize("worth", ["both", "ratings", "lists"])
+    def test_nothing_is_better_than_raw(self, worth):
+        choice = cheapest([self.SMOOTH], 0.1, worth=worth)
+        told = " ".join([choice.sentence, *choice.caveats])
+        assert "133" not in told
+        assert "170" not in told
+        assert "ratings as good as raw" in choice.sentence
+        assert "ratings 90% to as good as raw" in told
+
+    def test_what_is_as_good_as_raw_goes_to_the_safer(self):
+        one = self.SMOOTH._replace(ndcg_kept=1.0, ndcg_low=None, ndcg_high=None)
+        safer = one._replace(gain_kept=1.01, risk_high=0.05, k=20)
+        assert cheapest([one, safer], 0.1).row == safer
+
+    def test_a_gain_that_is_too_small_to_tell_makes_no_headline(self):
+        gain = {"is_gain_told": False, "raw_gain": 0.001, "raw_gain_low": -0.002}
+        gain |= {"raw_gain_high": 0.004, "raw_rmse": 0.943, "averages_rmse": 0.944}
+        rows = [row._replace(**gain) for row in self.ROWS]
+        both = cheapest(rows, 0.1)
+        assert both.sentence == (
+            "With at most 10% of the people found, “simple, k = 10” keeps most, as far as can be "
+            "told: lists 90% of raw, for ratings, the gain of the raw table itself is too small "
+            "to tell (RMSE 0.9500; raw 0.9430, averages 0.9440)."
+        )
+        assert any("is 0.0010 (-0.0020 to 0.0040)" in caveat for caveat in both.caveats)
+        ratings = cheapest(rows, 0.1, worth="ratings")
+        assert ratings.row == rows[0]  # the safest
+        assert "which setting keeps most cannot be told; “padded, k = 10” is the safest" in (
+            ratings.sentence
+        )
+        assert "%" not in ratings.sentence.partition("found")[2].replace("only 18% of raw", "")
+        assert frontier(rows, "ratings") == []
+
+    def test_shares_that_are_told_of_no_setting_decide_nothing(self):
+        """What 150 people gave: lists 98.6, 87 and 49 %, ratings 30, 19 and 18 %, all too wide."""
+        found = {
+            2: (0.986, 0.95, 1.02, 0.301, -0.71, 0.9),
+            5: (0.87, 0.8, 0.93, 0.19, -0.55, 0.73),
+            10: (0.49, 0.42, 0.56, 0.18, -0.46, 0.65),
+        }
+        names = ("ndcg_kept", "ndcg_low", "ndcg_high", "gain_kept", "gain_low", "gain_high")
+        rows = [
+            made("simple", k, "k-anonymity", 0.9 / k, 0.95, **dict(zip(names, kept, strict=True)))
+            for k, kept in found.items()
+        ]
+        choice = cheapest(rows, 0.5)
+        assert choice.row.k == 2
+        assert choice.sentence.endswith(
+            "“simple, k = 2” keeps most, as far as can be told: lists 99% of raw, ratings not "
+            "told (-71% to 90% of the raw gain)."
+        )
+        assert "So only lists decide here." in choice.caveats
+        # One point narrower, the share of k = 10 is told: the answer is the same.
+        narrow = [*rows[:2], rows[2]._replace(gain_high=0.53)]
+        assert cheapest(narrow, 0.5).row.k == 2
+        assert [row.k for row in frontier(narrow)] == [10, 5, 2]
+        assert "cannot be told; “simple, k = 10” is the safest" in (
+            cheapest(rows, 0.5, worth="ratings").sentence
+        )
+
+    def test_the_widest_interval_is_that_before_it_is_cut_off_at_raw(self):
+        wide = self.EVEN._replace(gain_kept=1.33, gain_low=0.02, gain_high=2.66)
+        wide = wide._replace(ndcg_kept=1.0, ndcg_low=0.95, ndcg_high=1.05)
+        both = {"gain_kept": 0.95, "gain_low": 0.9, "gain_high": 1.0}
+        both |= {"ndcg_kept": 0.95, "ndcg_low": 0.9, "ndcg_high": 1.0}
+        even = self.EVEN._replace(k=11, **both)
+        assert cheapest([wide, even], 0.1).row == even
+        alone = cheapest([wide], 0.1).sentence
+        assert "ratings not told (2% to as good as raw" in alone
+        assert "ratings as good" not in alone
+
+    def test_nothing_is_left_only_where_it_is_so_whoever_is_judged(self):
+        nothing = {"ndcg_kept": 0.0, "ndcg_low": 0.0, "ndcg_high": 0.0}
+        row = self.EVEN._replace(gain_kept=-0.1, gain_low=-0.3, gain_high=0.1, **nothing)
+        told = cheapest([row], 0.5, worth="ratings").sentence
+        assert "nothing collaborative" not in told
+        assert "ratings not told from averages (-30% to 10% of the raw gain)" in told
+        told = cheapest([row._replace(gain_high=-0.05)], 0.5, worth="ratings").sentence
+        assert "nothing collaborative is left: ratings worse than averages" in told
+
+    def test_worse_than_averages_is_said_where_the_raw_gain_is_too_small(self):
+        row = self.EVEN._replace(is_gain_told=False, gain_kept=-0.73, is_below_averages=True)
+        assert "ratings worse than averages; for ratings, the gain" in cheapest([row], 0.5).sentence
+
+    def test_why_a_share_is_not_told_is_said(self):
+        few = "only 1 of the 20 people that it takes could be judged"
+        row = self.EVEN._replace(is_gain_told=False, gain_not_told=few)
+        row = row._replace(is_ndcg_told=False, ndcg_not_told=few)
+        told = cheapest([row], 0.5).sentence
+        assert f"lists cannot be told: of those of the raw table, {few}" in told
+        assert f"a share cannot be told, since {few}" in told
+
+    def test_who_serves_and_the_best_of_all_are_told(self):
+        row = self.EVEN._replace(best_ndcg_kept=0.95, best_gain_kept=1.02)
+        told = " ".join(cheapest([row], 0.5).caveats)
+        assert "lists by “kNN” (nDCG 0.100; best on raw: “EASE”)" in told
+        assert "which nobody could know: lists 95%, ratings as good as raw." in told
+
+    def test_an_unknown_worth_is_refused(self):
+        with raises("option.value") as caught:
+            cheapest(self.ROWS, 0.1, worth="fun")
+        assert "'fun'" in str(caught.value)
+
+    def test_the_frontier_is_that_of_the_worth(self):
+        assert frontier(self.ROWS) == [self.SMOOTH, self.EVEN]
+        assert frontier(self.ROWS, "ratings") == [self.SMOOTH]
+
+
+def test_what_one_split_cannot_tell_apart():
+    """Gains 0.9, 0.7 and 0.3; the best reaches down to 0.65, so that only 0.3 is worse for sure."""
+    ends = {2: (0.65, 1.1), 5: (0.5, 0.8), 50: (0.2, 0.4)}
+    rows = [
+        row._replace(gain_low=ends[row.k][0], gain_high=ends[row.k][1], ndcg_low=1, ndcg_high=1)
+        for row in TABLE[:3]
+    ]
+    choice = cheapest(rows, 0.5)
+    told = " ".join(choice.caveats)
+    assert choice.row.title == "padded, k = 2"
+    assert choice.not_told_apart == ["padded, k = 5"]
+    assert "on one split, lists as good as raw, ratings 65% to as good as raw (95 %)" in told
+    assert "Not told apart from it: “padded, k = 5”." in told
+    touching = rows[1]._replace(gain_high=0.65)
+    assert cheapest([rows[0], touching], 0.5).not_told_apart == ["padded, k = 5"]
+    below = rows[1]._replace(gain_high=0.649)
+    assert cheapest([rows[0], below], 0.5).not_told_apart == []
+    unsafe = cheapest(rows, 0.15)  # what is not safe enough is not named
+    assert (unsafe.row.k, unsafe.not_told_apart) == (5, [])
+    assert cheapest([], 0.5).not_told_apart == []
+
+
+def test_nothing_left_is_said_plainly():
+    row = made("padded", 50, "k-anonymity", 0.02, 1.0, ndcg_kept=0.0)
+    assert "nothing collaborative is left" in cheapest([row], 0.5).sentence
+
+
+def test_where_nothing_can_be_told_the_safest_is_named():
+    rows = [row._replace(gain_kept=None, ndcg_kept=None) for row in TABLE]
+    choice = cheapest(rows, 0.3)
+    assert choice.row.title == "padded, k = 50"
+    assert "which setting keeps most cannot be told" in choice.sentence
+
+
+@pytest.mark.parametrize("looked", [0, 854])
+def test_who_was_not_looked_for_is_safe_by_proof_alone(looked):
+    """Of 900 people, 95 % are 855. Padded at 2 proves 50 %, at 50 it proves 2 %."""
+    rows = [row._replace(most_attacked=looked) for row in TABLE]
+    assert cheapest(rows, 0.51).row.title == "padded, k = 2"
+    assert cheapest(rows, 0.19).row.title == "padded, k = 50"
+    assert cheapest(rows, min_k=5).row.title == "simple, k = 5"
+    choice = cheapest(rows, 0.019)
+    assert choice.row is None
+    assert "No measured risk can be trusted" in choice.caveats[0]
+    assert cheapest([TABLE[1]._replace(most_attacked=855)], 0.19).row is not None
+
+
+def test_a_proof_outweighs_the_interval():
+    """Measured 9.9 % with an interval up to 11.9 %, but 1/10 is proven."""
+    row = made("padded", 10, "k-anonymity", 0.119, 0.95)
+    assert cheapest([row], 0.1).row == row
+    assert cheapest([row._replace(bound=None)], 0.1).row is None
+
+
+def test_warnings():
+    assert warnings_of(TABLE) == []
+    assert warnings_of([]) == []
+    weak = [TABLE[0], TABLE[5]._replace(risk=0.31)]
+    assert "finds 31% of the people only" in warnings_of(weak)[0]
+    alone = warnings_of([TABLE[0]._replace(most_attacked=600)])
+    assert "add raw" in alone[0]
+    assert "more than 600 of 900 people" in alone[1]
+
+
+def test_unfinished_and_unattacked_rows_are_never_chosen():
+    failed = Row("padded", 2, "k-anonymity", "no room")
+    unattacked = TABLE[0]._replace(risk=None, risk_low=None, risk_high=None)
+    assert cheapest([failed, unattacked], 1.0).row is None
+    assert frontier([failed, unattacked]) == []
+
+
+def test_equal_settings_go_to_the_safer_then_the_larger_k():
+    equal = made("padded", 9, "k-anonymity", 0.1, 0.93)
+    safer = equal._replace(method="simple", risk_high=0.09)
+    assert cheapest([equal, safer], 0.5).row == safer
+    larger = equal._replace(k=10)
+    assert cheapest([equal, larger], 0.5).row == larger
+
+
+def test_the_frontier_by_hand():
+    """From the safest on, each must be better than all before; baselines are not asked."""
+    titles = [row.title for row in frontier(TABLE)]
+    assert titles == [
+        *("padded, k = 50", "padded, k = 5", "simple, k = 5", "padded, k = 2"),
+        "k-corating-item-mean, k = 5",
+    ]
+
+
+shares = st.floats(0.001, 1)
+random_rows = st.lists(
+    st.builds(
+        made,
+        st.sampled_from(["padded", "simple"]),
+        st.integers(2, 99),
+        st.sampled_from(["k-anonymity", "co-rated", "nothing"]),
+        shares,
+        st.floats(0.85, 1.02),
+    ),
+    max_size=12,
+)
+
+
+def worth(row):
+    """What `made` makes a row worth: the gain is never above the lists, nor above raw."""
+    return min(1, 10 * (1 - row.rmse))
+
+
+@given(random_rows, shares)
+def test_no_safe_setting_beats_the_answer(rows, limit):
+    able = [row for row in rows if row.promise != "nothing"]
+    safe = [row for row in able if min(row.risk_high, row.bound or 1) <= limit]
+    choice = cheapest(rows, limit)
+    assert (choice.row is None) == (not safe)
+    assert choice.row is None or (choice.row in safe)
+    assert choice.row is None or worth(choice.row) == max(worth(row) for row in safe)
+
+
+@given(random_rows)
+def test_the_frontier_is_what_nobody_dominates(rows):
+    able = [row for row in rows if row.promise != "nothing"]
+
+    def is_beaten(row):
+        return any(
+            (other.risk_high <= row.risk_high and worth(other) > worth(row))
+            or (other.risk_high < row.risk_high and worth(other) >= worth(row))
+            for other in able
+        )
+
+    values = {(row.risk_high, worth(row)) for row in frontier(rows)}
+    assert values == {(row.risk_high, worth(row)) for row in able if not is_beaten(row)}
+
+
+@pytest.mark.parametrize("limits", [(0, None), (1.1, None), (math.nan, None), (None, 1)])
+def test_limits_that_make_no_sense(limits):
+    with raises("option.value"):
+        cheapest(TABLE, *limits)
+
+
+figures = st.floats(-2, 0.99)
+widths = st.floats(0, 0.9)
+uncertain_rows = st.lists(
+    st.builds(
+        lambda k, high, gain, lists, below, above, promise: made(
+            *("simple", k, promise, high, 0.95),
+            **{"gain_kept": gain, "gain_low": gain - below, "gain_high": gain + above},
+            **{"ndcg_kept": lists, "ndcg_low": lists - above, "ndcg_high": lists + below},
+        ),
+        st.integers(2, 99),
+        st.sampled_from([0.1, 0.2, 0.3]),
+        *(st.one_of(figures, st.sampled_from([0.1, 0.5])) for _ in range(2)),
+        *(widths for _ in range(2)),
+        st.sampled_from(["k-anonymity", "co-rated"]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def beats(one, other):
+    """Tell whether a setting as safe keeps more of one, and no less of the other, as measured."""
+    pairs = (one.gain_kept, other.gain_kept), (one.ndcg_kept, other.ndcg_kept)
+    return (
+        one.risk_high <= other.risk_high
+        and all(mine >= theirs for mine, theirs in pairs)
+        and any(mine > theirs for mine, theirs in pairs)
+    )
+
+
+@given(uncertain_rows, st.sampled_from(["both", "lists", "ratings"]))
+def test_no_answer_is_dominated_however_wide_the_intervals(rows, worth):
+    answer = cheapest(rows, 0.5, worth=worth).row
+    assert not any(beats(row, answer) for row in rows)
+    for row in frontier(rows, worth):
+        assert not any(beats(other, row) for other in rows)
+
+
+class TestPassedOver:
+    """Settings that keep more than the answer, of which too few people could be looked for."""
+
+    TABLE = (
+        made("sparse", 5, "k-anonymity", 0.02, 0.91, most_attacked=700),
+        made("sparse", 6, "k-anonymity", 0.02, 0.915, most_attacked=700),
+        made("simple", 10, "k-anonymity", 0.09, 0.92, most_attacked=700),
+        made("sparse", 10, "k-anonymity", 0.02, 0.95, most_attacked=700),
+    )
+
+    def test_what_keeps_more_is_named_and_why_it_is_not_the_answer(self):
+        choice = cheapest(self.TABLE, 0.1)
+        assert choice.row.title == "simple, k = 10"
+        (told,) = [caveat for caveat in choice.caveats if "passed over" in caveat]
+        assert told == (
+            "“sparse, k = 5” keeps more, and is passed over, with 1 more that would come before "
+            "the answer: measured is 1.6% of 900 people found (1.2% to 2%), but no adversary knew "
+            "enough of more than 700 of them, and users who were not attacked are not safe; nor is "
+            "it proven to be at most 10%. Whoever can answer for those may take it."
+        )
+
+    @pytest.mark.parametrize(
+        "changes", [{"most_attacked": 900}, {"risk_high": 0.2}, {"gain_kept": 0.1}]
+    )
+    def test_nothing_is_said_of_others(self, changes):
+        """What is safe is the answer; what is found too often, or keeps less, is no loss."""
+        first, _, *others = self.TABLE
+        choice = cheapest([first._replace(**changes), *others], 0.1)
+        assert not any("passed over" in caveat for caveat in choice.caveats)
+
+
+def test_lists_of_popular_items_are_no_sign_of_anything_kept():
+    popular = made("simple", 10, "k-anonymity", 0.09, 0.92, raw_ranker="popularity")
+    choice = cheapest([popular], 0.1)
+    assert "lists 80% of raw, which is of popular items alone" in choice.sentence
+    assert "the best on the raw data (which are of popular items alone)" in choice.advice
+    told = " ".join(choice.caveats)
+    assert "no lists were better than those of popular items alone" in told
+    assert "count as nothing kept" not in told

@@ -1,0 +1,441 @@
+"""The same ground for all, nothing twice, nothing lost."""
+
+import json
+import os
+import stat
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from error_assertions import raises
+from recveil.comparison import Row, choose_methods, compare, usual_methods
+from recveil.comparison.cells import Ground, Setting, open_folder
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.registry import Maker, forget, has_k, make_variant, register
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.registry import all_variants, variant_of
+from recveil.release.specs.predictive import PREDICTIVE
+
+pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
+
+
+@contextmanager
+def made_by(name, make):
+    """A method of that name, as long as it is needed, which promises k-anonymity."""
+    variant = replace(variant_of("simple"), name=name, options={})
+    method = replace(PREDICTIVE, name=name, title=name, variants=(variant,))
+    maker = Maker(method, make)
+    register(maker)
+    try:
+        yield
+    finally:
+        forget(maker)
+
+
+@pytest.fixture
+def run(invented, tmp_path, evaluator):
+    """Compares two ks of two methods, and a baseline: five settings."""
+    assert not evaluator.judged
+
+    def run(**changes):
+        settings = {"methods": ["simple", "padded", "raw"], "ks": [3, 5], "targets": 50}
+        return compare(invented, tmp_path / "out", **{**settings, **changes})
+
+    return run
+
+
+def files(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
+
+
+class TestResuming:
+    def test_a_second_run_computes_nothing(self, run, evaluator):
+        first = run()
+        assert len(evaluator.judged) == 5
+        second = run()
+        assert len(evaluator.judged) == 5
+        assert (first.computed, second.computed) == (5, 0)
+        assert first.rows == second.rows
+
+    def test_more_settings_add_to_the_others(self, run):
+        run()
+        assert run(ks=[3, 5, 7]).computed == 2  # k = 7 of two methods
+        assert run(methods=["raw"]).computed == 0
+
+    def test_another_question_computes_nothing(self, run):
+        run()
+        assert run(max_risk=0.5, worth="ratings").computed == 0
+        assert run(max_risk=0.5, worth="lists").to_dict()["answer"]["worth"] == "lists"
+
+    def test_cells_of_an_older_form_are_computed_anew(self, run, monkeypatch):
+        from recveil.comparison import cells
+
+        monkeypatch.setattr(cells, "_FORMAT", "recveil-cell-2")  # without the best recommenders
+        run()
+        monkeypatch.undo()
+        assert cells._FORMAT != "recveil-cell-2"
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"seed": 1}, {"split": 0.3}, {"targets": 51}],
+        ids=lambda change: next(iter(change)),
+    )
+    def test_another_ground_is_computed_anew(self, run, change):
+        run()
+        assert run(**change).computed == 5
+        assert run(**change).computed == 0
+
+    def test_other_data_are_computed_anew(self, run, tmp_path):
+        run()
+        other = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=6)
+        settings = {"methods": ["raw"], "ks": [3], "targets": 50}
+        assert compare(other, tmp_path / "out", **settings).computed == 1
+
+    @pytest.mark.parametrize("method", ["simple", "raw"])
+    def test_a_cell_of_another_setting_is_computed_anew(self, run, tmp_path, method):
+        run()
+        file = tmp_path / "out" / "cells" / "padded-k3.json"
+        told = json.loads(file.read_text())
+        file.write_text(json.dumps(told | {"method": method}))
+        assert run().computed == 1
+
+    def test_a_killed_run_keeps_what_was_finished(self, run, evaluator, tmp_path):
+        evaluator.failing = [(5, KeyboardInterrupt())]
+        with pytest.raises(KeyboardInterrupt, match=r"^1 of 5 settings kept; run again to go on$"):
+            run()
+        assert files(tmp_path / "out") == ["cells/simple-k3.json"]
+        evaluator.failing = []
+        assert run().computed == 4
+
+    def test_a_killed_run_hands_over_what_was_finished(self, run, evaluator, tmp_path):
+        evaluator.failing = [(5, KeyboardInterrupt())]
+        handed = []
+        with pytest.raises(KeyboardInterrupt):
+            run(stopped=handed.append)
+        (so_far,) = handed
+        assert (len(so_far.rows), so_far.unfinished) == (1, 4)
+        assert "was stopped: 4 of its settings" in so_far.to_dict()["warnings"][0]
+        assert "comparison.parquet" in files(tmp_path / "out")
+        evaluator.failing = []
+        assert "was stopped" not in " ".join(run().to_dict()["warnings"])
+
+    def test_who_watches_is_given_what_is_finished_after_each_setting(self, run):
+        seen = []
+        run(ks=[3], so_far=seen.append)
+        assert [(len(each.rows), each.unfinished) for each in seen] == [(1, 2), (2, 1), (3, 0)]
+        seen.clear()
+        run(so_far=seen.append)  # two of the five are new
+        assert [(len(each.rows), each.unfinished) for each in seen] == [(3, 2), (4, 1), (5, 0)]
+
+    def test_an_anonymizer_that_is_killed_leaves_no_release(self, run, tmp_path):
+        class Killed:
+            def anonymize(self, _):
+                raise KeyboardInterrupt
+
+        with made_by("killed", lambda *_, **__: Killed()), pytest.raises(KeyboardInterrupt):
+            run(methods=["simple", "killed"])
+        assert files(tmp_path / "out") == ["cells/simple-k3.json", "cells/simple-k5.json"]
+
+    def test_what_a_killed_run_left_is_removed(self, run, tmp_path):
+        left = tmp_path / "out" / ".work-1234abcd" / "release.private"
+        left.mkdir(parents=True)
+        (left.parent / "lock").write_text("locked\n")
+        (tmp_path / "out" / "cells").mkdir()
+        (tmp_path / "out" / "cells" / ".raw.json.1234abcd.tmp").write_text("{")
+        run()
+        assert not list((tmp_path / "out").rglob(".*"))
+
+    def test_a_damaged_cell_is_computed_again(self, run, tmp_path):
+        run()
+        (tmp_path / "out" / "cells" / "raw.json").write_text('{"key": ')
+        assert run().computed == 1
+
+
+class TestFailures:
+    def test_a_k_above_the_number_of_people_stops_nothing(self, run):
+        found = run(methods=["simple"], ks=[301, 3])
+        assert "300 users cannot form a group of k = 301" in found.rows[0].problem
+        assert found.rows[0].risk is None
+        assert found.rows[1].risk == pytest.approx(0.3)
+        assert run(methods=["simple"], ks=[301, 3]).computed == 0  # it would fail again
+
+    def test_a_fault_stops_nothing_and_is_tried_again(self, run, evaluator):
+        evaluator.failing = [(5, ZeroDivisionError("oh"))]
+        found = run(methods=["simple"])
+        assert [row.problem for row in found.rows] == [None, "ZeroDivisionError: oh"]
+        evaluator.failing = []
+        again = run(methods=["simple"])
+        assert (again.computed, again.rows[1].problem) == (1, None)
+
+    def test_a_release_that_breaks_its_claim_is_no_result(self, run):
+        def broken(k, seed):
+            anonymizer = PredictiveAnonymizer(k, "simple", seed=seed)
+
+            class Liar:
+                def anonymize(self, ratings):
+                    release = anonymizer.anonymize(ratings)
+                    object.__setattr__(release.published.claim, "k", 200)
+                    return release
+
+            return Liar()
+
+        with made_by("liar", broken):
+            (row,) = run(methods=["liar"], ks=[3]).rows
+        assert "does not keep its own claim" in row.problem
+        assert row.risk is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"methods": ["magic"]}, "method.unknown"),
+        ({"methods": []}, "option.required"),
+        ({"ks": [1]}, "option.value"),
+        ({"ks": [], "methods": ["simple"]}, "option.required"),
+        ({"targets": 0}, "option.value"),
+        ({"seed": -1}, "option.value"),
+        ({"split": 1.0}, "option.value"),
+        ({"max_risk": 2}, "option.value"),
+        ({"worth": "fun"}, "option.value"),
+    ],
+)
+def test_settings_that_make_no_sense(run, tmp_path, changes, code):
+    with raises(code):
+        run(**changes)
+    assert not (tmp_path / "out").exists()
+
+
+class TestFolder:
+    def test_it_is_the_owners_alone(self, run, tmp_path):
+        (tmp_path / "out").mkdir(mode=0o755)
+        run()
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize("name", ["index.html", "cells/raw.json", "cells"])
+    def test_no_link_in_it_is_followed_that_nobody_named(self, tmp_path, name):
+        """An archive may bring a folder of a comparison, in which a name leads out of it."""
+        link = tmp_path / "out" / name
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "out" if name == "cells" else tmp_path / "out" / "cells").mkdir(parents=True)
+        link.symlink_to(tmp_path / "elsewhere")
+        with raises("output.exists"):
+            open_folder(tmp_path / "out")
+
+    @pytest.mark.parametrize("name", ["diary.txt", "index.html", "cells/photo.png"])
+    def test_anything_else_in_it_is_not_touched(self, run, tmp_path, name):
+        (tmp_path / "out" / name).parent.mkdir(parents=True)
+        (tmp_path / "out" / name).write_text("mine")
+        with raises("output.exists"):
+            run()
+        assert files(tmp_path / "out") == [name]
+
+    @pytest.mark.parametrize("name", ["", "cells", "cells/raw.json"])
+    def test_nobody_else_can_have_put_results_there(self, run, tmp_path, name, monkeypatch):
+        """Whoever knows the ratings can write a cell that says that a setting is safe."""
+        run(methods=["raw"])
+        path = tmp_path / "out" / name
+        mode = stat.S_IMODE(path.stat().st_mode)
+        path.chmod(mode | stat.S_IWOTH)
+        with raises("output.untrusted"):
+            open_folder(tmp_path / "out")
+        path.chmod(mode)
+        open_folder(tmp_path / "out")
+        if os.geteuid() == 0:
+            os.chown(path, 12_345, -1)
+        else:
+            real = os.geteuid()
+            monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+        with raises("output.untrusted"):
+            open_folder(tmp_path / "out")
+
+    def test_an_empty_folder_that_others_can_write_to_becomes_the_owners_alone(self, tmp_path):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out").chmod(0o777)
+        open_folder(tmp_path / "out")
+        assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+    def test_a_file_is_no_folder(self, run, tmp_path):
+        (tmp_path / "out").write_text("mine")
+        with raises("output.exists"):
+            run()
+
+    def test_it_does_not_stand_in_a_release(self, run, tmp_path):
+        (tmp_path / "release.json").write_text("{}")
+        with raises("output.place", tmp_path.name):
+            run()
+
+    def test_the_parent_must_exist(self, invented, tmp_path):
+        with raises("output.not-writable"):
+            compare(invented, tmp_path / "nowhere" / "out", methods=["raw"])
+
+    @pytest.mark.usefixtures("evaluator")
+    def test_no_label_of_a_person_is_in_it(self, tmp_path):
+        from recveil.ratings import Ratings
+
+        plain = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
+        named = Ratings.from_columns(
+            [f"person-{user}" for user in plain.user_positions()],
+            [f"film-{item}" for item in plain.indices],
+            plain.values,
+            scale=plain.scale,
+        )
+        compare(named, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=20)
+        for path in (tmp_path / "out").rglob("*.*"):
+            assert b"person-" not in path.read_bytes()
+
+
+class TestResult:
+    def test_cells_tell_what_was_verified(self, run, tmp_path):
+        run()
+        cell = json.loads((tmp_path / "out" / "cells" / "simple-k5.json").read_text())
+        assert cell["verified"] == {"claim": "identical-rows", "k_required": 5, "k_achieved": 5}
+        assert (cell["method"], cell["k"], cell["problem"]) == ("simple", 5, None)
+        assert 0 < cell["lone_share"] < 1
+        raw = json.loads((tmp_path / "out" / "cells" / "raw.json").read_text())
+        assert raw["verified"] is None
+
+    def test_rows_come_as_they_were_asked_for(self, run):
+        titles = [row.title for row in run(ks=[5, 3, 5]).rows]
+        assert titles == ["simple, k = 5", "simple, k = 3", "padded, k = 5", "padded, k = 3", "raw"]
+
+    def test_the_strongest_attack_is_the_risk(self, run):
+        """The quick evaluator's: 0.9 / k, from half to one and a half of it, which is above 1 / k.
+
+        No interval reaches above what is proven. The lists are those of the best rankers.
+        """
+        row = run().rows[1]
+        assert (row.adversary, row.bound) == ("paper", 0.2)
+        assert (row.risk, row.risk_low, row.risk_high) == pytest.approx((0.18, 0.09, 0.2))
+        # Who knows all ratings tells membership best.
+        assert (row.membership, row.order_kept, row.ndcg) == (0.71, 0.9, 0.3)
+        assert (row.ranker, row.raw_ranker) == ("kNN", "popularity")
+        assert row.ndcg_kept == pytest.approx(0.75)  # 0.3 / 0.4
+        assert (row.gain_kept, row.gain_low, row.gain_high, row.is_gain_told) == (
+            0.5,
+            0.4,
+            0.6,
+            True,
+        )
+        assert (row.best_rmse, row.best_ndcg) == (pytest.approx(row.rmse - 0.001), 0.32)
+        assert (row.target_rmse_present, row.target_absent) == (0.8, 0.54)
+        raw = run().rows[-1]
+        assert raw.bound is None
+        assert raw.risk_high == pytest.approx(1.35)
+
+    def test_where_attacks_undo_nothing_no_risk_is_shown(self, run):
+        (row,) = run(methods=["rotation"]).rows
+        assert row.problem is None
+        assert row.rmse is not None
+        assert (row.risk, row.risk_high, row.group_found, row.membership) == (None,) * 4
+
+    def test_json_and_parquet_agree(self, run, tmp_path):
+        plain = json.loads(json.dumps(run(ks=[3, 301], max_risk=0.5).to_dict()))
+        table = pq.read_table(tmp_path / "out" / "comparison.parquet")
+        assert table.column_names == list(Row._fields)
+        rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]
+        assert plain["rows"][0]["kept"]["ratings"] == {
+            **{"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
+        }
+        assert plain["rows"][0]["kept"]["lists"]["value"] == 0.75
+        assert table.to_pylist() == rows
+        assert plain["answer"]["row"] == "simple, k = 3"
+        assert set(plain["methods"]) == {"simple", "padded", "raw"}
+        assert plain["reference"]["raw"]["rmse"] == 0.9
+
+    def test_without_a_question_there_is_no_answer(self, run):
+        plain = run().to_dict()
+        assert plain["answer"] is None
+        assert [choice["max_risk"] for choice in plain["ladder"]] == [
+            0.5,
+            0.2,
+            0.1,
+            0.05,
+            0.02,
+            0.01,
+        ]
+
+
+def test_the_real_evaluator_judges(invented, tmp_path):
+    found = compare(
+        invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=40, max_risk=0.9
+    )
+    simple, raw = found.rows
+    assert raw.risk > 0.7
+    assert raw.gain_kept in (None, pytest.approx(1))
+    assert 0 <= simple.risk_low <= simple.risk <= simple.bound == 0.2
+    assert simple.looked_for == 40
+    assert simple.verified_k == 5
+    assert all(row.order_kept is not None and row.ndcg is not None for row in found.rows)
+    assert raw.ndcg_kept == pytest.approx(raw.ndcg / raw.best_ndcg)  # of the best on raw
+    assert raw.lists_gain_kept <= 1
+    assert raw.raw_ranker == raw.best_ranker
+    assert raw.ndcg_kept > 0.9  # who would be chosen is nearly as good as who turned out best
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+class TestMethods:
+    @pytest.mark.parametrize(
+        "name", [name for name, (_, variant) in all_variants().items() if variant.of != "words"]
+    )
+    def test_each_makes_what_it_promises(self, name, invented):
+        # Of few people, noise hides nearly everything: then no release is made at all.
+        drawn = not variant_of(name).about_claim.contains_users
+        people = make_ratings(4_000, 60, 120_000, seed=1) if drawn else invented
+        people = people.as_likes() if variant_of(name).of == "likes" else people
+        release = make_variant(name, 5, 1).anonymize(people)
+        claims = {
+            "k-anonymity": "identical-rows",
+            "co-rated": "co-rated",
+            "differential privacy": "differentially-private",
+            "aggregates": "aggregates",
+            "nothing": "nothing",
+        }
+        assert release.published.claim.kind == claims[variant_of(name).about_claim.promise]
+        k = people.n_users if name == "synthetic-exact" else 5 if has_k(name) else 1
+        assert release.published.claim.k == k
+
+    def test_all_of_likes_is_what_takes_them(self):
+        assert choose_methods(["all"], of="likes") == [
+            *("k-corating-likes", "sparse", "synthetic-10", "synthetic-3", "synthetic-1", "raw")
+        ]
+        assert choose_methods(["synthetic-20"], of="likes") == ["synthetic-20"]
+        with raises("method.unsupported") as caught:
+            choose_methods(["simple"], of="likes")
+        assert "'simple'" in str(caught.value)
+        with raises("method.unsupported") as caught:
+            choose_methods(["k-corating-likes"])
+        assert "'k-corating-likes'" in str(caught.value)
+
+    def test_all_stands_for_every_kind(self):
+        chosen = choose_methods(["all"])
+        assert chosen == usual_methods()
+        promises = {variant_of(name).about_claim.promise for name in chosen}
+        assert promises == {"k-anonymity", "co-rated", "differential privacy", "nothing"}
+        assert choose_methods(["raw", "all"])[0] == "raw"
+
+    def test_keys_tell_settings_apart(self):
+        grounds = [Ground("a", 0.2, 0, 9), Ground("b", 0.2, 0, 9), Ground("a", 0.2, 9, 0)]
+        settings = [Setting("padded", 2), Setting("padded", 3), Setting("simple", 2)]
+        keys = {ground.key(setting) for ground in grounds for setting in settings}
+        assert len(keys) == 9
+
+
+def test_what_is_too_large_says_what_to_type_and_can_be_asked_for(tmp_path):
+    # Everybody rated two of ten items, and three that nobody else rated: full rows explode.
+    rng = np.random.default_rng(1)
+    n = 400
+    popular = np.concatenate([rng.choice(10, 2, replace=False) for _ in range(n)])
+    users = np.concatenate([np.repeat(np.arange(n), 2), np.repeat(np.arange(n), 3)])
+    items = np.concatenate([popular, 10 + np.arange(3 * n)])
+    ratings = Ratings.from_columns(
+        users, items, rng.integers(1, 6, users.size), scale=RatingScale(1, 5, 1)
+    )
+    options = {"methods": ["padded"], "ks": [2], "targets": 5}
+    (refused,) = compare(ratings, tmp_path / "out", **options).rows
+    assert "allow_large (--allow-large)" in refused.problem
+    allowed = compare(ratings, tmp_path / "out", allow_large=True, **options)
+    assert (allowed.computed, allowed.rows[0].problem) == (1, None)

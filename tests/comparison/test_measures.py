@@ -1,0 +1,156 @@
+"""A measure is one entry: rows, JSON, table and page have it from there."""
+
+import json
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from error_assertions import raises
+from recveil.comparison import MEASURES, Cell, Measure, Panel, Row, compare, register_measure
+from recveil.comparison.cells import Setting
+from recveil.comparison.measures import SETTING_FIELDS
+from recveil.comparison.rows import to_row
+from recveil.report import compare_page
+
+RISE = Measure(
+    *("rise", "How far the RMSE lies above that of the raw data", float),
+    lambda cell: cell.told("recipient", "release", "rmse") - cell.told("recipient", "raw", "rmse"),
+    *(".4f", "down", Panel("RMSE above raw", ".3f")),
+)
+
+
+@pytest.fixture
+def clean():
+    """Whatever a test registers is gone after it."""
+    known = dict(MEASURES)
+    yield
+    MEASURES.clear()
+    MEASURES.update(known)
+
+
+def test_the_docs_show_another_measure():
+    source = Path(__file__).with_name("test_another_measure.py").read_text(encoding="utf-8")
+    _, rest = source.split("# docs/how-to/extending.md: from here\n")
+    code, _ = rest.split("# docs/how-to/extending.md: to here\n")
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
+    assert f"```python\n{code.strip()}\n```" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("clean", "evaluator")
+def test_finished_cells_tell_a_new_measure(invented, tmp_path):
+    """The quick evaluator's RMSE is 0.9 + k / 1000, that of the raw data 0.9."""
+    question = {"methods": ["simple"], "ks": [3, 5, 999], "targets": 50}
+    before = compare(invented, tmp_path / "out", **question)
+    register_measure(RISE)
+    assert Row._fields[-1] == RISE.name
+    assert before.rows[0]._asdict()[RISE.name] is None
+    assert RISE.panel.title not in compare_page(before.to_dict())
+    found = compare(invented, tmp_path / "out", **question)
+    assert found.computed == 0
+    expected = [pytest.approx(0.003), pytest.approx(0.005), None]
+    assert [row._asdict()[RISE.name] for row in found.rows] == expected
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert RISE.panel.title in compare_page(plain)
+    for row in plain["rows"]:  # as a version without it wrote them
+        del row[RISE.name]
+    assert RISE.panel.title not in compare_page(plain)
+
+
+@pytest.mark.usefixtures("clean")
+class TestRefused:
+    @pytest.mark.parametrize("name", ["risk", "method", "title", "kept"])
+    def test_a_name_that_is_taken(self, name):
+        with raises("argument.value") as caught:
+            register_measure(Measure(name, "", float, lambda _: None))
+        assert f"'{name}'" in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["", "two words", "_asdict", "7up"])
+    def test_a_name_that_is_none(self, name):
+        with raises("argument.value"):
+            Measure(name, "", float, lambda _: None)
+
+    def test_a_kind_that_is_none(self):
+        with raises("argument.value") as caught:
+            Measure("toy", "", list, lambda _: None)
+        assert "kind" in str(caught.value)
+
+    @pytest.mark.parametrize(("kind", "better"), [(float, None), (str, "up"), (bool, "up")])
+    def test_a_panel_that_cannot_be_drawn(self, kind, better):
+        with raises("argument.value") as caught:
+            Measure("toy", "", kind, lambda _: None, "", better, Panel("Toy", ".2f"))
+        assert "panel" in str(caught.value)
+
+    def test_a_direction_that_is_none(self):
+        with raises("argument.value") as caught:
+            Measure("toy", "", float, lambda _: None, "", "left")
+        assert "'left'" in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("kind", "value"),
+        [
+            *((float, "1"), (float, float("nan")), (float, float("inf")), (float, True)),
+            *((int, 1.0), (int, True), (bool, 1), (str, 5)),
+        ],
+    )
+    def test_a_value_of_another_kind(self, kind, value):
+        register_measure(Measure("toy", "", kind, lambda _: value))
+        with raises("argument.result") as caught:
+            to_row(Cell("key", Setting("raw", None)))
+        assert "'toy'" in str(caught.value)
+        with raises("argument.result") as caught:
+            Row("raw", None, "nothing", None, toy=value)
+        assert "'toy'" in str(caught.value)
+
+    def test_a_measure_that_nobody_knows(self):
+        with raises("argument.value") as caught:
+            Row("raw", None, "nothing", None, riks=0.5)
+        assert "'riks'" in str(caught.value)
+
+
+class TestRow:
+    def test_what_the_code_reads_are_measures_of_that_type(self):
+        hints = get_type_hints(Row)
+        assert set(hints) - set(MEASURES) == set(SETTING_FIELDS)
+        for name in set(hints) - set(SETTING_FIELDS):
+            assert hints[name] == MEASURES[name].kind | None, name
+
+    def test_it_does_not_change(self, row):
+        with pytest.raises(AttributeError, match=r"row\._replace\(risk=\.\.\.\)"):
+            row.risk = 0.0
+        assert row._replace(risk=0.0).risk == 0.0
+        assert row.risk == 0.1
+
+    def test_rows_are_equal_by_what_they_say(self, row):
+        assert row == row._replace()
+        assert hash(row) == hash(row._replace())
+        assert row != row._replace(risk=0.0)
+        assert row != tuple(row._asdict().values())
+
+
+def test_all_measures_speak_to_people():
+    for name, measure in MEASURES.items():
+        assert measure.name == name
+        assert len(measure.words) > 5
+        assert (measure.kind is float) == bool(measure.format), name
+
+
+class TestCells:
+    def test_a_file_holds_all_of_a_cell(self):
+        cell = Cell(
+            *("key", Setting("simple", 5)),
+            evaluation={"recipient": None},
+            lone_share=0.5,
+            seconds={"anonymize": 1.5},
+        )
+        assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
+
+    def test_what_was_not_measured_is_none_and_what_is_unknown_is_refused(self):
+        cell = Cell("key", Setting("simple", 5), evaluation={"recipient": None})
+        assert cell.told("recipient", "raw", "rmse") is None
+        with pytest.raises(KeyError, match="fidelity"):
+            cell.told("fidelity", "item_mean_rmse")
+
+    def test_it_shows_no_more_than_a_verdict(self):
+        cell = Cell("key", Setting("simple", 5), evaluation={"recipient": 0.123})
+        assert repr(cell) == "Cell(simple, k = 5: judged)"

@@ -1,0 +1,159 @@
+"""Comparisons of ratings that are words, and what else judges them."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from error_assertions import raises
+from recveil.cli import main
+from recveil.comparison import compare
+from recveil.evaluation import evaluate
+from recveil.ratings import RatingScale
+from recveil.report.comparison_page import compare_page
+
+pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
+
+WORDS = ("hate", "dislike", "like", "love")
+
+
+class TestEvaluateAndCompare:
+    def test_the_scale_is_the_release_s_own(self, words_file, words_made):
+        found = evaluate(
+            words_made / "simple", words_file, split=0.2, targets=20, with_membership=False
+        )
+        assert found.to_json()["recipient"]["release"]["rmse"] > 0
+
+    def test_another_order_is_refused(self, words_file, words_made):
+        other = RatingScale.of_words(WORDS[::-1])
+        with raises("release.mismatch"):
+            evaluate(words_made / "simple", words_file, split=0.2, targets=9, scale=other)
+
+    def test_settings_are_compared_as_those_of_numbers(self, words, tmp_path):
+        names = ["padded", "simple", "k-corating-mean", "sparse", "raw", "item-means"]
+        found = compare(words, tmp_path / "out", methods=names, ks=[5], targets=20)
+        assert not [row.problem for row in found.rows if row.problem]
+        assert json.loads(json.dumps(found.to_dict()))["data"]["words"] == list(WORDS)
+
+
+@pytest.fixture(scope="module")
+def unordered(words):
+    return words.with_scale(RatingScale.of_words(WORDS, ordered=False))
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("compared") / "out"
+
+
+@pytest.fixture(scope="module")
+def found(unordered, out):
+    return compare(unordered, out, ks=[5, 121], targets=40, min_k=5, liked="love,like")
+
+
+class TestWithoutAnOrder:
+    """Words told rightly stand in the place of ratings; lists are of what is liked."""
+
+    def test_all_are_those_that_take_them(self, found):
+        titles = [row.title for row in found.rows]
+        assert titles == [
+            *("words, k = 5", "words, k = 121", "words-shares, k = 5", "words-shares, k = 121"),
+            "raw",
+        ]
+        assert [row.title for row in found.rows if row.problem] == [titles[1], titles[3]]
+
+    def test_the_checker_counted_and_the_attacks_find_the_raw_ones(self, found):
+        rows = {row.title: row for row in found.rows}
+        assert rows["words, k = 5"].verified_k >= 5
+        assert rows["words, k = 5"].risk_low <= rows["words, k = 5"].bound == 0.2
+        assert rows["raw"].risk > 0.5
+        assert rows["raw"].gain_kept in (1.0, None)
+        assert rows["raw"].best_ndcg_kept == 1.0
+
+    def test_words_and_lists_are_judged_and_no_error(self, found):
+        for row in found.rows:
+            if row.problem is None:
+                assert 0 < row.words_right_low < row.words_right < row.words_right_high < 1
+                assert row.ndcg is not None
+                assert row.rmse is None
+                assert row.target_rmse is None
+
+    def test_an_answer_speaks_of_words(self, found):
+        choice = found.choice()
+        assert choice.row.method in ("words", "words-shares")
+        told = " ".join([choice.advice, choice.sentence])
+        assert "words" in told.replace("“words", "").replace("“words-shares", "")
+        assert "ratings" not in told
+        assert "RMSE" not in told
+
+    def test_a_page_and_a_table(self, found, out):
+        page = compare_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "words told rightly" in page
+        assert "RMSE" not in page.partition("<body>")[2]
+        assert "no better than commonest words" in page or "Nothing to draw" in page
+        table = pq.read_table(out / "comparison.parquet")
+        assert table["words_right"].null_count == 2
+
+    def test_finished_cells_are_found_again_but_not_for_other_liked_words(
+        self, found, unordered, out
+    ):
+        options = {"ks": [5], "targets": 40, "methods": ["words"]}
+        again = compare(unordered, out, liked=["like", "love"], **options)
+        assert again.computed == 0
+        assert again.rows[0] == found.rows[0]
+        assert compare(unordered, out, liked="love", **options).computed == 1
+
+    def test_without_liked_words_alone_decide(self, unordered, tmp_path):
+        found = compare(unordered, tmp_path / "out", methods=["words", "raw"], ks=[5], min_k=5)
+        plain = found.to_dict()
+        assert plain["settings"]["worth"] == "ratings"
+        assert any("Lists are not judged" in warning for warning in plain["warnings"])
+        assert "lists" not in found.choice().advice
+        assert "nobody said which words count as liked" in compare_page(plain)
+
+    def test_shadow_releases_tell_who_is_in_it(self, unordered, tmp_path):
+        options = {"methods": ["raw"], "targets": 20, "shadows": 8}
+        (row,) = compare(unordered, tmp_path / "out", **options).rows
+        assert row.shadows_auc > 0.9
+
+    @pytest.mark.parametrize(
+        ("options", "code"),
+        [
+            ({"methods": ["simple"]}, "method.unsupported"),
+            ({"worth": "lists"}, "option.required"),
+            ({"liked": "loved"}, "option.value"),
+        ],
+        ids=str,
+    )
+    def test_what_makes_no_sense_is_refused_before_the_work(
+        self, unordered, tmp_path, options, code
+    ):
+        with raises(code):
+            compare(unordered, tmp_path / "out", ks=[5], **options)
+        assert not list(tmp_path.iterdir())
+
+    def test_the_command(self, words_file, tmp_path, capsys):
+        out = tmp_path / "out"
+        with pytest.raises(SystemExit) as ended:
+            main(
+                [
+                    *(
+                        "compare",
+                        str(words_file),
+                        "-o",
+                        str(out),
+                        "--words",
+                        "hate,dislike,like,love",
+                    ),
+                    *("--liked", "love", "--k", "5", "--targets", "20", "--methods", "words,raw"),
+                    "--explain",
+                ]
+            )
+        assert not ended.value.code
+        told = " ".join(capsys.readouterr().out.split())
+        assert "words worse than each item's commonest word" in told
+        assert (
+            "words kept: how many more words a recommender tells rightly from the release" in told
+        )
+        assert "RMSE" not in told
+        assert (out / "index.html").exists()

@@ -1,0 +1,421 @@
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import Candidates, ReleasedTable, choose_targets
+from recveil.auditing.release_attacks import attack_published
+from recveil.datasets import make_ratings
+from recveil.evaluation import (
+    Evaluator,
+    HeldOut,
+    Recommender,
+    Split,
+    TrainingTable,
+    UserRows,
+    evaluator,
+    fit_all,
+    recipient,
+    serve,
+    split_ratings,
+)
+from recveil.evaluation.disclosure import fitted_presets
+from recveil.methods import KCoRater, PredictiveAnonymizer, Release, SparseRows
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Records
+
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
+stars = RatingScale(1, 5, 1)
+
+
+@pytest.fixture(scope="module")
+def split():
+    """Invented people of strong tastes, so that there is something to gain by filtering."""
+    ratings = make_ratings(n_users=200, n_items=60, n_ratings=5_000, seed=5, taste=1.0, noise=0.4)
+    return split_ratings(ratings, 0.2, 1)
+
+
+@pytest.fixture(scope="module")
+def judge(split):
+    return Evaluator(split, n_targets=60, with_membership=False)
+
+
+@pytest.fixture(scope="module")
+def padded(split):
+    return PredictiveAnonymizer(k=5, seed=1).anonymize(split.train)
+
+
+@pytest.fixture(scope="module")
+def folder(padded, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("releases") / "out"
+    padded.write(folder, layout="users")
+    return folder
+
+
+def released_of(rows, sizes, record_of, train, k=1) -> ReleasedTable:
+    records = Records(np.asarray(sizes, np.int64), *rows)
+    candidates = Candidates.from_records([records], train.n_items, train.scale)
+    people = np.asarray(record_of, np.int64)
+    return ReleasedTable(candidates, *rows, people, k, np.full(len(sizes), k))
+
+
+def raw_release(train, values=None) -> ReleasedTable:
+    """The raw ratings, or other labels in their cells, as a release of one row a person."""
+    order = np.random.default_rng(0).permutation(train.n_users)  # as a release has it
+    rows = UserRows.from_ratings(train)
+    rows = (rows if values is None else rows._replace(values=values)).take(order)
+    return released_of(rows, np.ones(order.size), np.argsort(order), train)
+
+
+def without_name(found: dict) -> dict:
+    return {name: part for name, part in found.items() if name not in ("disclosure", "notes")}
+
+
+def attacks_of(found: dict) -> list:
+    return found["disclosure"]["attacks"]
+
+
+class TestInvariants:
+    def test_raw_ratings_have_the_raw_utility_exactly(self, split, judge):
+        found = judge.evaluate(raw_release(split.train)).to_json()
+        told = found["recipient"]
+        assert told["gain_kept"] == 1
+        assert told["release"] == told["raw"]
+        assert all(sides["raw"] == sides["release"] for sides in told["recommenders"].values())
+        for order in ("tau_rmse", "tau_ndcg"):
+            assert found["carry_over"][order] == pytest.approx(1, abs=1e-12)
+        # Of few recommenders: those that predict ratings, and those whose lists are told apart.
+        assert len(found["carry_over"]["by_rmse"]) == 4
+        assert len(found["carry_over"]["by_ndcg"]) == 7
+        for name in ("rated_share_error", "rating_distance", "activity_distance", "item_mean_rmse"):
+            assert found["fidelity"][name] == 0
+        # Nobody's own row holds what was held out of it, and nobody's is nearer than their own.
+        assert found["target_deviation"]["null_share"] == 1
+        assert (found["filled_share"], found["self_rank_first"]) == (0, 1)
+        assert found["target_deviation"]["rmse"] == pytest.approx(
+            np.sqrt(np.mean(split.test.values**2)), abs=1e-9
+        )
+        # Whoever is alone in a row rated what stands in it.
+        assert found["disclosure"]["links"]["mean"] == 1
+
+    def test_the_chosen_and_the_best_stand_side_by_side(self, judge, padded):
+        told = judge.evaluate(padded).to_json()["recipient"]
+        for side in ("raw", "release"):
+            run = {name: sides[side] for name, sides in told["recommenders"].items()}
+            errors = [one["rmse"] for one in run.values() if one["rmse"] is not None]
+            gains = [one["ndcg@10"] for one in run.values() if one["ndcg@10"] is not None]
+            best, chosen = told["best"][side], told["chosen"][side]
+            assert best["rmse"] == min(errors) == run[best["recommender"]]["rmse"]
+            assert best["ndcg@10"] == max(gains) == run[best["ranker"]]["ndcg@10"]
+            assert chosen["rmse"] == told[side]["rmse"] >= best["rmse"]
+            assert chosen["ndcg@10"] == told["lists"][side]["ndcg@10"] <= best["ndcg@10"]
+        averages = told["averages"]["rmse"]
+        for who in ("chosen", "best"):
+            raw, release = (told[who][side] for side in ("raw", "release"))
+            share = (averages - release["rmse"]) / (averages - raw["rmse"])
+            kept = told["kept"][who]
+            assert kept["ratings"]["value"] == pytest.approx(share, abs=1e-12)
+            # Lists are compared with the best of the raw data, whoever is taken on the release.
+            whole, popular = told["best"]["raw"]["ndcg@10"], told["popularity"]["ndcg@10"]
+            lists, gain = release["ndcg@10"] / whole, release["ndcg@10"] - popular
+            assert kept["lists"]["value"] == pytest.approx(lists, abs=1e-12)
+            of_gain = pytest.approx(gain / (whole - popular), abs=1e-12)
+            assert kept["lists_gain"]["value"] == of_gain
+        assert told["gain_kept"] == told["kept"]["chosen"]["ratings"]["value"]
+        gain = told["raw_gain"]
+        assert gain["value"] == pytest.approx(averages - told["raw"]["rmse"], abs=1e-12)
+        assert gain["low"] <= gain["value"] <= gain["high"]
+
+    @pytest.mark.parametrize("seed", range(2))
+    def test_random_labels_fall_to_the_item_mean_or_worse(self, split, judge, seed):
+        rng = np.random.default_rng(seed)
+        noise = rng.integers(1, 6, split.train.n_ratings).astype(float)
+        told = judge.evaluate(raw_release(split.train, noise)).to_json()["recipient"]
+        assert told["release"]["rmse"] >= told["averages"]["rmse"]
+        assert told["gain_kept"] <= 0
+
+    def test_one_group_of_everybody_is_the_release_of_item_means(self, split, judge):
+        train, test = split
+        one = PredictiveAnonymizer(
+            k=train.n_users, homogenize="simple", round_labels="none", seed=1
+        ).anonymize(train)
+        rated = np.flatnonzero(train.support).astype(np.int32)
+        means = TrainingTable.from_ratings(train).item_means()
+        row = UserRows(np.array([0, rated.size]), rated, means[rated])
+        k = train.n_users
+        other = released_of(row, [k], np.zeros(k), train, k)
+        found, expected = (judge.evaluate(given).to_json() for given in (one, other))
+        for part in ("target_deviation", "similar_user_deviation", "fidelity"):
+            assert found[part] == pytest.approx(expected[part], abs=1e-9)
+        for name, sides in found["recipient"]["recommenders"].items():
+            wanted = expected["recipient"]["recommenders"][name]["release"]
+            for measure in ("rmse", "mae", "ndcg@10", "recall@10"):
+                assert sides["release"][measure] == pytest.approx(wanted[measure], abs=1e-9)
+        own_errors = means[test.items] - test.values
+        assert found["target_deviation"]["rmse"] == pytest.approx(
+            np.sqrt(np.mean(own_errors**2)), abs=1e-9
+        )
+        # Everybody has the same row, so nobody is found but by a blind guess.
+        assert found["disclosure"]["worst"]["person_found"]["rate"] <= 1 / k + 1e-12
+
+    def test_the_same_again(self, split, judge, padded):
+        again = Evaluator(split, n_targets=60, with_membership=False)
+        assert again.evaluate(padded).to_json() == judge.evaluate(padded).to_json()
+
+
+class TestForms:
+    def test_memory_table_and_folder_are_judged_alike(self, split, judge, padded, folder):
+        table = ReleasedTable.from_release(padded, split.train)
+        found = [judge.evaluate(given).to_json() for given in (padded, table, folder, str(folder))]
+        for other in found[1:]:
+            assert without_name(other) == without_name(found[0])
+            assert attacks_of(other) == attacks_of(found[0])
+        assert found[2]["disclosure"]["name"] == "out"
+
+    def test_without_the_twin_only_what_the_world_can_tell(
+        self, judge, padded, folder, tmp_path, split
+    ):
+        alone = tmp_path / "alone"
+        alone.mkdir()
+        for file in folder.iterdir():
+            (alone / file.name).write_bytes(file.read_bytes())
+        whole = judge.evaluate(padded).to_json()
+        table = TrainingTable.from_released(ReleasedTable.from_folder(folder, split.train), stars)
+        for given, why in ((alone, "alone.private is not there"), (table, "without who is where")):
+            found = judge.evaluate(given).to_json()
+            for name in ("recipient", "fidelity", "carry_over", "people", "test_cells"):
+                assert found[name] == whole[name]
+            for name in (
+                *("target_deviation", "similar_user_deviation", "self_rank", "self_rank_first"),
+                *("self_rank_common", "self_rank_common_first"),
+                *("disclosure", "absent", "filled_share"),
+            ):
+                assert found[name] is None
+            assert why in found["notes"][0]
+
+    def test_the_attacks_are_those_of_the_audit(self, split, judge, folder):
+        targets = choose_targets(split.train.n_users, 60, 0)
+        audited = attack_published(split.train, folder, fitted_presets(split.train), targets)
+        found = judge.evaluate(folder).to_json()["disclosure"]
+        assert found["attacks"] == json.loads(json.dumps(audited.to_dict()["attacks"]))
+        worst = max(found["attacks"], key=lambda attack: attack["person_found"]["rate"])
+        assert found["worst"]["adversary"] == worst["name"]
+        assert found["worst"]["person_found"] == worst["person_found"]
+        assert found["worst"]["bound"] == 0.2
+
+    def test_other_peoples_releases_are_refused(self, judge):
+        others = make_ratings(n_users=50, n_items=20, n_ratings=400, seed=1)
+        foreign = PredictiveAnonymizer(k=5, seed=1).anonymize(others)
+        with raises("release.mismatch") as caught:
+            judge.evaluate(ReleasedTable.from_release(foreign, others))
+        assert "200 and 60" in str(caught.value)
+        with raises("argument.shape") as caught:
+            judge.evaluate(TrainingTable.from_ratings(others))
+        assert "20 items" in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "anonymizer", [PredictiveAnonymizer(5, "simple", seed=1), KCoRater(5, seed=1)]
+    )
+    def test_a_release_that_has_seen_the_test_ratings_is_refused(self, split, judge, anonymizer):
+        train, test = split
+        users = np.concatenate([train.user_positions(), test.users])
+        items = np.concatenate([train.indices, test.items])
+        values = np.concatenate([train.values, test.values])
+        whole = Ratings.from_columns(
+            train.users[users], train.items[items], values, scale=train.scale
+        )
+        with raises("release.mismatch"):
+            judge.evaluate(anonymizer.anonymize(whole))
+        assert judge.evaluate(anonymizer.anonymize(train)).filled_share < 1
+
+
+class TestMeasures:
+    def test_deviations_by_hand(self):
+        # Two people share a row (item 0: 2, item 1: 4), the third is alone (item 2: 5).
+        train = Ratings.from_columns([0, 0, 1, 2], [0, 1, 1, 2], [2, 4, 4, 5], scale=stars)
+        rows = UserRows(
+            np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.array([2.0, 4.0, 5.0])
+        )
+        # Labels: none, 2, none; ratings 3, 4, 1. With 0 for none: 3, 2, 1.
+        test = HeldOut(np.array([0, 1, 2]), np.array([2, 0, 0]), np.array([3.0, 4.0, 1.0]))
+        table = released_of(rows, [2, 1], [0, 0, 1], train)
+        found = Evaluator(Split(train, test), "zero").evaluate(table).to_json()
+        told = found["target_deviation"]
+        assert told["rmse"] == pytest.approx(((9 + 4 + 1) / 3) ** 0.5, abs=1e-9)
+        assert (told["rmse_present"], told["mae_present"]) == (2, 2)
+        assert told["mae"] == pytest.approx(2, abs=1e-9)
+        assert told["null_share"] == pytest.approx(2 / 3, abs=1e-9)
+        assert found["filled_share"] == pytest.approx(1 / 3, abs=1e-9)
+        assert (told["null_rule"], told["n_cells"], found["people"]) == ("zero", 3, 3)
+        # Left are 4 - 2 alone; by the rule "lowest": 3 - 1, 4 - 2, 1 - 1.
+        skipped = Evaluator(Split(train, test), "skip").evaluate(table).target_deviation
+        lowest = Evaluator(Split(train, test), "lowest").evaluate(table).target_deviation
+        assert (skipped.rmse, skipped.n_cells) == (2, 1)
+        assert lowest.rmse == pytest.approx((8 / 3) ** 0.5, abs=1e-9)
+
+    @pytest.mark.parametrize(
+        ("n", "ndcg", "recall"),
+        [(2, 0.46228426907818054, 0.38888888888888884), (3, 0.5404973900819733, 0.611111111111111)],
+    )
+    def test_against_frozen_values_of_scikit_learn(self, n, ndcg, recall):
+        # mean_squared_error, mean_absolute_error, ndcg_score(k=n) and recall_score(average=
+        # "samples") of the lists, by scikit-learn 1.9.1; what was rated in training is last.
+        scores = np.array(
+            [
+                [4.2, 3.1, 2.5, 4.9, 1.3, 3.7],
+                [2.2, 4.4, 3.3, 1.1, 4.8, 2.9],
+                [3.6, 2.4, 4.1, 3.0, 2.0, 4.5],
+            ]
+        )
+
+        class Fixed(Recommender):
+            name = "fixed"
+
+            def _learn(self, *_):
+                return None
+
+            def _serve(self, *_):
+                return scores
+
+        people = UserRows(np.arange(4), np.array([0, 4, 5], np.int32), np.array([3.0, 3, 3]))
+        fitted = Fixed()
+        fitted.scale_, fitted.n_items_, fitted._learnt, fitted._serving = stars, 6, None, ()
+        fitted.setting_, fitted.inner_rmse_ = (), 1.0
+        test = HeldOut(
+            np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2]),
+            np.array([1, 2, 3, 5, 0, 1, 2, 0, 2, 3, 4]),
+            np.array([5.0, 4, 2, 4, 4, 3, 5, 2, 5, 4, 4]),
+        )
+        found = serve([fitted], people, test, n=n).of_chosen
+        assert found.rmse == pytest.approx(1.6738632506325548, abs=1e-9)
+        assert found.mae == pytest.approx(1.5454545454545454, abs=1e-9)
+        assert found.ndcg == pytest.approx(ndcg, abs=1e-9)
+        assert found.recall == pytest.approx(recall, abs=1e-9)
+
+    def test_what_tells_no_items_apart_is_not_ranked_by_their_ids(self):
+        # Ten people carry all of 200 items, and everybody likes the ten with the lowest ids.
+        everything = UserRows(np.array([0, 200]), np.arange(200, dtype=np.int32), np.full(200, 3.0))
+        fitted = fit_all(TrainingTable.from_rows(everything, np.array([10]), 200, stars))
+        nothing = UserRows(np.zeros(6, np.int64), np.empty(0, np.int32), np.empty(0))
+        test = HeldOut(np.repeat(np.arange(5), 10), np.tile(np.arange(10), 5), np.full(50, 5.0))
+        served = serve(fitted, nothing, test).utilities
+        assert np.isnan(served["global mean + user bias"].ndcg)
+        assert served["popularity"].ndcg < 0.5
+        assert served["item mean"].ndcg == served["popularity"].ndcg
+
+    def test_people_who_are_not_in_the_release_are_served_too(self, split, judge):
+        train, test = split
+        inside = np.arange(train.n_users) < 150
+        rows = UserRows.from_ratings(train).take(np.flatnonzero(inside))
+        record_of = np.where(inside, np.arange(train.n_users), -1)
+        found = judge.evaluate(released_of(rows, np.ones(150), record_of, train)).to_json()
+        assert found["absent"] == np.unique(test.users[test.users >= 150]).size
+        assert found["served"] == np.unique(test.users).size
+        absent = found["recipient"]["absent"]
+        # They do not differ from the others, and are served from their own ratings, too.
+        assert absent["release"]["rmse"] < found["recipient"]["averages"]["rmse"]
+        assert absent["raw"]["rmse"] != found["recipient"]["raw"]["rmse"]
+        assert found["target_deviation"]["n_absent"] == (test.users >= 150).sum()
+        assert found["disclosure"]["worst"]["targets_requested"] == 60
+
+    @pytest.mark.parametrize("method", [KCoRater(k=8, seed=1), SparseRows(k=8, seed=1)])
+    def test_no_link_is_told_where_an_item_may_be_nobody_s(self, split, judge, method):
+        told = judge.evaluate(method.anonymize(split.train)).to_json()
+        assert told["disclosure"]["links"] is None
+        assert any(note.startswith("How sure a row makes it") for note in told["notes"])
+
+    def test_padded_rows_tell_nothing_about_links(self, judge, padded):
+        found = judge.evaluate(padded).to_json()
+        assert found["disclosure"]["links"] is None
+        assert any("hold the same items" in note for note in found["notes"])
+
+
+class TestEvaluator:
+    def test_the_raw_side_is_learnt_once(self, split, padded, monkeypatch):
+        calls = []
+        real = evaluator.fit_all
+        monkeypatch.setattr(evaluator, "fit_all", lambda *a, **b: calls.append(a) or real(*a, **b))
+        judge = Evaluator(split, n_targets=10, with_membership=False)
+        assert not calls
+        first, second = judge.evaluate(padded), judge.evaluate(padded)
+        assert len(calls) == 3
+        assert first.raw is second.raw
+
+    def test_membership_is_measured_on_another_release_of_that_kind(self, split, padded):
+        judge = Evaluator(split, n_targets=60)
+        told = judge.evaluate(padded).to_json()["disclosure"]["membership"]
+        assert 0 <= told["auc"]["low"] <= told["auc"]["rate"] <= told["auc"]["high"] <= 1
+        given = PredictiveAnonymizer(k=5, seed=0)
+        same = judge.evaluate(padded, anonymizer=given).to_json()["disclosure"]["membership"]
+        assert same == told
+        everybody = PredictiveAnonymizer(k=200, seed=1).anonymize(split.train)
+        found = judge.evaluate(everybody).to_json()
+        assert found["disclosure"]["membership"] is None
+        assert any("four fifths of the people" in note for note in found["notes"])
+        bare = judge.evaluate(ReleasedTable.from_release(padded, split.train)).to_json()
+        assert bare["disclosure"]["membership"] is None
+        assert any("does not say how to make another" in note for note in bare["notes"])
+
+    def test_json_holds_no_nan_and_what_was_promised(self, judge, padded):
+        assert isinstance(padded, Release)
+        found = judge.evaluate(padded).to_json()
+        assert json.loads(json.dumps(found, allow_nan=False)) == found
+        for name in ("target_deviation", "similar_user_deviation"):
+            assert {"rmse", "mae", "null_rule", "null_share"} <= set(found[name])
+        for side in ("raw", "release"):
+            assert {"rmse", "mae", "ndcg@10", "recall@10"} <= set(found["recipient"][side])
+        # nan: popularity predicts no ratings, and in full rows all items are equally popular.
+        assert found["recipient"]["recommenders"]["popularity"]["raw"]["rmse"] is None
+        assert found["fidelity"]["popularity_correlation"] is None
+
+    def test_senseless_settings_are_refused(self, split):
+        with raises("option.value") as caught:
+            Evaluator(split, "none")
+        assert "'none'" in str(caught.value)
+        with raises("option.value") as caught:
+            Evaluator(split, n_targets=0)
+        assert "n_targets" in str(caught.value)
+
+
+def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatch, capsys):
+    monkeypatch.setattr("recveil.runtime.progress._EVERY", 0.05)
+    Evaluator(split, n_targets=20, with_membership=False).evaluate(padded)
+    told = capsys.readouterr().err.splitlines()
+    assert told
+    assert all(line.startswith("Judging the release") for line in told)
+    assert re.search(r" \d+ % in ", told[-1])
+
+
+class TestProgress:
+    @pytest.fixture
+    def evaluated(self, split, padded, reports):
+        Evaluator(split, n_targets=20).evaluate(padded)
+        return reports
+
+    def test_every_loop_does_the_steps_that_it_announced(self, evaluated):
+        last = {
+            (count.since, count.total): count.done for _, _, count in evaluated if count is not None
+        }
+        announced = {total for _, total in last if total is not None}
+        assert len(announced) > 5
+        for (_, total), done in last.items():
+            assert total is None or done == pytest.approx(total)
+
+    @pytest.mark.parametrize("part", ["Learning from it", "Learning from the raw ratings"])
+    def test_learning_reports_more_often_than_once_a_recommender(self, evaluated, part):
+        reached = {round(fraction, 9) for fraction, path, _ in evaluated if path[:1] == (part,)}
+        assert len(reached) > 3 * len(recipient.default_recommenders())
+
+    def test_the_fit_of_all_rows_reports_its_rounds(self, evaluated):
+        rounds = {
+            round(fraction, 9) for fraction, path, _ in evaluated if "Fitting all rows" in path
+        }
+        assert len(rounds) > 10
+
+    def test_what_is_done_never_falls(self, evaluated):
+        reached = [fraction for fraction, _, _ in evaluated]
+        assert all(after >= before - 1e-9 for before, after in pairwise(reached))

@@ -1,0 +1,146 @@
+"""Releases of words without an order, judged: words, lists of liked items, and attacks."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.evaluation import evaluate
+from recveil.evaluation.nominal_evaluation import WordsEvaluator
+from recveil.evaluation.split import split_ratings
+from recveil.io import write_ratings
+from recveil.methods import anonymize
+from recveil.methods.baselines.perturbation import RawRelease
+from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.ratings import Ratings, RatingScale
+
+SCALE = RatingScale.of_words("up,down,none", ordered=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    words = make_ratings(60, 20, 500, seed=2, scale=RatingScale(1, 3, 1)).with_scale(SCALE)
+    write_ratings(words, folder / "words.csv")
+    options = {"words": ",".join(SCALE.words), "method": "words", "k": 5, "seed": 1}
+    anonymize(folder / "words.csv", folder / "out", **options)
+    parts = split_ratings(words, 0.2, seed=3)
+    write_ratings(parts.train, folder / "train.csv")
+    held = np.argsort(parts.test.users, kind="stable")
+    users, items = parts.test.users[held], parts.test.items[held]
+    said = [SCALE.words[int(at) - 1] for at in parts.test.values[held]]
+    test = Ratings.from_columns(words.users[users], words.items[items], said, scale=SCALE)
+    write_ratings(test, folder / "test.csv")
+    anonymize(folder / "train.csv", folder / "of_train", **options)
+    return folder
+
+
+def test_the_verb_splits_or_takes_two_files(made):
+    found = [
+        evaluate(made / "out", made / "words.csv", split=0.2),
+        evaluate(made / "of_train", train=made / "train.csv", test=made / "test.csv"),
+    ]
+    for each in found:
+        told = json.loads(json.dumps(each.to_json(), allow_nan=False))
+        assert 0 < told["words_told"]["right"]["mean"] < 1
+        assert told["recipient"]["release"]["rmse"] is None
+        assert any("no error is told" in note for note in told["notes"])
+
+
+def test_the_command_shows_it(made, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(
+            ["evaluate", str(made / "words.csv"), "--release", str(made / "out"), "--split", "0.2"]
+        )
+    assert not ended.value.code
+    out = " ".join(capsys.readouterr().out.split())
+    assert "the item's commonest word" in out
+    assert "RMSE" not in out
+
+
+@pytest.fixture(scope="module")
+def judged():
+    words = make_ratings(80, 30, 1_200, seed=4, scale=RatingScale(1, 3, 1)).with_scale(SCALE)
+    parts = split_ratings(words, 0.25, seed=1)
+    options = {"n_targets": 80, "with_membership": False, "liked": ("up",)}
+    evaluator = WordsEvaluator(parts, **options)
+    made = {"raw": RawRelease(seed=1), "one row": SharedWords(80, seed=1)}
+    return {name: evaluator.evaluate(each.anonymize(parts.train)) for name, each in made.items()}
+
+
+def test_raw_words_keep_all_and_hide_nobody(judged):
+    found = judged["raw"]
+    assert found.release_gain == found.raw_gain
+    kept = found.to_json()["recipient"]["kept"]["best"]
+    assert kept["lists"]["value"] == 1.0
+    person = [attack["person_found"]["rate"] for attack in found.to_json()["disclosure"]["attacks"]]
+    assert max(person) > 0.5
+
+
+def test_one_row_for_everybody_tells_no_lists_and_finds_nobody(judged):
+    told = judged["one row"].to_json()
+    assert told["recipient"]["lists"]["release"]["ndcg@10"] is None or (
+        told["recipient"]["kept"]["chosen"]["lists"]["value"] < 1
+    )
+    for attack in told["disclosure"]["attacks"]:
+        assert attack["person_found"]["rate"] <= 1 / 80 + 1e-9
+
+
+def test_without_liked_words_no_list_is_told_and_it_says_so(made):
+    options = {"split": 0.2, "with_membership": False, "targets": 9}
+    told = evaluate(made / "out", made / "words.csv", **options).to_json()
+    assert told["disclosure"]["worst"]["targets_requested"] == 9
+    assert told["disclosure"]["membership"] is None
+    assert told["liked"] is None
+    assert told["recipient"]["raw_lists"]["why_not_told"] == (
+        "nobody said which words count as liked (--liked)"
+    )
+    assert told["recipient"]["kept"]["chosen"]["lists"]["is_told"] is False
+    assert any("Lists are not judged" in note for note in told["notes"])
+
+
+def test_without_the_twin_only_what_the_world_can_tell(made, tmp_path):
+    shutil.copytree(made / "of_train", tmp_path / "alone")
+    files = {"train": made / "train.csv", "test": made / "test.csv"}
+    told = evaluate(tmp_path / "alone", **files, liked="up").to_json()
+    assert told["words_told"] is None
+    assert told["disclosure"] is None
+    assert any("Nobody knows whose rows" in note for note in told["notes"])
+    with_twin = evaluate(made / "of_train", **files, liked="up").to_json()
+    assert told["recipient"] == with_twin["recipient"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (
+            {"liked": "up,sideways"},
+            "option.value",
+        ),
+        ({"liked": "up,down,none"}, "option.value"),
+        ({"null_rule": "skip"}, "option.unsupported"),
+        ({"targets": 0}, "option.value"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(made, options, code):
+    with raises(code):
+        evaluate(made / "out", made / "words.csv", split=0.2, **options)
+
+
+def test_the_command_shows_lists(made, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [
+                *("evaluate", str(made / "words.csv"), "--release", str(made / "out")),
+                *("--split", "0.2", "--liked", "up", "--no-membership", "--targets", "9"),
+            ]
+        )
+    assert not ended.value.code
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Liked are items with up." in out
+    assert "of the nDCG of lists" in out or "Lists cannot be told" in out or "too poor" in out

@@ -1,0 +1,244 @@
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import Candidates, ReleasedTable
+from recveil.datasets import make_ratings
+from recveil.evaluation import (
+    HeldOut,
+    ItemMeans,
+    ItemMeansAndBias,
+    Popularity,
+    TrainingTable,
+    UserRows,
+    fit_all,
+    gain_interval,
+    gain_kept,
+    recipient,
+    serve,
+    split_ratings,
+)
+from recveil.methods import PredictiveAnonymizer
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.records import Records
+
+stars = RatingScale(1, 5, 1)
+
+
+@pytest.fixture(scope="module")
+def split():
+    """Invented people of strong tastes, so that there is something to gain by filtering."""
+    ratings = make_ratings(n_users=300, n_items=80, n_ratings=9_000, seed=5, taste=1.0, noise=0.4)
+    return split_ratings(ratings, 0.2, 1)
+
+
+@pytest.fixture(scope="module")
+def served_raw(split):
+    return served_by(TrainingTable.from_ratings(split.train), split)
+
+
+def served_by(table, split):
+    return serve(fit_all(table), UserRows.from_ratings(split.train), split.test)
+
+
+class TestInvariants:
+    def test_there_is_a_gain_to_keep(self, served_raw):
+        assert served_raw.of_chosen.rmse < served_raw.utilities["item mean + user bias"].rmse - 0.02
+        assert gain_kept(served_raw, served_raw) == 1
+
+    def test_raw_data_that_are_published_as_they_are_keep_it_exactly(self, split, served_raw):
+        train = split.train
+        order = np.random.default_rng(0).permutation(train.n_users)  # as a release has it
+        rows = UserRows.from_ratings(train).take(order)
+        records = Records(np.ones(order.size, np.int64), *rows)
+        released = ReleasedTable(
+            Candidates.from_records([records], train.n_items, train.scale),
+            *(rows.indptr, rows.indices, rows.values, np.argsort(order), 1, records.sizes),
+        )
+        table = TrainingTable.from_released(released, train.scale)
+        served = served_by(table, split)
+        assert served.chosen == served_raw.chosen
+        assert repr(served.utilities) == repr(served_raw.utilities)  # nan equals nan in it
+        assert gain_kept(served_raw, served) == 1
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_random_labels_fall_to_the_item_mean_or_worse(self, split, served_raw, seed):
+        rows = UserRows.from_ratings(split.train)
+        noise = np.random.default_rng(seed).integers(1, 6, rows.values.size).astype(float)
+        sizes = np.ones(rows.n_users, np.int64)
+        table = TrainingTable.from_rows(
+            rows._replace(values=noise), sizes, split.train.n_items, stars
+        )
+        served = served_by(table, split)
+        assert served.of_chosen.rmse >= served_raw.utilities["item mean + user bias"].rmse
+        assert gain_kept(served_raw, served) <= 0
+
+    def test_one_group_of_everybody_is_the_release_of_item_means(self, split, served_raw):
+        train = split.train
+        simple = PredictiveAnonymizer(
+            k=train.n_users, homogenize="simple", round_labels="none", seed=1
+        ).anonymize(train)
+        one_group = TrainingTable.from_released(
+            ReleasedTable.from_release(simple, train), train.scale
+        )
+        rated = np.flatnonzero(train.support).astype(np.int32)
+        means = TrainingTable.from_ratings(train).item_means()[rated]
+        of_all = UserRows(
+            np.arange(train.n_users + 1) * rated.size,
+            np.tile(rated, train.n_users),
+            np.tile(means, train.n_users),
+        )
+        item_means = TrainingTable.from_rows(
+            of_all, np.ones(train.n_users, np.int64), train.n_items, train.scale
+        )
+        one, other = served_by(one_group, split), served_by(item_means, split)
+        assert one.chosen == other.chosen == "item mean + user bias"
+        for name, utility in one.utilities.items():
+            assert np.allclose(
+                utility[:7], other.utilities[name][:7], rtol=0, atol=1e-9, equal_nan=True
+            )
+        own = served_raw.utilities["item mean"]
+        assert one.utilities["item mean"].rmse == pytest.approx(own.rmse, abs=1e-9)
+        # Nothing but averages is left in it for the others to learn, either.
+        for name in ("item neighbours", "ridge factors, rank 10", "ridge factors, rank 50"):
+            assert one.utilities[name].rmse == pytest.approx(one.of_chosen.rmse, abs=1e-9)
+
+    def test_layouts_of_one_release_serve_alike(self, split):
+        release = PredictiveAnonymizer(k=5, seed=1).anonymize(split.train)
+        released = ReleasedTable.from_release(release, split.train)
+        by_group = TrainingTable.from_released(released, stars)
+        groups = UserRows(released.indptr, released.indices, released.values)
+        everybody = groups.take(np.repeat(np.arange(groups.n_users), released.candidates.sizes))
+        by_user = TrainingTable.from_rows(
+            everybody, np.ones(everybody.n_users, np.int64), split.train.n_items, stars
+        )
+        assert repr(served_by(by_user, split)) == repr(served_by(by_group, split))
+
+
+class TestServe:
+    def test_by_hand(self):
+        # Item means 4, 2, 5; person 0 rated items 0 and 1 and is served item 2.
+        train = Ratings.from_columns([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], [5, 1, 3, 3, 5], scale=stars)
+        test = HeldOut(np.array([0, 1, 1]), np.array([2, 1, 2]), np.array([4.0, 4.0, 1.0]))
+        fitted = fit_all(TrainingTable.from_ratings(train), [ItemMeans(), Popularity()])
+        served = serve(fitted, UserRows.from_ratings(train), test, n=1)
+        means = served.utilities["item mean"]
+        # Differences 1, -2, 4.
+        assert means.rmse == pytest.approx((21 / 3) ** 0.5, abs=1e-12)
+        assert means.mae == pytest.approx(7 / 3, abs=1e-12)
+        # Both get item 2, relevant to person 0 alone; to person 1 it is item 1 that is.
+        assert (means.ndcg, means.recall) == (0.5, 0.5)
+        assert means.coverage == pytest.approx(1 / 3, abs=1e-12)
+        assert (means.n_cells, means.n_ranked, means.n_unranked) == (3, 2, 0)
+        popular = served.utilities["popularity"]
+        assert np.isnan(popular.rmse)
+        # Supports 2, 2, 1: person 0 gets item 2, person 1 item 1.
+        assert (popular.ndcg, popular.recall) == (1, 1)
+        assert served.chosen == "item mean"
+
+    def test_a_higher_threshold_leaves_people_out(self, split):
+        fitted = fit_all(TrainingTable.from_ratings(split.train), [Popularity()])
+        people = UserRows.from_ratings(split.train)
+        found = serve(fitted, people, split.test, relevant_from=5).of_chosen
+        some = np.unique(split.test.users[split.test.values == 5]).size
+        assert (found.n_ranked, found.n_unranked) == (some, np.unique(split.test.users).size - some)
+
+    def test_tiles_change_nothing(self, split, monkeypatch):
+        fitted = fit_all(TrainingTable.from_ratings(split.train), [ItemMeansAndBias()])
+        people = UserRows.from_ratings(split.train)
+        whole = serve(fitted, people, split.test)
+        monkeypatch.setattr(recipient, "_TILE_CELLS", 7 * split.train.n_items)
+        assert serve(fitted, people, split.test) == whole
+
+    def test_some_of_the_people_are_served_as_among_all(self, split):
+        fitted = fit_all(TrainingTable.from_ratings(split.train), [ItemMeansAndBias()])
+        people = UserRows.from_ratings(split.train)
+        chosen = np.arange(300) < 100
+        errors = [
+            serve(fitted, people, split.test.of_users(who)).of_chosen for who in (chosen, ~chosen)
+        ]
+        squares = sum(error.rmse**2 * error.n_cells for error in errors) / split.test.users.size
+        whole = serve(fitted, people, split.test).of_chosen.rmse
+        assert squares**0.5 == pytest.approx(whole, abs=1e-9)
+
+    def test_nothing_held_out_is_refused(self, split):
+        fitted = fit_all(TrainingTable.from_ratings(split.train), [Popularity()])
+        nothing = split.test.of_users(np.zeros(300, bool))
+        with raises("argument.value") as caught:
+            serve(fitted, UserRows.from_ratings(split.train), nothing)
+        assert "0 test cells" in str(caught.value)
+
+
+class TestWhoMakesTheLists:
+    def test_the_inner_ndcg_by_hand(self):
+        """Two people like all they rated; of each, the one item held out is left to be listed.
+
+        The second person's item is the more popular one, as the other person carries it.
+        """
+        train = Ratings.from_columns([0] * 5 + [1] * 5, [0, 1, 2, 3, 4] * 2, [5] * 9 + [4])
+        (popular,) = fit_all(TrainingTable.from_ratings(train), [Popularity()])
+        assert popular.inner_ndcg_ == 1
+
+    def test_the_best_is_an_oracle_beside_the_chosen(self, served_raw):
+        told = served_raw.utilities
+        errors = {name: u.rmse for name, u in told.items() if not np.isnan(u.rmse)}
+        gains = {name: u.ndcg for name, u in told.items() if not np.isnan(u.ndcg)}
+        assert told[served_raw.best].rmse == min(errors.values()) <= served_raw.of_chosen.rmse
+        assert told[served_raw.best_ranker].ndcg == max(gains.values()) >= served_raw.of_ranker.ndcg
+
+    def test_identical_rows_do_not_lead_a_recipient_astray(self, split):
+        """In a release of few wide groups, the chosen recommenders are nearly the best of all.
+
+        With labels held out of rows that are learnt from, what memorizes rows would be chosen.
+        """
+        for seed in range(3):
+            release = PredictiveAnonymizer(k=25, seed=seed).anonymize(split.train)
+            table = TrainingTable.from_released(
+                ReleasedTable.from_release(release, split.train), stars
+            )
+            served = served_by(table, split)
+            assert served.of_chosen.rmse < served.utilities[served.best].rmse + 0.005
+            assert served.of_ranker.ndcg > 0.9 * served.utilities[served.best_ranker].ndcg
+
+    def test_what_makes_clearly_the_best_lists_inside_is_taken(self, served_raw):
+        inner = {name: found.inner_ndcg for name, found in served_raw.utilities.items()}
+        assert np.isnan(inner["global mean + user bias"])  # it ranks nothing
+        assert not np.isnan(inner["popularity"])
+        assert served_raw.of_ranker.ndcg == served_raw.utilities[served_raw.ranker].ndcg
+
+    @pytest.mark.parametrize(
+        ("lists", "expected"),
+        [
+            ([0.1, 0.2, 0.1, 0.2], "popularity"),  # worse by 0.4, beyond doubt
+            ([0.9, 0.1, 0.9, 0.2], "item mean"),  # not told apart: the one with an RMSE
+            ([0.5, 0.5], "item mean"),  # too few rows to tell anything
+        ],
+    )
+    def test_lists_that_are_not_told_apart_are_decided_by_rmse(self, lists, expected):
+        train = Ratings.from_columns([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], [5, 1, 3, 3, 5], scale=stars)
+        test = HeldOut(np.array([0]), np.array([2]), np.array([4.0]))
+        means, popular = fit_all(TrainingTable.from_ratings(train), [ItemMeans(), Popularity()])
+        means.inner_lists_ = np.array(lists)
+        popular.inner_lists_ = np.array([0.5, 0.6, 0.5, 0.6])[: len(lists)]
+        means.inner_rmse_ = 1.0
+        people = UserRows.from_ratings(train)
+        assert serve([means, popular], people, test).ranker == expected
+
+    def test_where_nothing_is_liked_the_chosen_one_makes_them(self):
+        users, items = [0] * 5 + [1] * 5, [0, 1, 2, 3, 4] * 2
+        low = Ratings.from_columns(users, items, [1, 2] * 5, scale=stars)
+        test = HeldOut(np.array([0]), np.array([1]), np.array([2.0]))
+        fitted = fit_all(TrainingTable.from_ratings(low), [ItemMeans()])
+        served = serve(fitted, UserRows.from_ratings(low), test)
+        assert served.ranker == served.chosen == "item mean"
+
+
+def test_what_people_add_up_to(split, served_raw):
+    people = served_raw.people
+    assert people.cells.sum() == split.test.users.size
+    for name, squares in people.squares.items():
+        total = (squares.sum() / people.cells.sum()) ** 0.5
+        assert total == pytest.approx(served_raw.utilities[name].rmse, rel=1e-12)
+    for name, gained in people.ndcg.items():
+        assert np.nanmean(gained) == pytest.approx(served_raw.utilities[name].ndcg, rel=1e-12)
+    assert gain_interval(served_raw, served_raw) == (1, 1)

@@ -1,0 +1,68 @@
+"""Held-out words without an order: told rightly or not, beside the item's commonest word."""
+
+import numpy as np
+
+from recveil.attacks import ReleasedTable
+from recveil.datasets import make_ratings
+from recveil.evaluation.nominal import commonest_words, score_labels
+from recveil.evaluation.split import HeldOut, Split, split_ratings
+from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.ratings import Ratings, RatingScale
+
+SCALE = RatingScale.of_words("up,down,none", ordered=False)
+
+
+def kinds(n_kinds=2, n_people=20, n_items=12):
+    """People of a few kinds, each of whom says of each item what all of their kind say."""
+    kind = np.repeat(np.arange(n_kinds), n_people)
+    users, items = np.divmod(np.arange(kind.size * n_items), n_items)
+    said = np.array(SCALE.words, object)[(kind[users] + items) % 2]
+    return Ratings.from_columns(users, items, said, scale=SCALE)
+
+
+def told_of(parts, k, seed=1):
+    release = SharedWords(k, seed=seed).anonymize(parts.train)
+    return score_labels(parts, ReleasedTable.from_release(release, parts.train))
+
+
+def test_by_hand():
+    """Two share a row: up for a (one each, and up comes first), up for b."""
+    train = Ratings.from_columns(
+        ["ann", "ann", "ben"], ["a", "b", "a"], ["up", "up", "down"], scale=SCALE
+    )
+    test = HeldOut(np.array([1]), np.array([1]), np.array([2.0]))  # Ben says down to b
+    found = told_of(Split(train, test), 2)
+    assert (found.cells, found.right.mean, found.commonest.mean) == (1, 0.0, 0.0)
+    assert commonest_words(train).tolist() == [1.0, 1.0]
+
+
+def test_an_item_that_nobody_rated_has_the_commonest_word_of_all():
+    train = Ratings.from_columns([1, 2, 3], ["a", "a", "b"], ["down", "down", "up"], scale=SCALE)
+    held = Ratings(
+        train.users, np.array(["a", "b", "c"], object), train.indptr, train.indices, train.values,
+        None, SCALE,
+    )  # fmt: skip
+    assert commonest_words(held).tolist() == [2.0, 1.0, 2.0]
+
+
+def test_planted_kinds_are_told_by_their_rows_and_not_by_the_commonest_word():
+    parts = split_ratings(kinds(), 0.25, seed=1)
+    found = told_of(parts, 5)
+    assert found.right.low > 0.7
+    assert found.commonest.high < 0.7
+    assert found.gain.low > 0.2
+
+
+def test_one_row_for_everybody_is_worth_no_more_than_the_commonest_word():
+    parts = split_ratings(kinds(), 0.25, seed=1)
+    found = told_of(parts, 40)
+    assert abs(found.gain.mean) < 0.1
+
+
+def test_a_row_need_not_be_worth_more_than_the_commonest_word():
+    """The figures of docs/explanation/methods.md."""
+    scale = RatingScale.of_words("up,down,sideways,none", ordered=False)
+    made = make_ratings(120, 40, 2_400, seed=5, scale=RatingScale(1, 4, 1)).with_scale(scale)
+    parts = split_ratings(made, 0.2, seed=0)
+    found = told_of(parts, 5, seed=0)
+    assert (round(found.right.mean, 3), round(found.commonest.mean, 3)) == (0.444, 0.502)

@@ -1,0 +1,228 @@
+"""What a table holds, whatever it is written in."""
+
+import io
+import json
+import sqlite3
+import tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil.cli.show_inspection import show_inspection
+from recveil.datasets import make_ratings
+from recveil.inspection import inspect
+from recveil.io import understand, write_ratings
+from recveil.ratings import RatingScale
+from recveil.runtime.errors import RecveilError
+
+ROWS = [(f"u{n % 7}", f"i{n % 11}", n % 5 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(70)]
+TABLE = pa.table(
+    [list(column) for column in zip(*ROWS, strict=True)], ["user", "item", "rating", "date"]
+)
+TEXT = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for u, i, r, d in ROWS)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ratings.csv").write_text(TEXT)
+    (tmp_path / "plain.csv").write_text(TEXT.partition("\n")[2])
+    (tmp_path / "european.csv").write_text(TEXT.replace(",", ";"))
+    objects = TABLE.to_pylist()
+    (tmp_path / "ratings.jsonl").write_text("\n".join(map(json.dumps, objects)))
+    pq.write_table(TABLE, tmp_path / "ratings.parquet")
+    (tmp_path / "parts").mkdir()
+    for at in range(2):
+        pq.write_table(TABLE.slice(35 * at, 35), tmp_path / "parts" / f"part-{at}.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("ratings.csv", "csv"),
+        ("plain.csv", "csv-plain"),
+        ("european.csv", "csv"),
+        ("ratings.jsonl", "json"),
+        ("ratings.parquet", "parquet"),
+        ("parts", "parquet"),
+    ],
+)
+def test_each_kind_shows_its_first_rows(folder, name, format):
+    found = inspect(folder / name)
+    assert found.reading.format == format
+    assert found.rows.roles == ("user", "item", "rating", "time")
+    assert found.rows.rows[:2] == tuple(tuple(map(str, row)) for row in ROWS[:2])
+    plain = found.to_dict()
+    assert (plain["data"]["users"], plain["data"]["items"]) == (7, 11)
+    assert plain["dates"]["granularity"] == "day"
+    assert plain["activity"]["steps"][0]["low"] == plain["activity"]["least"]
+
+
+def test_frames_and_finished_ratings(folder):
+    frame = inspect(pd.DataFrame(TABLE.to_pydict() | {"town": ["Rome"] * 70}))
+    assert frame.rows.names == ("user", "item", "rating", "date", "town")
+    made = inspect(make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1))
+    assert (made.rows.names, made.dates.granularity) == ((), "day")
+
+
+def test_a_matrix_shows_what_was_read(tmp_path):
+    (tmp_path / "wide.csv").write_text("user,heat,alien\nann,4,\nben,1,5\n")
+    found = inspect(tmp_path / "wide.csv", wide=True)
+    assert found.rows.rows[0] == ("ann", "heat", "4")
+
+
+def test_partitions_that_tell_the_time(tmp_path):
+    for day in ("2020-01-15", "2020-02-01"):
+        part = tmp_path / "parts" / f"date={day}" / "part-0.csv"
+        part.parent.mkdir(parents=True)
+        part.write_text(f"user,item,rating\nann,{day},4\n")
+    found = inspect(tmp_path / "parts")
+    assert found.rows.roles == ("user", "item", "rating", "time")
+    assert found.rows.rows[0] == ("ann", "2020-01-15", "4", "2020-01-15")
+
+
+def test_a_pipe_is_read_once(tmp_path, monkeypatch):
+    with (tmp_path / "ratings.csv").open("w+") as file:
+        file.write(TEXT)
+        file.seek(0)
+        monkeypatch.setattr("sys.stdin", file)
+        found = inspect("-")
+    assert found.reading.name == "standard input"
+    assert found.rows.rows[0] == tuple(map(str, ROWS[0]))
+
+
+def test_duplicates_are_told_and_stop_nobody(tmp_path):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,1,5\nb,1,4\n")
+    found = inspect(tmp_path / "ratings.csv")
+    assert found.dropped == {"duplicate": 1}
+    assert "other verbs ask which to keep" in found.reading.notes[0]
+    assert not found.to_dict()["duplicates_chosen"]
+    chosen = inspect(tmp_path / "ratings.csv", duplicates="mean")
+    assert chosen.duplicates_chosen
+    assert "the mean of each pair was kept" in chosen.reading.notes[0]
+
+
+def test_what_is_off_the_scale_is_told(tmp_path):
+    (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,2,99\nb,1,4\n")
+    found = inspect(tmp_path / "ratings.csv", scale=RatingScale(1, 5, 1), drop_off_scale=True)
+    assert found.dropped == {"off scale": 1}
+
+
+def test_ends_of_the_scale_count_ratings_and_people():
+    frame = pa.table({"user": [1, 1, 2, 3], "item": [1, 2, 1, 1], "rating": [1, 1, 5, 3]})
+    low, high = inspect(frame).ends
+    assert (low, high) == ((1, 2, 1), (5, 1, 1))
+    assert inspect(frame).levels == [(1, 2), (3, 1), (5, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "input.empty"),
+        ("user,item,rating\na,1,good\n", "rating.words"),
+        ("user,item,rating\na,1\n", "input.line"),
+        ("who,what,much\na,1,3\n", "column.missing"),
+    ],
+)
+def test_bad_input_is_told_as_by_every_verb(tmp_path, text, code):
+    (tmp_path / "ratings.csv").write_text(text)
+    with raises(code):
+        inspect(tmp_path / "ratings.csv")
+
+
+def test_an_unknown_keyword_is_refused(folder):
+    with pytest.raises(TypeError, match=r"inspect.. got an unexpected keyword argument 'k'"):
+        inspect(folder / "ratings.csv", k=5)
+
+
+def test_nothing_private_is_in_json_or_repr(tmp_path):
+    ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    text = (tmp_path / "ratings.csv").read_text()
+    head, *rows = text.splitlines()
+    named = [head + ",email", *(f"hugo-{row},hugo@example.org" for row in rows)]
+    (tmp_path / "ratings.csv").write_text("\n".join(named))
+    found = inspect(tmp_path / "ratings.csv")
+    assert "hugo" in str(tuple(found.rows))
+    for shown in (json.dumps(found.to_dict()), repr(found), found._repr_html_(), repr(found.rows)):
+        assert "hugo" not in shown
+
+
+IDS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"),
+    min_size=1,
+    max_size=8,
+)
+TIMES = st.sampled_from(
+    ["2020-01-01", "2020-01-15 10:11:12", "978300760", "20051231", "0", "", "soon", "978300760.5"]
+)
+
+
+@given(st.lists(st.tuples(IDS, IDS, st.sampled_from(["1", "4.5", "x", ""]), TIMES), max_size=8))
+@settings(deadline=None, max_examples=100)
+def test_whatever_is_understood_can_be_looked_at(rows):
+    """What other verbs read is inspected and shown; what they refuse is refused."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * 4
+    table = pa.table([pa.array(column, pa.string()) for column in columns], TABLE.column_names)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ratings.csv")
+        pa_csv.write_csv(table, path)
+        for source in (path, table):
+            expected, refused = outcome(lambda source=source: understand(source, duplicates="last"))
+            found, refused_too = outcome(lambda source=source: inspect(source))
+            assert refused == refused_too
+            if refused:
+                continue
+            assert found.ratings == expected.ratings
+            json.dumps(found.to_dict())
+            with redirect_stdout(io.StringIO()) as out:
+                show_inspection(found, 3)
+            assert all(line.isprintable() for line in out.getvalue().split("\n"))
+
+
+def outcome(work):
+    """Return what something gives, and the message with which it is refused."""
+    try:
+        return work(), ""
+    except RecveilError as error:
+        return None, str(error)
+
+
+def test_all_columns_of_a_database_are_looked_at(tmp_path):
+    pytest.importorskip("adbc_driver_sqlite")
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE votes (user, item, rating, mail TEXT, phone BLOB)")
+        connection.executemany(
+            "INSERT INTO votes VALUES (?, ?, ?, ?, ?)",
+            [(f"u{n}", n % 7, n % 5 + 1, f"p{n}@example.org", b"x") for n in range(30)],
+        )
+    connection.close()
+    found = inspect(tmp_path / "shop.db", table="votes")
+    assert [*found.rows.names] == ["user", "item", "rating", "mail", "phone"]
+    told = {each.column: each.kind for each in found.identifiers}
+    assert told["mail"] == "e-mail addresses"
+    assert told["phone"] == "called like something that tells of people"
+    query = "SELECT user, item, rating FROM votes"
+    assert {each.column for each in inspect(tmp_path / "shop.db", query=query).identifiers} == {
+        "user"
+    }
+
+
+def test_all_columns_of_a_sheet_are_looked_at(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    book.active.append(["user", "item", "rating", "email"])
+    for n in range(30):
+        book.active.append([f"u{n}", n % 7, n % 5 + 1, f"p{n}@example.org"])
+    book.save(tmp_path / "shop.xlsx")
+    found = inspect(tmp_path / "shop.xlsx")
+    assert {each.column for each in found.identifiers} == {"user", "email"}

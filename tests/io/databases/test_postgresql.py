@@ -1,0 +1,305 @@
+"""PostgreSQL: who may ask, what is said of it, and the same release as from the CSV."""
+
+import json
+import logging
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from error_assertions import raises
+from recveil.auditing import audit
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import read_ratings, understand, write_ratings
+from recveil.methods import anonymize
+from recveil.ratings import RatingScale
+from recveil.runtime.errors import chain_of
+
+dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+
+STARS = RatingScale(0.5, 5, 0.5)
+MADE = make_ratings(n_users=80, n_items=40, n_ratings=1_500, seed=8)
+PASSWORD = "geheim:§7@x"
+QUOTED = "geheim%3A%C2%A77%40x"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exported") / "ratings.csv"
+    write_ratings(MADE, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(postgresql_server):
+    rows = zip(*[column.to_pylist() for column in MADE.to_arrow().columns], strict=True)
+    values = ", ".join(f"({u}, {i}, {r}, to_timestamp({t}))" for u, i, r, t in rows)
+    run(
+        postgresql_server,
+        "CREATE TABLE votes (userid int, itemid bigint, rating numeric(2,1), time timestamptz)",
+        f"INSERT INTO votes SELECT * FROM (VALUES {values}) AS v ORDER BY random()",
+        "CREATE SEQUENCE counter",
+        # All databases of the server share their roles.
+        f"DO $$ BEGIN CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'; "
+        "EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+        "GRANT SELECT ON votes TO guarded",
+    )
+    return postgresql_server
+
+
+def run(server, *statements):
+    with dbapi.connect(server) as connection:
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+        connection.commit()
+
+
+def guarded(server, password=None):
+    who = "guarded" if password is None else f"guarded:{password}"
+    return server.replace("//shop@", f"//{who}@")
+
+
+def files_of(folder):
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+class TestTheSameRelease:
+    """A release from the database is that of the exported CSV, to the byte."""
+
+    @pytest.mark.parametrize("options", [{}, {"layout": "users"}, {"hide_items": True}])
+    def test_published(self, server, exported, tmp_path, options):
+        for name, source, given in (
+            ("a", exported, {}),
+            ("b", server, {"table": "votes"}),
+            ("c", server, {"query": "SELECT * FROM votes ORDER BY rating, userid"}),
+        ):
+            anonymize(source, tmp_path / name, k=5, seed=11, scale=STARS, **given, **options)
+        first = files_of(tmp_path / "a")
+        assert "release.json" in first
+        assert first == files_of(tmp_path / "b") == files_of(tmp_path / "c")
+
+    def test_nothing_tells_where_it_comes_from(self, server, tmp_path, capsys, caplog):
+        caplog.set_level(logging.DEBUG)
+        source = guarded(server, QUOTED)
+        folder = tmp_path / "out"
+        given = ["--table", "votes", "--scale", "0.5:5:0.5"]
+        with pytest.raises(SystemExit) as ended:
+            main(["anonymize", source, "--output", str(folder), "--k", "5", *given])
+        assert not ended.value.code
+        pages = [tmp_path / "audit.html", tmp_path / "audit.json"]
+        written = ["--html", str(pages[0]), "--json", str(pages[1])]
+        with pytest.raises(SystemExit) as ended:
+            main(["audit", source, *given, "--targets", "5", *written])
+        assert not ended.value.code
+        told = capsys.readouterr()
+        texts = [told.out, told.err, caplog.text, repr(understand(source, table="votes"))]
+        texts += [
+            file.read_bytes().decode("utf-8", "replace")
+            for file in tmp_path.rglob("*")
+            if file.is_file()
+        ]
+        place = server.partition("host=")[2]
+        for secret in ("guarded", "geheim", "postgresql://", place):
+            assert not any(secret in text for text in texts), secret
+        assert json.loads(pages[1].read_text())["data"]["source"] == "PostgreSQL"
+
+
+class TestWhoAsks:
+    def test_a_password_in_the_address(self, server):
+        assert read_ratings(guarded(server, QUOTED), table="votes") == read_ratings(
+            server, table="votes"
+        )
+
+    def test_a_password_in_the_environment(self, server, monkeypatch):
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+        assert read_ratings(guarded(server), table="votes").n_ratings == MADE.n_ratings
+
+    def test_a_password_file_and_a_service_file(self, server, monkeypatch, tmp_path):
+        place = server.partition("host=")[2]
+        name = server.partition("@/")[2].partition("?")[0]
+        (tmp_path / "pass").write_text("*:*:*:guarded:" + PASSWORD.replace(":", "\\:") + "\n")
+        (tmp_path / "pass").chmod(0o600)
+        service = f"[shop]\nhost={place}\nuser=guarded\ndbname={name}\n"
+        (tmp_path / "service").write_text(service)
+        monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "service"))
+        source = "postgresql:///?service=shop"
+        assert read_ratings(source, table="votes").n_ratings == MADE.n_ratings
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:geheim@127.0.0.1:1/shop",
+        "postgresql://ann:geheim@no-such-host.invalid/shop",
+        "postgresql://ann:geheim@/shop?host=/nowhere",
+        "postgresql://ann:ge heim@/shop?host=/nowhere",
+        "postgresql://ann:geheim@/shop?colour=geheim",
+        "postgresql://ann:geheim@h:geheim/shop",
+        "postgresql:///?service=geheim",
+    ],
+)
+def test_what_cannot_be_reached_ends_in_one_line_without_secrets(address):
+    with raises("database.connection") as refused:
+        understand(address, table="votes")
+    chain = " ".join(f"{each} {each.args}" for each in chain_of(refused.value))
+    text = str(refused.value) + chain
+    for secret in ("ann", "heim", "127.0.0.1", "invalid", "nowhere", "colour"):
+        assert secret not in text.replace("channel", "")
+    assert "\n" not in str(refused.value)
+
+
+def test_whoever_is_not_let_in_is_told_how_to_be(server, monkeypatch):
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    for source, what in (
+        (guarded(server), "PGPASSWORD"),
+        (guarded(server, "wrong"), "password"),
+        (re.sub(r"/\w+\?", "/geheim?", server), "database"),
+        (server.replace("//shop@", "//geheim@"), "user"),
+    ):
+        with raises("database.connection", what) as refused:
+            understand(source, table="votes")
+        shown = "".join(traceback.format_exception(refused.value))
+        assert "guarded" not in str(refused.value)
+        assert "geheim" not in str(refused.value)
+        assert "FATAL" not in shown
+
+
+def test_a_table_that_one_may_not_read(server):
+    run(server, "CREATE TABLE closed (a int)")
+    with raises("database.query") as error:
+        understand(guarded(server, QUOTED), query="SELECT * FROM closed")
+    assert "permission denied" in str(error.value)  # the server's words
+
+
+def test_a_function_that_writes_is_refused(server):
+    query = "SELECT nextval('counter') AS \"user\", 1 AS item, 2 AS rating"
+    with raises("database.query") as error:
+        understand(server, query=query)
+    assert "read-only transaction" in str(error.value)  # the server's words
+
+
+def test_types_are_read_as_their_text(server, tmp_path):
+    run(
+        server,
+        "CREATE TYPE mood AS ENUM ('low', 'high')",
+        "CREATE TABLE kinds AS SELECT md5(g::text)::uuid AS user_id, "
+        "(g % 2 + 1)::numeric(30, 0) AS item_id, (g % 5)::float4 + 0.5 AS rating, "
+        "timestamptz '2020-01-15 23:30:00+00' + g * interval '1 hour' AS time, "
+        "(ARRAY['low', 'high'])[g % 2 + 1]::mood AS mood, g % 2 = 0 AS flag, ARRAY[g] AS tags, "
+        "'{}'::jsonb AS detail, g::money AS paid FROM generate_series(1, 40) AS g",
+    )
+    rows = "\n".join(
+        f"{row['user_id']},{row['item_id']},{row['rating']},{row['time'].isoformat()},{row['mood']}"
+        for row in fetched(
+            server, "SELECT user_id::text, item_id::text, rating, time, mood FROM kinds"
+        )
+    )
+    plain = tmp_path / "plain.csv"
+    plain.write_text(f"user_id,item_id,rating,time,mood\n{rows}\n")
+    assert read_ratings(server, table="kinds") == read_ratings(plain)
+    by_mood = read_ratings(server, table="kinds", item="mood")
+    assert by_mood == read_ratings(plain, item="mood")
+    for column, kind in (("tags", "_int4"), ("detail", "jsonb")):
+        with raises("column.type") as error:
+            understand(server, table="kinds", item=column)
+        assert f"column '{column}' holds {kind}" in str(error.value)
+    with raises("column.type"):
+        understand(server, table="kinds", rating="flag")
+    with raises("rating.words") as error:
+        understand(server, table="kinds", rating="paid")
+    assert "PostgreSQL row 1: rating '$1.00'" in str(error.value)
+
+
+def fetched(server, query):
+    with dbapi.connect(server) as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        return cursor.fetch_arrow_table().to_pylist()
+
+
+def test_a_schema_is_separated_by_a_point(server):
+    run(server, "CREATE SCHEMA old", "CREATE TABLE old.votes AS SELECT * FROM votes LIMIT 3")
+    assert read_ratings(server, table="old.votes").n_ratings == 3
+    with raises("database.query"):
+        understand(server, table="old.nope")
+
+
+def test_views_are_tables_too(server):
+    run(
+        server,
+        "CREATE VIEW few AS SELECT * FROM votes WHERE userid < 5",
+        "CREATE MATERIALIZED VIEW kept AS SELECT * FROM few",
+    )
+    assert read_ratings(server, table="few") == read_ratings(server, table="kept")
+
+
+def test_times_that_are_beyond_all(server):
+    query = "SELECT 1 AS userid, 2 AS itemid, 3 AS rating, timestamptz 'infinity' AS time"
+    reading = understand(server, query=query)
+    assert reading.ratings.days is None
+    assert "after 4999" in reading.notes[0]
+
+
+def test_every_verb_takes_an_address(server, tmp_path):
+    given = {"table": "votes", "scale": STARS}
+    anonymize(server, tmp_path / "out", k=4, **given)
+    found = audit(server, release=tmp_path / "out", targets=5, curves=False, **given)
+    assert found.ratings.n_users == MADE.n_users
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "slow",
+    [
+        "pg_sleep(60)",
+        # Rows come, and then none for a while.
+        "generate_series(1, 99999) n WHERE pg_sleep(CASE n WHEN 99000 THEN 60 ELSE 0 END)::text "
+        "IS NOT NULL",
+    ],
+)
+def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
+    query = f'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM {slow}'
+    command = [sys.executable, "-m", "recveil", "convert", server, "--query", query]
+    command.append(str(tmp_path / "out.csv"))
+    # Whoever runs us in the background may hear none of them, and neither do those whom we start.
+    hears = partial(signal.signal, number, signal.SIG_DFL)
+    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
+        for _ in range(600):
+            asked = (
+                "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(%60%' "
+                "AND pid <> pg_backend_pid()"
+            )
+            if fetched(server, asked):
+                break
+            time.sleep(0.1)
+        run.send_signal(number)
+        _, told = run.communicate(timeout=30)
+    assert run.returncode == 128 + number, told.decode()
+    how = "Interrupted" if number == signal.SIGINT else "Terminated"
+    assert told.decode().startswith(how)
+    # The server does not work on for nobody.
+    assert not fetched(server, asked)
+
+
+def test_the_driver_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr("recveil.io.databases.connection.find_spec", lambda name: None)
+    with raises("dependency.missing"):
+        understand("postgresql://ann@host/shop", table="votes")
+
+
+def test_the_files_of_a_release_are_all_compared():
+    assert files_of(Path(__file__).parent)

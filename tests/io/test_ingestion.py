@@ -1,0 +1,29 @@
+"""A keyword that nobody knows is refused in the name of the verb that was called."""
+
+import pytest
+
+from recveil.auditing import audit, selftest
+from recveil.comparison import compare
+from recveil.datasets import make_ratings
+from recveil.evaluation import evaluate
+from recveil.methods import anonymize
+from recveil.publish import convert
+
+RATINGS = make_ratings(n_users=30, n_items=20, n_ratings=300, seed=1)
+CALLS = {
+    "audit": lambda folder, **given: audit(RATINGS, **given),
+    "selftest": lambda folder, **given: selftest(RATINGS, **given),
+    "anonymize": lambda folder, **given: anonymize(RATINGS, folder / "out", k=3, **given),
+    "compare": lambda folder, **given: compare(RATINGS, folder / "out", **given),
+    "evaluate": lambda folder, **given: evaluate(folder, RATINGS, split=0.2, **given),
+    "convert": lambda folder, **given: convert(RATINGS, folder / "out.csv", **given),
+}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+@pytest.mark.parametrize("keyword", ["colour", "people_in"])
+def test_the_error_names_the_verb_and_the_keyword(verb, keyword, tmp_path):
+    told = rf"^{verb}\(\) got an unexpected keyword argument '{keyword}'$"
+    with pytest.raises(TypeError, match=told):
+        CALLS[verb](tmp_path, **{keyword: 7})
+    assert list(tmp_path.iterdir()) == []

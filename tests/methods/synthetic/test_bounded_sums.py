@@ -1,0 +1,328 @@
+"""Whoever comes or goes moves each sum by a length of at most 1: checked in whole numbers."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from recveil.datasets import make_ratings
+from recveil.methods.synthetic.bounded_sums import (
+    FINE,
+    HOW,
+    RATED,
+    SPREAD_SHARE,
+    WHICH,
+    ItemSums,
+    embedding_grid,
+    item_sums,
+    level_sums,
+    moments,
+    moved,
+    spread_sums,
+    sum_grid,
+    users_by_activity,
+)
+from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.synthetic_form import activity_edges, label_levels
+
+STARS = RatingScale(1, 5, 1)
+SCALES = [STARS, RatingScale(0.5, 5, 0.5), RatingScale(0, 100, 1), RatingScale(-10, 10)]
+N_ITEMS = 7
+GRID = embedding_grid(0.3)
+# Any centre and spread that noisy sums may tell.
+CENTRE, SPREAD = 0.21, 0.4
+
+
+def table(people, scale=STARS, n_items=N_ITEMS) -> Ratings:
+    """People as dictionaries from an item's position to its rating, on a fixed catalogue."""
+    items = [sorted(person) for person in people]
+    values = [person[item] for person, of in zip(people, items, strict=True) for item in of]
+    indptr = np.concatenate([[0], np.cumsum([len(of) for of in items])])
+    return Ratings(
+        np.arange(len(people)),
+        np.arange(n_items),
+        indptr,
+        [item for of in items for item in of],
+        values,
+        None,
+        scale,
+    )
+
+
+def ratings_on(scale):
+    if scale.step is None:
+        return st.floats(scale.low, scale.high, width=32)
+    return st.sampled_from(list(scale.levels))
+
+
+def person(scale, fewest=1):
+    return st.dictionaries(
+        st.integers(0, N_ITEMS - 1), ratings_on(scale), min_size=fewest, max_size=N_ITEMS
+    )
+
+
+@st.composite
+def crowds(draw):
+    """A scale, one to five people, and the place of one of them."""
+    scale = draw(st.sampled_from(SCALES))
+    people = draw(st.lists(person(scale), min_size=1, max_size=5))
+    return scale, people, draw(st.integers(0, len(people) - 1))
+
+
+def sums_of(people, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
+    """Every exact sum of a table, in whole steps, and how many steps make 1."""
+    chosen = np.arange(n_items)[::-1][: max(1, n_items - 1)]
+    if not people:
+        nobody = table([{0: scale.low}], scale, n_items)
+        return {name: (0 * sums, one) for name, (sums, one) in _sums(nobody, chosen).items()}
+    return _sums(table(people, scale, n_items), chosen, centre, spread)
+
+
+def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
+    edges = activity_edges(ratings.n_items)
+    upper = moments(ratings, chosen, ratings.scale.liked_from, GRID)
+    return {
+        "people by activity": (users_by_activity(ratings, edges), 1),
+        "labels": (level_sums(ratings, label_levels(ratings.scale)), 2**20),
+        "means of people": (spread_sums(ratings), 2**20),
+        "item sums": (item_sums(ratings, centre, spread), 2**20),
+        # As a vector: each cell above the diagonal counts twice in its squares.
+        "moments": (upper + np.triu(upper, 1).T, round(1 / GRID**2)),
+    }
+
+
+def square(whole) -> int:
+    """The sum of squares, without any rounding."""
+    return sum(int(number) ** 2 for number in np.ravel(whole))
+
+
+class TestOnePerson:
+    @given(crowds(), st.floats(-1, 1), st.floats(0.05, 1))
+    def test_whoever_goes_moves_no_sum_by_more_than_one(self, crowd, centre, spread):
+        scale, people, place = crowd
+        without = people[:place] + people[place + 1 :]
+        before = sums_of(people, scale, centre, spread)
+        after = sums_of(without, scale, centre, spread)
+        for name, (sums, one) in before.items():
+            assert square(sums - after[name][0]) <= one**2, name
+
+    @given(crowds())
+    def test_what_somebody_adds_is_no_matter_of_the_others(self, crowd):
+        scale, people, place = crowd
+        alone = sums_of([people[place]], scale)
+        before = sums_of(people, scale)
+        after = sums_of(people[:place] + people[place + 1 :], scale)
+        for name, (sums, _) in before.items():
+            assert (sums - after[name][0] == alone[name][0]).all(), name
+
+    @pytest.mark.parametrize("scale", SCALES, ids=str)
+    @pytest.mark.parametrize("rating", ["low", "high", "both"])
+    @pytest.mark.parametrize("n", [1, 3, 10, 999, 10_000])
+    def test_somebody_extreme_nearly_reaches_one_and_no_more(self, scale, rating, n):
+        values = {"low": [scale.low], "high": [scale.high], "both": [scale.low, scale.high]}[rating]
+        somebody = {item: values[item % len(values)] for item in range(n)}
+        ratings = table([somebody], scale, n)
+        few = np.arange(min(n, 300))
+        for name, (sums, one) in _sums(ratings, few, 0.0, 0.05).items():
+            assert square(sums) <= one**2, name
+        reached = square(item_sums(ratings, 0.0, 0.05)) / 2**40
+        assert reached > 0.995 - 0.005 * (n > 1_000)
+
+    def test_ten_thousand_ratings_lose_little_by_rounding(self):
+        ratings = table([dict.fromkeys(range(10_000), 5)], n_items=10_000)
+        steps = item_sums(ratings, 0.0, 1.0)
+        assert (steps * FINE / [WHICH, HOW]).min() == pytest.approx(0.01, rel=1e-3)
+        # The taste is as long as its whole outer product, of which the diagonal has the squares.
+        few = np.arange(10_000)[::20]
+        diagonal = np.diagonal(moments(ratings, few, 4.0, GRID))
+        assert 0.99 < diagonal.sum() * GRID**2 <= 1
+
+    @example(people=[{0: 5.0}], order=None)
+    @given(st.lists(person(STARS), min_size=1, max_size=5), st.none() | st.randoms())
+    def test_the_order_of_people_is_no_matter(self, people, order):
+        others = people[::-1] if order is None else order.sample(people, len(people))
+        before, after = sums_of(people, STARS), sums_of(others, STARS)
+        for name, (sums, _) in before.items():
+            assert (sums == after[name][0]).all(), name
+
+
+def slow_item_sums(people, scale):
+    sums = np.zeros((N_ITEMS, 2))
+    half = scale.range / 2
+    for one in people:
+        off = {item: (rating - scale.low) / half - 1 - CENTRE for item, rating in one.items()}
+        usual = math.sqrt(sum(number**2 for number in off.values()) / len(one))
+        held = min(1.0, SPREAD / usual) if usual > 0 else 1.0
+        for item, number in off.items():
+            sums[item, 0] += math.sqrt(0.3) / math.sqrt(len(one))
+            sums[item, 1] += math.sqrt(0.7) / SPREAD * number * held / math.sqrt(len(one))
+    return sums
+
+
+def slow_level_sums(people, levels):
+    sums = np.zeros(len(levels))
+    for one in people:
+        for rating in one.values():
+            sums[np.argmin(np.abs(levels - np.float32(rating)))] += 1 / len(one)
+    return sums
+
+
+def slow_spread_sums(people, scale):
+    means = [(np.mean(list(one.values())) - scale.low) * 2 / scale.range - 1 for one in people]
+    return math.sqrt(0.5) * np.array([sum(means), sum(mean**2 for mean in means)])
+
+
+def slow_moments(people, chosen, liked):
+    sums = np.zeros((len(chosen), len(chosen)))
+    for one in people:
+        taste = [0.0 if i not in one else 1.0 if one[i] >= liked else RATED for i in chosen]
+        length = math.hypot(*taste)
+        if length:
+            sums += np.outer(taste, taste) / length**2
+    return np.triu(sums)
+
+
+class TestAgainstTheSimplest:
+    """A person loses less than a step a number to rounding."""
+
+    @given(crowds())
+    def test_item_sums(self, crowd):
+        scale, people, _ = crowd
+        told = item_sums(table(people, scale), CENTRE, SPREAD) * FINE
+        # A rating is a float32.
+        close = len(people) * FINE + 1e-5
+        assert np.abs(told - slow_item_sums(people, scale)).max() < close
+
+    @given(st.lists(person(STARS), min_size=1, max_size=5))
+    def test_level_sums(self, people):
+        told = level_sums(table(people), STARS.levels) * FINE
+        assert np.abs(told - slow_level_sums(people, STARS.levels)).max() <= len(people) * FINE
+
+    @given(crowds())
+    def test_spread_sums(self, crowd):
+        scale, people, _ = crowd
+        told = spread_sums(table(people, scale)) * FINE
+        assert np.abs(told - slow_spread_sums(people, scale)).max() < len(people) * FINE + 1e-5
+
+    @given(st.lists(person(STARS), min_size=1, max_size=5), st.permutations(range(N_ITEMS)))
+    def test_moments(self, people, items):
+        chosen = np.array(items[:5])
+        told = moments(table(people), chosen, 4.0, GRID) * GRID**2
+        assert np.abs(told - slow_moments(people, chosen, 4.0)).max() < 2.1 * len(people) * GRID
+
+    @given(st.lists(person(STARS), min_size=1, max_size=5))
+    def test_people_by_activity(self, people):
+        edges = activity_edges(N_ITEMS)
+        slow = [sum(low <= len(one) < high for one in people) for low, high in pairwise(edges)]
+        assert users_by_activity(table(people), edges).tolist() == slow
+
+    def test_a_crowd(self):
+        ratings = make_ratings(200, 40, 3_000, seed=2, scale=STARS)
+        people = [
+            dict(zip(*(part.tolist() for part in ratings.row(user)), strict=True))
+            for user in range(200)
+        ]
+        chosen = np.arange(0, 40, 3)
+        told = moments(ratings, chosen, 4.0, GRID) * GRID**2
+        assert np.abs(told - slow_moments(people, chosen, 4.0)).max() < 0.02
+
+
+class TestByHand:
+    def test_moments_of_two_people(self):
+        """Ann likes both: 1/2 everywhere. Ben rated the first alone: 1, in length, is 1 again."""
+        told = moments(table([{0: 5, 1: 4}, {0: 2}], n_items=2), np.arange(2), 4.0, GRID) * GRID**2
+        assert told == pytest.approx(np.array([[1.5, 0.5], [0, 0.5]]), abs=1e-3)
+
+    def test_who_rated_none_of_the_chosen_adds_nothing(self):
+        assert not moments(table([{0: 5}]), np.array([3, 4]), 4.0, GRID).any()
+
+    def test_a_shape_without_chosen_items(self):
+        assert moments(table([{0: 5}]), np.array([], int), 4.0, GRID).shape == (0, 0)
+
+    def test_the_threads_have_no_say(self):
+        ratings = make_ratings(300, 50, 4_000, seed=3)
+        first = moments(ratings, np.arange(50), 4.0, GRID)
+        assert all((moments(ratings, np.arange(50), 4.0, GRID) == first).all() for _ in range(3))
+
+    def test_whose_ratings_are_far_out_is_held(self):
+        """Twice the spread from the centre: as if it were once."""
+        one = [table([{0: 3 + off, 1: 3 - off}]) for off in (1, 2)]
+        sums = [item_sums(ratings, 0.0, 0.5) for ratings in one]
+        assert (sums[0] == sums[1]).all()
+
+    def test_who_is_at_the_centre_adds_to_popularity_alone(self):
+        sums = item_sums(table([{0: 3, 2: 3}]), 0.0, 0.5) * FINE
+        assert sums[[0, 2], 0] == pytest.approx([math.sqrt(0.15)] * 2, abs=2e-6)
+        assert not sums[:, 1].any()
+
+    def test_item_sums_in_plain_units(self):
+        people = [{0: 5, 1: 4}, {0: 4}]
+        told = ItemSums.of(item_sums(table(people), 0.0, 1.0) * FINE, 1.0, 3.0)
+        root = math.sqrt(0.5)
+        assert told.popularity[:2] == pytest.approx([root + 1, root], abs=1e-4)
+        assert told.off_centre[:2] == pytest.approx([root + 0.5, root * 0.5], abs=1e-4)
+        assert told.popularity_noise == pytest.approx(3 / WHICH)
+        assert told.off_noise == pytest.approx(3 / HOW)
+
+    def test_means(self):
+        told = spread_sums(table([{0: 5, 1: 4}, {0: 2}])) * FINE / SPREAD_SHARE
+        assert told == pytest.approx([0.75 - 0.5, 0.75**2 + 0.25], abs=1e-5)
+
+    def test_a_scale_without_a_range(self):
+        assert moved(np.array([3.0]), RatingScale(3, 3)).tolist() == [-1]
+
+
+class TestPublicBins:
+    @pytest.mark.parametrize("most", [1, 2, 5, 30, 1_682, 100_000, 296_277])
+    def test_every_activity_is_in_one_bin(self, most):
+        edges = activity_edges(most)
+        assert edges[0] == 1
+        assert edges[-1] == most + 1
+        assert (np.diff(edges) > 0).all()
+        assert edges.size <= 25
+
+    def test_one_item(self):
+        assert users_by_activity(table([{0: 5}] * 3, n_items=1), activity_edges(1)).tolist() == [3]
+
+
+class TestGrid:
+    # What the noise of a budget can be, from epsilon 1,000 to 0.0001.
+    SIGMAS = (0.02, 0.3, 4.0, 100.0, 3e3, 2e4, 1e5, 1e6)
+
+    @pytest.mark.parametrize("sigma", SIGMAS)
+    def test_the_mechanism_takes_it(self, sigma):
+        mechanism = Mechanism(NoiseSource.repeatable(1), {"tastes": sigma, "sums": sigma})
+        grid = embedding_grid(sigma) ** 2
+        mechanism.measure_symmetric("tastes", "tastes", np.zeros((2, 2), np.int64), grid)
+        mechanism.measure("sums", "sums", np.zeros(2, np.int64), sum_grid(sigma))
+
+    @pytest.mark.parametrize("sigma", [0.0, 1e-3, *SIGMAS])
+    @pytest.mark.parametrize("grid_of", [embedding_grid, sum_grid])
+    def test_fine_beside_the_noise_and_whole_parts_of_one(self, grid_of, sigma):
+        grid = grid_of(sigma)
+        assert (1 / grid).is_integer()
+        assert grid <= max(2.0**-15, sigma / 2**7)
+
+    @pytest.mark.parametrize("grid_of", [embedding_grid, sum_grid])
+    def test_less_noise_has_no_coarser_grid(self, grid_of):
+        grids = [grid_of(sigma) for sigma in np.geomspace(1e-4, 1e6, 300)]
+        assert grids == sorted(grids)
+
+    @pytest.mark.parametrize("grid", [2.0**-20, 2.0**-12, 2.0**-6])
+    @given(people=st.lists(person(STARS), min_size=1, max_size=3))
+    def test_a_coarse_grid_is_bounded_as_well(self, grid, people):
+        for somebody in people:
+            ratings = table([somebody])
+            sums = [
+                item_sums(ratings, CENTRE, SPREAD, grid),
+                level_sums(ratings, STARS.levels, grid),
+                spread_sums(ratings, grid),
+            ]
+            assert all(square(of) <= round(1 / grid) ** 2 for of in sums)
+            upper = moments(ratings, np.arange(N_ITEMS), 4.0, grid)
+            assert square(upper) + square(np.triu(upper, 1)) <= round(1 / grid) ** 4

@@ -1,0 +1,218 @@
+"""A planted crowd is found again from its exact moments, by slopes that are right."""
+
+import numba
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from threadpoolctl import threadpool_limits
+
+from recveil.methods.synthetic import fitting as fitting_people
+from recveil.methods.synthetic.fitting import (
+    FittedItems,
+    Told,
+    centre_of,
+    directions,
+    fit_items,
+    on_told,
+)
+
+
+def chances_of(items, crowd, activity):
+    """Everybody's chances in floats, with offsets so that they rate as much as they do."""
+    odds = crowd @ np.asarray(items.tastes, float).T + np.asarray(items.offsets, float)
+    chances = np.empty_like(odds)
+    for person, wanted in enumerate(activity):
+        offset = brentq(lambda at, p=person, w=wanted: _sum(odds[p] + at) - w, -60, 60, xtol=1e-13)
+        chances[person] = 1 / (1 + np.exp(-odds[person] - offset))
+    return chances
+
+
+def _sum(odds):
+    return (1 / (1 + np.exp(-odds))).sum()
+
+
+def expected(items, crowd, activity, told):
+    """A crowd's expected tastes, as many as there are people, and its popularity."""
+    chances = chances_of(items, crowd, activity)
+    lengths = np.sqrt(chances @ told.weights[:, 1])
+    stands_for = told.n_people / len(crowd)
+    tastes = np.sqrt(stands_for) * chances * told.weights[:, 0] / lengths[:, None]
+    return tastes, stands_for * np.sqrt(told.share / activity) @ chances
+
+
+def misfit(items, crowd, activity, told):
+    """What the fit makes small, as slowly as can be."""
+    tastes, popularity = expected(items, crowd, activity, told)
+    off = tastes.T @ tastes - told.moments
+    np.fill_diagonal(off, 0)
+    cells = (off**2).sum() / 4 / told.moments_noise**2
+    counts = ((popularity - told.popularity) ** 2).sum() / 2 / told.popularity_noise**2
+    prior = (np.asarray(items.tastes, float) ** 2).sum() / 2 / fitting_people._PRIOR_SPREAD**2
+    return cells + counts + prior
+
+
+def told_of(n_items, seed=0, n_people=2_000.0, **changed) -> Told:
+    rng = np.random.default_rng(seed)
+    half = rng.random((n_items, n_items))
+    told = Told(
+        moments=5 * (half + half.T),
+        moments_noise=0.7,
+        popularity=20 + 100 * rng.random(n_items),
+        popularity_noise=2.0,
+        weights=np.column_stack([0.6 + 0.3 * rng.random(n_items), 0.4 + 0.3 * rng.random(n_items)]),
+        activity=np.array([2.0, 3.0, 4.0, 5.0]),
+        share=0.8,
+        n_people=n_people,
+    )
+    return told._replace(**changed)
+
+
+class TestSlopes:
+    @pytest.mark.parametrize("n_items", [3, 8])
+    def test_against_numeric_differences(self, n_items):
+        rng = np.random.default_rng(n_items)
+        told, crowd = told_of(n_items, n_people=60.0), rng.normal(size=(20, 3))
+        activity = rng.uniform(1, n_items - 1, 20)
+        items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
+        small = [part.astype(np.float32) for part in (activity, crowd)]
+        fit = fitting_people._Fit(told, *small, rng)
+        found = fit.slopes(FittedItems(*(part.astype(np.float32) for part in items)))
+        for which, slopes in enumerate(found):
+            numeric = np.empty(slopes.shape)
+            for place in np.ndindex(slopes.shape):
+                sides = []
+                for step in (1e-4, -1e-4):
+                    moved = [part.copy() for part in items]
+                    moved[which][place] += step
+                    sides.append(misfit(FittedItems(*moved), crowd, activity, told))
+                numeric[place] = (sides[0] - sides[1]) / 2e-4
+            assert slopes == pytest.approx(numeric, rel=5e-3, abs=5e-3 * np.abs(numeric).max())
+
+    @pytest.mark.parametrize("n_items", [9, 12])
+    def test_some_columns_at_a_time_are_all_in_turn(self, n_items, monkeypatch):
+        """Of many items: the mean of one round of guesses is what all cells say."""
+        monkeypatch.setattr(fitting_people, "_AT_A_TIME", 3)
+        told = told_of(n_items)
+        tastes = np.random.default_rng(1).normal(size=(30, n_items)).astype(np.float32)
+        off = fitting_people._off_some(told, np.random.default_rng(2))
+        for _ in range(2):
+            turns = [off(tastes) for _ in range(n_items // 3)]
+            every = fitting_people._off_all(told)(tastes)
+            assert np.mean(turns, axis=0) == pytest.approx(every, rel=1e-3, abs=1e-2)
+            assert np.abs(turns[0] - every).max() > 1
+
+
+def planted(n_items=40, n_directions=2, n_people=6_000.0, noise=0.0, seed=5):
+    """Items' offsets and tastes, and the exact moments of people who are drawn by them."""
+    rng = np.random.default_rng(seed)
+    offsets = rng.normal(size=n_items) - 1
+    tastes = np.column_stack([0.1 * rng.normal(size=n_items), np.zeros((n_items, n_directions))])
+    tastes[:, 1:] = 0.9 * rng.normal(size=(n_items, n_directions))
+    activity = np.repeat([5.0, 8.0, 12.0], 500)
+    logs = (np.log(activity) - np.log(activity).mean()) / np.log(activity).std()
+    crowd = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
+    items = FittedItems(offsets, tastes)
+    told = told_of(n_items, n_people=n_people, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
+    rows, popularity = expected(items, crowd, activity, told)
+    hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise
+    moments = rows.T @ rows + hidden + hidden.T
+    return items, told._replace(moments=moments, moments_noise=noise, popularity=popularity)
+
+
+class TestPlanted:
+    def test_directions(self):
+        """Two that were planted; a third is what products of chances bend."""
+        squares = directions(planted(noise=1.0)[1]).squares
+        assert 2 <= squares.size <= 3
+        assert squares[-2] > 5 * squares[:-2].max(initial=0)
+
+    def test_noise_alone_has_no_direction(self):
+        told = planted(noise=1.0)[1]
+        beside = np.triu(np.random.default_rng(8).normal(size=(40, 40)), 1)
+        nothing = told.n_people * np.outer(told.usual, told.usual)
+        found = directions(told._replace(moments=nothing + beside + beside.T))
+        assert found.squares.size <= 1
+
+    def test_offsets_and_tastes_are_found_again(self):
+        items, told = planted(noise=1.0)
+        found = fit_items(told, np.random.default_rng(1))
+        assert np.corrcoef(found.offsets, items.offsets)[0, 1] > 0.97
+        # Tastes are told up to a rotation, which leaves their products.
+        products = [of.tastes[:, 1:] @ of.tastes[:, 1:].T for of in (found, items)]
+        beside = np.triu_indices(40, 1)
+        assert np.corrcoef(*(of[beside] for of in products))[0, 1] > 0.9
+
+    def test_the_crowd_has_the_moments_that_were_told(self):
+        _, told = planted(noise=1.0)
+        found = fit_items(told, np.random.default_rng(1))
+        activity, crowd = fitting_people._crowd(
+            told, found.tastes.shape[1] - 1, np.random.default_rng(1)
+        )
+        rows, popularity = expected(found, crowd.astype(float), activity.astype(float), told)
+        assert popularity == pytest.approx(told.popularity, rel=0.05, abs=3)
+        beside = np.triu_indices(40, 1)
+        off = (rows.T @ rows - told.moments)[beside]
+        usual = told.moments[beside] - told.moments[beside].mean()
+        assert np.sqrt((off**2).mean()) < 0.1 * np.sqrt((usual**2).mean()) + 1.2
+
+    def test_the_same_seed_the_same_items(self):
+        _, told = planted(noise=1.0)
+        found = [fit_items(told, np.random.default_rng(2)) for _ in range(2)]
+        assert all((one == other).all() for one, other in zip(*found, strict=True))
+
+    def test_the_threads_have_no_say(self, monkeypatch):
+        monkeypatch.setattr(fitting_people, "_ROUNDS", 10)
+        _, told = planted(n_items=320, noise=1.0)
+        found = []
+        try:
+            for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
+                numba.set_num_threads(threads)
+                with threadpool_limits(threads):
+                    found.append(fit_items(told, np.random.default_rng(2)))
+        finally:
+            numba.set_num_threads(1)
+        assert all(
+            (one == other).all()
+            for last in found
+            for one, other in zip(found[0], last, strict=True)
+        )
+
+
+class TestFew:
+    @pytest.mark.parametrize("n_items", [2, 3])
+    @pytest.mark.parametrize("n_people", [1.0, 10.0, 5_000.0])
+    def test_two_items(self, n_items, n_people):
+        told = told_of(n_items, n_people=n_people, activity=np.array([1.0, 2.0]))
+        found = fit_items(told, np.random.default_rng(1))
+        assert found.offsets.shape == (n_items,)
+        assert all(np.isfinite(part).all() for part in found)
+
+    def test_no_direction_of_few_people(self):
+        told = told_of(20, n_people=30.0)
+        found = fit_items(told, np.random.default_rng(1))
+        assert found.tastes.shape == (20, 1)
+
+    def test_popular_items_have_higher_offsets(self):
+        usual = np.linspace(10, 400, 20)
+        told = told_of(20, popularity=usual, n_people=2_000.0)
+        told = told._replace(moments=2_000 * np.outer(told.usual, told.usual), moments_noise=3.0)
+        found = fit_items(told, np.random.default_rng(1))
+        assert (np.diff(found.offsets) > 0).all()
+
+
+class TestCrowd:
+    def test_exactly_spread(self):
+        told = told_of(20, activity=np.arange(2.0, 12.0), share=0.5)
+        activity, crowd = fitting_people._crowd(told, 3, np.random.default_rng(4))
+        with_one = np.column_stack([np.ones(len(crowd)), crowd])
+        others = with_one.T @ with_one / len(crowd)
+        assert others[2:] == pytest.approx(np.eye(5)[2:], abs=1e-5)
+        assert others[1, 0] == pytest.approx(0, abs=0.1)
+        assert activity.mean() == pytest.approx(0.5 * told.activity.mean(), rel=0.02)
+        assert np.corrcoef(np.log(activity), crowd[:, 0])[0, 1] > 0.98
+
+    def test_on_some_items_at_least_one_and_not_nearly_all(self):
+        assert on_told(np.array([1.0, 10.0, 1_000.0]), 0.5, 100).tolist() == [1, 5, 70]
+
+    def test_everybody_rates_as_much(self):
+        assert centre_of(np.array([4.0, 4.0])) == (np.log(4), 1)

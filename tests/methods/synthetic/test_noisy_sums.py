@@ -1,0 +1,194 @@
+"""Nothing is asked twice, and what is told afterwards is a matter of the answers alone."""
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.datasets import make_ratings
+from recveil.methods.synthetic.bounded_sums import WHICH
+from recveil.methods.synthetic.budget import Budget
+from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.learning import QUERY, learn_users
+from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
+from recveil.ratings import Ratings, RatingScale
+
+STARS = RatingScale(1, 5, 1)
+RATINGS = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
+CATALOGUE = Public(True, 40)
+CHOSEN = Public(False, 1_000, 1e-7)
+
+
+def asked(epsilon=20.0, seed=1, public=CATALOGUE):
+    budget = Budget.of(epsilon, 1e-6, threshold_delta=public.threshold_delta)
+    sigmas = budget.sigmas(SHARES)
+    return Mechanism(NoiseSource.repeatable(seed), sigmas), sigmas
+
+
+def measured(ratings=RATINGS, epsilon=20.0, seed=1, public=CATALOGUE) -> NoisySums:
+    if epsilon is None:
+        return measure(ratings, WithoutNoise(), public, dict.fromkeys(SHARES, 0.0))
+    mechanism, sigmas = asked(epsilon, seed, public)
+    return measure(ratings, mechanism, public, sigmas)
+
+
+def same(one, other) -> bool:
+    return all(
+        same(*parts) if isinstance(parts[0], tuple) else np.array_equal(*parts)
+        for parts in zip(one, other, strict=True)
+    )
+
+
+class TestWhatIsAsked:
+    @pytest.mark.parametrize("public", [CATALOGUE, CHOSEN], ids=["catalogue", "chosen"])
+    def test_each_query_once_and_all_in_the_ledger(self, public):
+        mechanism, sigmas = asked(public=public)
+        found = measure(RATINGS, mechanism, public, sigmas)
+        ledger = mechanism.ledger()
+        assert [query.name for query in ledger.queries] == [
+            *("people by activity", "labels", "means of people", "item sums"),
+            *("kinds of items", "moments"),
+        ]
+        assert sigmas.pop(QUERY) > 0  # asked last, of tastes that are learnt from these
+        assert {query.name: query.sigma for query in ledger.queries} == sigmas
+        assert all(query.sensitivity == 1 for query in ledger.queries)
+        n = found.chosen.size
+        assert ledger.queries[-1].values == n * (n + 1) // 2
+        assert ledger.threshold_delta == public.threshold_delta
+        assert ledger.epsilon(1e-6) <= 20
+
+    def test_the_budget_is_spent_whole(self):
+        assert sum(SHARES.values()) == pytest.approx(1)
+        mechanism, sigmas = asked()
+        measure(RATINGS, mechanism, CATALOGUE, sigmas)
+        mechanism.measure(QUERY, "asked last", np.zeros((2, 64), np.int64), 1.0)
+        assert mechanism.ledger().epsilon(1e-6) == pytest.approx(20, rel=1e-6)
+
+    def test_again_is_refused(self):
+        mechanism, sigmas = asked()
+        measure(RATINGS, mechanism, CATALOGUE, sigmas)
+        with raises("budget.spent"):
+            measure(RATINGS, mechanism, CATALOGUE, sigmas)
+
+
+class TestAnswersAlone:
+    def test_other_ratings_with_the_same_answers_are_measured_the_same(self, heard_by, told_again):
+        """All that follows from people is what the mechanism told of them."""
+        _, sigmas = asked()
+        heard = heard_by(1, sigmas)
+        first = measure(RATINGS, heard, CATALOGUE, sigmas)
+        others = make_ratings(37, 40, 300, seed=99, scale=STARS)
+        assert others.n_items == 40
+        assert same(first, measure(others, told_again(heard.answers), CATALOGUE, sigmas))
+
+    def test_without_a_catalogue_as_well(self, heard_by, told_again):
+        _, sigmas = asked(40.0, public=CHOSEN)
+        heard = heard_by(1, sigmas)
+        first = measure(RATINGS, heard, CHOSEN, sigmas)
+        others = make_ratings(37, 40, 300, seed=99, scale=STARS)
+        assert same(first, measure(others, told_again(heard.answers), CHOSEN, sigmas))
+
+    def test_the_rule_is_learnt_from_what_was_measured_alone(self):
+        found = measured()
+        first, second = (learn_users(found, STARS, np.random.default_rng(3)) for _ in range(2))
+        assert same(first[:-1], second[:-1])
+
+    def test_a_person_more_changes_only_exact_answers(self, heard_by, told_again):
+        _, sigmas = asked()
+        heard = heard_by(1, sigmas)
+        measure(RATINGS, heard, CATALOGUE, sigmas)
+        exact = []
+        for ratings in (RATINGS, make_ratings(301, 40, 5_020, seed=4, scale=STARS)):
+            told = told_again(heard.answers)
+            measure(ratings, told, CATALOGUE, sigmas)
+            exact.append(told.exact)
+        assert exact[0].keys() == exact[1].keys() == SHARES.keys() - {QUERY}
+        assert all(exact[0][name].shape == exact[1][name].shape for name in exact[0])
+
+
+class TestWithoutNoise:
+    def test_people_in_rare_bins_are_counted_too(self):
+        """Bins that noise hides would be missed: then people were too few on average."""
+        found = [measured(epsilon=8.0, seed=seed).n_people for seed in range(30)]
+        assert np.mean(found) == pytest.approx(300, abs=4 * np.std(found) / np.sqrt(30))
+        assert np.std(found) > 2
+
+    def test_people_and_popularity(self):
+        found = measured(epsilon=None)
+        assert found.n_people == 300
+        roots = np.sqrt(RATINGS.activity)
+        of = RATINGS.user_positions()
+        popularity = np.bincount(RATINGS.indices, 1 / roots[of], RATINGS.n_items)
+        assert found.items.popularity == pytest.approx(popularity, abs=300 * 2e-6)
+        assert found.told.size == 40
+        assert found.share_as_json == pytest.approx(1, abs=0.03)
+
+    def test_activities_are_those_of_people(self):
+        found = measured(epsilon=None)
+        places = [0.1, 0.5, 0.9]
+        told, true = (np.quantile(of, places) for of in (found.activity, RATINGS.activity))
+        assert told == pytest.approx(true, rel=0.1)
+        assert (np.diff(found.activity) >= 0).all()
+
+    def test_a_bin_far_from_all_others_is_noise(self):
+        """Else some people were drawn who rate nearly everything, in every fifth release."""
+        most = []
+        for seed in range(40):
+            mechanism, sigmas = asked(seed=seed, public=CHOSEN)
+            most.append(measure(RATINGS, mechanism, CHOSEN, sigmas).activity.max())
+        assert RATINGS.activity.max() <= 40
+        assert np.mean(np.array(most) > 200) < 0.1
+
+    def test_how_people_differ(self):
+        means = np.array([np.mean(RATINGS.row(user)[1]) for user in range(300)]) / 2 - 1.5
+        assert measured(epsilon=None).spread_of_people == pytest.approx(means.var(), rel=1e-3)
+
+    def test_moments_symmetric_of_the_most_popular_first(self):
+        found = measured(epsilon=None)
+        assert (found.moments == found.moments.T).all()
+        assert (np.diff(found.items.popularity[found.chosen]) <= 0).all()
+        assert np.trace(found.moments) == pytest.approx(300, rel=0.01)
+
+
+class TestChosenItems:
+    def test_an_item_of_one_person_is_never_told(self):
+        """Somebody alone rated five items; none stands out in 200 runs."""
+        users = np.concatenate([RATINGS.user_positions(), np.full(25, 300)])
+        items = np.concatenate([RATINGS.indices, np.arange(20, 45)])
+        values = np.concatenate([RATINGS.values, np.full(25, 5)])
+        ratings = Ratings.from_columns(users, items, values, scale=STARS)
+        assert ratings.n_items == 45
+        for seed in range(200):
+            found = measured(ratings, 30.0, seed, CHOSEN)
+            assert found.told.max() < 40
+            assert not found.items.popularity[40:].any()
+
+    def test_told_items_stand_out_of_their_noise(self):
+        found = measured(epsilon=8.0)
+        noise = found.items.popularity_noise
+        assert found.items.popularity[found.told].min() > 2 * noise
+        assert set(found.chosen) <= set(found.told)
+        assert noise == pytest.approx(asked(8.0)[1]["item sums"] / WHICH)
+
+
+class TestRefused:
+    def test_more_noise_than_people(self):
+        with raises("budget.too-small"):
+            measured(epsilon=0.01)
+
+    def test_more_noise_than_items(self, heard_by, told_again):
+        _, sigmas = asked()
+        heard = heard_by(1, sigmas)
+        measure(RATINGS, heard, CATALOGUE, sigmas)
+        answers = heard.answers | {"item sums": np.zeros((40, 2))}
+        with raises("budget.too-small") as caught:
+            measure(RATINGS, told_again(answers), CATALOGUE, sigmas)
+        assert "only 0 items" in str(caught.value)
+
+
+def test_a_small_epsilon_is_one_for_many_people():
+    """So much noise has coarser grids, and no query is refused."""
+    crowd = make_ratings(60_000, 6, 180_000, seed=1, scale=STARS)
+    found = measured(crowd, 0.01, public=Public(True, 6))
+    assert found.n_people == pytest.approx(60_000, rel=0.4)
+    assert found.told.size == 6

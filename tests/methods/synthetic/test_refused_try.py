@@ -1,0 +1,154 @@
+"""A try that noise has refused counts: it asked people."""
+
+import shutil
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from recveil.datasets import make_ratings
+from recveil.methods import Synthesizer, anonymize
+from recveil.methods.synthetic import mechanism as gate
+from recveil.methods.synthetic.budget import Budget
+from recveil.methods.synthetic.noisy_sums import SHARES
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.ledger import epsilon_of
+from recveil.runtime.errors import RecveilError
+
+
+@pytest.fixture(scope="module")
+def few():
+    return make_ratings(60, 40, 900, seed=1, scale=RatingScale(1, 5, 1))
+
+
+def kept_with(epsilon, share, threshold=0.0):
+    """What a whole try keeps beside another that was refused after a share of its budget."""
+    budget = Budget.of(epsilon, 1e-6, threshold_delta=threshold)
+    return epsilon_of(budget.mu * np.sqrt(1 + share), 1e-6 - 2 * threshold)
+
+
+def refused(ratings, epsilon, **options):
+    with pytest.raises(RecveilError) as caught:
+        Synthesizer(epsilon, **options).anonymize(ratings)
+    assert len(str(caught.value)) < 300
+    return str(caught.value)
+
+
+def test_that_people_are_too_few_costs_the_first_answer_alone(few):
+    told = refused(few, 0.01, catalogue="as-rated", seed=1)
+    assert "how many people there are" in told
+    both = kept_with(0.01, SHARES["people by activity"])
+    assert told.endswith(
+        f"queries were answered; this run and the next one together spend epsilon {both:.3g}"
+    )
+
+
+def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch):
+    monkeypatch.setattr(gate, "threshold", lambda *_, **__: 1e9)
+    told = refused(few, 20.0, seed=1)
+    assert "no item is popular enough" in told
+    asked = ("people by activity", "labels", "means of people", "item sums")
+    both = kept_with(20.0, sum(SHARES[name] for name in asked), threshold=1e-7)
+    assert told.endswith(f"together spend epsilon {both:.3g}")
+
+
+def test_what_is_refused_before_anybody_was_asked_costs_nothing(few):
+    assert "counts" not in refused(few, 3.0, catalogue="as-rated", people=0)
+
+
+NAMES = np.array([f"film {number}" for number in range(40)], object)
+OF_A_USER = "a7f3c9d1-55e2-4b1b-9c41"
+
+
+def named(few, names=NAMES, more=(), first_user="user-0"):
+    """The same ratings under other ids; the first user rates some more items."""
+    users = [f"user-{user}" if user else first_user for user in few.user_positions().tolist()]
+    return Ratings.from_columns(
+        [*users, *[first_user] * len(more)],
+        [*names[few.indices], *more],
+        [*few.values, *[4] * len(more)],
+        scale=few.scale,
+    )
+
+
+@pytest.mark.usefixtures("rough_fit")
+class TestBeforeTheFirstAnswer:
+    """What can be refused before the first query is, and what comes later names its epsilon."""
+
+    @pytest.fixture
+    def asked(self, monkeypatch):
+        queries, enter = [], gate.Mechanism._enter
+
+        def noted(self, name, *rest):
+            queries.append(name)
+            return enter(self, name, *rest)
+
+        monkeypatch.setattr(gate.Mechanism, "_enter", noted)
+        return queries
+
+    @pytest.fixture
+    def told(self, tmp_path, asked):
+        def refusal(ratings, **options):
+            with pytest.raises(RecveilError) as caught:
+                anonymize(ratings, tmp_path / "out", epsilon=300.0, **options)
+            assert list(tmp_path.iterdir()) == []
+            assert len(str(caught.value)) < 300
+            assert "hide_items" not in str(caught.value)
+            return str(caught.value)
+
+        return refusal
+
+    @pytest.mark.parametrize("catalogue", [None, "as-rated"])
+    def test_very_many_synthetic_users(self, few, catalogue, told, asked):
+        message = told(few, people=2_000_000, catalogue=catalogue)
+        assert message.endswith("fewer people (--people), or say allow_large (--allow-large)")
+        assert asked == []
+
+    def test_many_for_each_user_are_what_the_publisher_chose(self, few, tmp_path):
+        made = anonymize(few, tmp_path / "out", epsilon=300.0, people=9_000, catalogue="as-rated")
+        assert made.verification.users == 9_000  # 150 for each user
+
+    def test_a_layout_without_such_rows(self, few, told, asked):
+        assert "layout (--layout) is groups" in told(few, layout="groups")
+        assert asked == []
+
+    def test_ids_of_one_user_s_items_decide_nothing(self, few, tmp_path):
+        ratings = named(few, more=["ann@example.org", "ben@example.org"])
+        made = anonymize(ratings, tmp_path / "out", epsilon=300.0)
+        assert made.verification.holds
+        assert set(made.release.published.items) <= set(NAMES)
+
+    @pytest.mark.parametrize("catalogue", ["as-rated", [*NAMES, "ann@example.org"]])
+    def test_public_ids_that_look_like_those_of_users(self, few, catalogue, told, asked):
+        more = ["ann@example.org"] if catalogue == "as-rated" else []
+        message = told(named(few, more=more), catalogue=catalogue)
+        assert message.startswith("1 id of items looks like e-mail addresses")
+        assert asked == []
+
+    def test_public_ids_that_are_those_of_users(self, few, told, asked):
+        names = np.array([OF_A_USER, *NAMES[1:]], object)
+        message = told(named(few, names, first_user=OF_A_USER), catalogue="as-rated")
+        assert "ids of items contain a user id" in message
+        assert asked == []
+
+    def test_chosen_ids_that_look_like_those_of_users_cost(self, few, told):
+        names = np.array([f"user{number}@example.org" for number in range(40)], object)
+        message = told(named(few, names))
+        assert "ids of items look like e-mail addresses" in message
+        both = kept_with(300.0, 1.0, threshold=1e-7)
+        assert message.endswith(
+            f"this run spent epsilon 300, because its queries were answered; this run and the next "
+            f"one together spend epsilon {both:.3g}"
+        )
+
+    def test_what_is_refused_while_it_is_written_costs(self, few, told):
+        names = NAMES.copy()
+        names[few.support.argmax()] = OF_A_USER
+        message = told(named(few, names, first_user=OF_A_USER))
+        assert "something private would stand in the release" in message
+        assert "this run spent epsilon 300" in message
+
+    def test_a_disk_that_is_too_small_costs(self, few, told, monkeypatch):
+        usage = namedtuple("usage", "free")
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10))
+        assert "this run spent epsilon 300" in told(few, catalogue="as-rated")

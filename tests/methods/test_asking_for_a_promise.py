@@ -1,0 +1,137 @@
+"""anonymize asks for one of two promises: k, or epsilon."""
+
+import json
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.cli import main
+from recveil.datasets import generate
+from recveil.methods import anonymize
+from recveil.methods.synthetic.options import parse_catalogue
+from recveil.ratings import RatingScale
+
+pytestmark = pytest.mark.usefixtures("synthetic")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    generate("ratings.csv", users=60, items=30, ratings=900)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(["anonymize", "ratings.csv", "-o", "out", *arguments])
+        told = capsys.readouterr()
+        return stop.value.code, " ".join((told.out + told.err).split())
+
+    return run
+
+
+def test_neither_promise(run):
+    code, told = run()
+    assert code == 2
+    assert "no promise is asked for" in told
+    assert "--k K: at least k people share each published row" in told
+    assert "--epsilon E: nobody's row is published" in told
+
+
+def test_both_promises(run):
+    code, told = run("--k", "5", "--epsilon", "3")
+    assert code == 2
+    assert "two promises that no release makes together" in told
+    assert "--k K: at least" in told
+
+
+def test_epsilon_is_enough(run, tmp_path):
+    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--people", "70")
+    assert code == 0, told
+    assert "epsilon 20 with delta 1e-06 follows from its ledger" in told
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert manifest["claim"]["epsilon"] == 20.0
+    assert manifest["counts"]["users"] == 70
+    assert json.loads((tmp_path / "out.private" / "private.json").read_text())["seed"] is None
+    code, told = run("--k", "5", "--force")  # the other promise, at the same place
+    assert code == 0, told
+
+
+def test_nobody_knows_the_noise(run):
+    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--seed", "1")
+    assert code == 2
+    assert "seed (--seed): with epsilon (--epsilon) the noise is drawn in secret" in told
+    code, told = run("--epsilon", "none", "--seed", "1")  # nothing is promised of it
+    assert code == 0, told
+
+
+def test_a_scale_read_off_the_ratings_is_not_paid_for(run):
+    code, told = run("--epsilon", "20")
+    assert code == 2
+    assert "so name the scale, such as --scale 1:5:1" in told
+
+
+def test_a_model_to_draw_from(run, tmp_path):
+    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--layout", "model")
+    assert code == 0, told
+    assert (tmp_path / "out" / "model.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", "0"), "epsilon (--epsilon) is '0'; expected a number above 0"),
+        (("--epsilon", "nan"), "expected a number above 0"),
+        (("--epsilon", "much"), "expected a number above 0"),
+        (("--epsilon", "3", "--delta", "1"), "delta (--delta) is 1.0"),
+        (("--epsilon", "none", "--delta", "1e-6"), "epsilon is none, so that nothing is promised"),
+        (("--epsilon", "3", "--people", "0"), "people (--people) is 0"),
+        (("--epsilon", "3", "--ratings", "halves"), "rating_grid 'halves': expected one of tenths"),
+        (("--k", "5", "--people", "9"), "people (--people): only for the method synthetic"),
+        (("--epsilon", "3", "--fill", "random"), "only for the method k-corating"),
+        (("--epsilon", "3", "--hide-items"), "hide_items (--hide-items): not with the method"),
+        (("--epsilon", "3", "--method", "predictive"), "predictive is asked for by k (--k)"),
+        (("--k", "3", "--method", "synthetic"), "synthetic is asked for by epsilon (--epsilon)"),
+        (("--method", "k-corating"), "k-corating is asked for by k (--k)"),
+        (("--method", "magic", "--k", "3"), "method 'magic': expected one of"),
+        (("--epsilon", "3", "--catalogue", "nowhere"), "'nowhere' cannot be read as text"),
+        (("--epsilon", "3", "--layout", "groups"), "who have no groups"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run, tmp_path, options, words):
+    scale = () if "--k" in options else ("--scale", "1:5:1")
+    code, told = run(*options, *scale)
+    assert code == 2
+    assert words in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_library_asks_in_the_same_way(tmp_path):
+    generate(tmp_path / "r.csv", users=40, items=20, ratings=400)
+    with raises("option.required"):
+        anonymize(tmp_path / "r.csv", tmp_path / "out")
+    made = anonymize(
+        tmp_path / "r.csv", tmp_path / "out", epsilon=5.0, scale=RatingScale(1, 5, 1), people=9
+    )
+    assert (made.verification.epsilon, made.verification.users) == (5.0, 9)
+
+
+class TestCatalogue:
+    def test_a_file_of_ids(self, tmp_path):
+        (tmp_path / "items.txt").write_text("9\n7\n11\n")
+        assert parse_catalogue(tmp_path / "items.txt").tolist() == [7, 9, 11]
+        assert parse_catalogue(["9", "11", "a"]).tolist() == ["11", "9", "a"]
+        assert parse_catalogue(np.array([3, 2])).tolist() == [2, 3]
+
+    @pytest.mark.parametrize(
+        ("text", "code", "name"),
+        [
+            ("", "input.empty", "items.txt"),
+            ("7\n\n9\n", "input.line", "items.txt"),
+            ("7\n9\n7\n", "id.duplicate", "'7'"),
+            ("item_id\n7\n", "input.header", "'item_id'"),
+        ],
+    )
+    def test_what_is_no_list_is_refused(self, tmp_path, text, code, name):
+        (tmp_path / "items.txt").write_text(text)
+        with raises(code, name):
+            parse_catalogue(tmp_path / "items.txt")

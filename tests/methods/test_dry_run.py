@@ -1,0 +1,194 @@
+"""A dry run says what the run would do, and does nothing."""
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.datasets import make_ratings
+from recveil.methods import anonymize, dry_run
+from recveil.methods.registry import method_names
+from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.locks import LOCK, held
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+RUNS = {
+    "padded": {"k": 4},
+    "padded for each": {"k": 4, "layout": "users", "file_format": "csv"},
+    "simple": {"k": 4, "homogenize": "simple"},
+    "diverse": {"k": 4, "homogenize": "simple", "l": 2},
+    "levels": {"k": 4, "privacy_levels": "activity<10:8,else:4"},
+    "hidden items": {"k": 4, "hide_items": True},
+    "k-corating": {"k": 4, "method": "k-corating"},
+    "similarity": {"k": 4, "method": "k-corating", "fill": "similarity", "protect": "mean"},
+    "sparse": {"k": 4, "method": "sparse"},
+    "exact": {"epsilon": "none", "catalogue": "as-rated"},
+    "words": {"k": 4, "method": "words"},
+    # The noise is drawn in secret: so large an epsilon hardly moves 120 people.
+    "drawn": {"epsilon": 500.0, "catalogue": "as-rated"},
+    "chosen items": {"epsilon": 500.0, "people": 70},
+    "a model": {"epsilon": 500.0, "catalogue": "as-rated", "layout": "model"},
+}
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    made = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=2)
+    return made.with_scale(RatingScale(1, 5, 1))
+
+
+def fitting(ratings, options):
+    """The same ratings, as words without an order where a method takes nothing else."""
+    if options.get("method") != "words":
+        return ratings
+    return ratings.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_it_agrees_with_the_run_and_writes_nothing(ratings, tmp_path, name):
+    ratings = fitting(ratings, RUNS[name])
+    dry = dry_run(ratings, tmp_path / "out", **RUNS[name])
+    assert list(tmp_path.iterdir()) == []
+    made = anonymize(ratings, tmp_path / "out", **RUNS[name])
+    foreseen, expected = dry.foreseen, dry.foreseen.expected
+    assert dry.reading.ratings == made.ratings
+    if foreseen.groups is not None:
+        assert made.verification.classes <= foreseen.groups
+        assert foreseen.groups <= 120 / 4
+        assert foreseen.people == 120
+    else:
+        drawn = made.release.published.n_users
+        assert foreseen.people == pytest.approx(drawn, rel=0.3)
+    layout, file_format = RUNS[name].get("layout", "auto"), RUNS[name].get("file_format", "parquet")
+    really = made.release.published.expect(layout, file_format)
+    assert (expected is None) == (really is None)
+    if expected is not None:
+        assert really.labels == pytest.approx(expected.labels, rel=0.5)
+        assert really.kind == expected.kind
+        if really.kind != "drawn":  # what is said of real people there is as noisy as all else
+            assert really.ratings == expected.ratings
+    assert dry.sentences()
+    assert dry.to_dict()["method"] == dry.method.name
+
+
+def test_every_method_can_tell(ratings, tmp_path):
+    tested = {
+        dry_run(fitting(ratings, options), tmp_path / "out", **options).method.name
+        for options in RUNS.values()
+    }
+    assert tested == set(method_names())
+
+
+def test_no_epsilon_is_spent(ratings, tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("asked for noise")
+
+    monkeypatch.setattr(NoiseSource, "secret", refuse)
+    monkeypatch.setattr(Mechanism, "__init__", refuse)
+    dry = dry_run(ratings, tmp_path / "out", epsilon=1.0)
+    assert "no epsilon is spent" in dry.sentences()[0]
+
+
+def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tmp_path):
+    """Who rated what does not change a word of it: only numbers that every verb says first."""
+    others = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=9)
+    other = others.with_scale(RatingScale(1, 5, 1))
+    options = {"epsilon": 1.0, "catalogue": "as-rated"}
+    told = [dry_run(each, tmp_path / "out", **options).to_dict() for each in (ratings, other)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "name"),
+    [
+        ({"k": 500}, "table.too-few-users", "k = 500"),
+        ({"k": 1}, "option.value", "k is 1"),
+        ({}, "option.required", "--epsilon"),
+        ({"k": 4, "method": "sparse", "crowd": 5}, "option.value", "--crowd"),
+        ({"k": 4, "epsilon": 3.0}, "option.conflict", "--epsilon"),
+        ({"epsilon": 3.0, "seed": 1}, "option.conflict", "--seed"),
+        ({"k": 4, "homogenize": "nonsense"}, "option.value", "'nonsense'"),
+    ],
+)
+def test_it_refuses_what_the_run_would(ratings, tmp_path, options, code, name):
+    for function in (dry_run, anonymize):
+        with raises(code, name):
+            function(ratings, tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_takes_no_option_that_the_run_does_not_know(ratings, tmp_path):
+    for function in (dry_run, anonymize):
+        with pytest.raises(TypeError, match="'colour'"):
+            function(ratings, tmp_path / "out", k=4, colour="red")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
+    (tmp_path / "items.txt").write_text("1\n2\n")
+    with raises("id.unknown"):
+        dry_run(ratings, tmp_path / "out", epsilon=1.0, catalogue=str(tmp_path / "items.txt"))
+
+
+def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):
+    anonymize(ratings, tmp_path / "march", k=4)
+    with raises("output.exists", "march"):
+        dry_run(ratings, tmp_path / "march", k=4)
+    dry = dry_run(ratings, tmp_path / "april", k=4)
+    assert [earlier.people for earlier in dry.earlier] == [120]
+    before = sorted((tmp_path / "march").iterdir())
+    dry_run(ratings, tmp_path / "march", k=4, force=True)
+    assert sorted((tmp_path / "march").iterdir()) == before
+
+
+@pytest.fixture
+def left_by_a_killed_run(tmp_path):
+    """A staging folder with its lock, which nobody holds."""
+    left = tmp_path / ".out.partial-0123abcd"
+    left.mkdir(mode=0o700)
+    with held(left / LOCK):
+        pass
+    return left
+
+
+def test_what_a_killed_run_left_is_told_and_stays(ratings, tmp_path, left_by_a_killed_run):
+    found = dry_run(ratings, tmp_path / "out", k=5)
+    assert found.leftovers == (left_by_a_killed_run.name,)
+    assert found.to_dict()["leftovers"] == [left_by_a_killed_run.name]
+    assert f"A run that was cut short left {left_by_a_killed_run.name};" in found.sentences()[1]
+    assert list(tmp_path.iterdir()) == [left_by_a_killed_run]
+
+
+def test_half_a_release_is_not_taken_for_one(ratings, tmp_path, left_by_a_killed_run):
+    (tmp_path / "out.private").mkdir()
+    with raises("output.leftovers", left_by_a_killed_run.name):
+        dry_run(ratings, tmp_path / "out", k=5)
+    left_by_a_killed_run.rename(tmp_path / "elsewhere")
+    with raises("output.exists", "out.private"):
+        dry_run(ratings, tmp_path / "out", k=5)
+
+
+def test_what_somebody_works_on_is_no_leftover(ratings, tmp_path):
+    working = tmp_path / ".out.partial-0123abcd"
+    working.mkdir(mode=0o700)
+    with held(working / LOCK):
+        assert dry_run(ratings, tmp_path / "out", k=5).leftovers == ()
+
+
+def test_what_might_be_too_large_is_said(tmp_path):
+    """Each item is one person's, and everybody in a group gets a label for all of theirs."""
+    people = np.arange(150)
+    wide = Ratings.from_columns(people, people, people % 5 + 1, scale=RatingScale(1, 5, 1))
+    dry = dry_run(wide, tmp_path / "out", k=149, homogenize="simple")
+    assert "more than 100 labels for each rating" in dry.doubt
+    assert "the run would refuse" in dry.sentences()[-1]
+    allowed = dry_run(wide, tmp_path / "out", k=149, homogenize="simple", allow_large=True)
+    assert allowed.doubt == ""
+
+
+def test_nothing_private_is_shown(ratings, tmp_path):
+    dry = dry_run(ratings, tmp_path / "out", k=4, seed=987654321987)
+    assert "987654321987" not in repr(dry) + str(dry.to_dict()) + " ".join(dry.sentences())
+    assert repr(dry) == "DryRun(predictive, k: 4, people: 120)"

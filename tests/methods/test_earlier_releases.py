@@ -1,0 +1,256 @@
+"""Earlier releases of the same people are seen, and the owner is warned."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks.membership.held_out import only
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer, Synthesizer, anonymize
+from recveil.methods.earlier_releases import find_earlier, others, warnings_of
+from recveil.ratings import RatingScale
+from recveil.release.claim import Claim
+from recveil.release.ledger import epsilon_of
+from recveil.release.private_folder import digest_of
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+ROWS = Claim("identical-rows", 5, False, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+
+
+def write(ratings, folder, seed=1, *, force=False):
+    PredictiveAnonymizer(5, "simple", seed=seed).anonymize(ratings).write(folder, force=force)
+
+
+def warned(ratings, output, claim):
+    """The one warning that somebody reads who writes a release with that claim."""
+    found = find_earlier(ratings.users, output)
+    (warning,) = set(warnings_of(found, output, claim, digest_of(ratings)))
+    return warning
+
+
+def test_beside_nothing_there_is_none(ratings, tmp_path):
+    assert anonymize(ratings, tmp_path / "out", k=5, seed=1).earlier == ()
+
+
+def test_one_beside_the_output_is_seen(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
+    (earlier,) = made.earlier
+    assert (earlier.folder.name, earlier.people) == ("march", 60)
+    (warning,) = made.warnings(tmp_path / "april")
+    assert "publish one of them; recveil audit --release april --against" in warning
+
+
+def test_its_published_folder_may_be_gone(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    (tmp_path / "march").rename(tmp_path / "sent")
+    assert find_earlier(ratings.users, tmp_path / "april")[0].people == 60
+
+
+def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
+    for name in ("march", "april"):
+        made = anonymize(ratings, tmp_path / name, k=5, seed=2)
+    assert made.earlier == ()
+
+
+def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
+    anonymize(ratings, tmp_path / "out", k=5, seed=1)
+    made = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True)
+    (warning,) = made.warnings(tmp_path / "out")
+    assert "stood at 'out' before" in warning
+    assert "--against" not in warning
+
+
+def test_other_people_are_no_matter(ratings, tmp_path):
+    write(only(ratings, np.arange(30)), tmp_path / "march")
+    others = only(ratings, np.arange(30, 60))
+    assert find_earlier(others.users, tmp_path / "april") == []
+    assert find_earlier(ratings.users, tmp_path / "april")[0].people == 30
+
+
+def test_ids_as_text_are_the_same_people(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    assert find_earlier(ratings.users.astype(str), tmp_path / "april")[0].people == 60
+
+
+def test_one_elsewhere_is_seen_where_it_is_named(ratings, tmp_path):
+    (tmp_path / "archive").mkdir()
+    write(ratings, tmp_path / "archive" / "march")
+    out = tmp_path / "april"
+    assert find_earlier(ratings.users, out) == []
+    (earlier,) = anonymize(
+        ratings, out, k=5, seed=2, against=tmp_path / "archive" / "march"
+    ).earlier
+    assert earlier.people == 60
+
+
+def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
+    with raises("private.damaged") as caught:
+        anonymize(ratings, tmp_path / "april", k=5, against=tmp_path / "march")
+    assert "march.private" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_that_cannot_be_read_is_told(ratings, tmp_path):
+    write(ratings, tmp_path / "march")
+    (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
+    assert "cannot be read" in warned(ratings, tmp_path / "april", ROWS)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
+
+
+def drawn(ratings, epsilon):
+    return Synthesizer(epsilon, catalogue="as-rated").anonymize(ratings)
+
+
+def sum_of(*releases):
+    """What several releases keep together, with a public catalogue."""
+    return epsilon_of(np.hypot.reduce([each.published.claim.ledger.mu for each in releases]), 1e-6)
+
+
+def test_epsilons_of_two_drawn_releases_add_up(crowd, tmp_path):
+    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    assert f"all 2 together keep epsilon {sum_of(march, april):.3g} with delta 1e-06" in warning
+    assert 30 < sum_of(march, april) < 60
+    assert "promises nothing that deserves the word: 1 is strong" in warning
+    assert "intersect" not in warning
+
+
+def test_all_drawn_releases_in_sight_are_added_up_in_one_line(crowd, tmp_path):
+    made = [drawn(crowd, 30.0) for _ in range(5)]
+    for place, release in enumerate(made[:4]):
+        release.write(tmp_path / f"r{place}")
+    warning = warned(crowd, tmp_path / "r9", made[4].published.claim)
+    assert f"all 5 together keep epsilon {sum_of(*made):.3g} with delta 1e-06" in warning
+    assert warning.startswith("300 of these people are in an earlier release, 'r0'; 300 in")
+    assert "'r2'; some in 1 more, too." in warning
+
+
+def test_what_force_replaced_counts_as_it_was_perhaps_published(crowd, tmp_path):
+    made = [drawn(crowd, 30.0) for _ in range(4)]
+    for release in made[:3]:
+        release.write(tmp_path / "r", force=True)
+    beside = warned(crowd, tmp_path / "beside", made[3].published.claim)
+    assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in beside
+    assert "300 of these people are in an earlier release, 'r', and perhaps in 2 more" in beside
+    made[3].write(tmp_path / "r", force=True)
+    left = others(find_earlier(crowd.users, tmp_path / "r"), tmp_path / "r")
+    (there,) = warnings_of(left, tmp_path / "r", made[3].published.claim, digest_of(crowd))
+    assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in there
+    assert there.startswith("Perhaps some of these people are in 3 releases that stood at 'r'")
+    assert "history" not in (tmp_path / "r" / "release.json").read_text()
+
+
+def test_ids_of_other_ratings_may_be_other_people(crowd, tmp_path):
+    """Unrelated tables number people from 0, and so do those of the next month."""
+    unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
+    march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    (warning,) = anonymize(crowd, tmp_path / "april", epsilon=30.0, catalogue="as-rated").warnings(
+        tmp_path / "april"
+    )
+    assert warning.startswith("300 ids of these people stand in an earlier release, 'march', too.")
+    assert "If they are the same people, what releases of drawn people tell" in warning
+    assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in warning
+
+
+def test_releases_of_the_same_ratings_are_added_up_for_sure(crowd, tmp_path):
+    unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
+    other, march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0), drawn(crowd, 30.0)
+    other.write(tmp_path / "else")
+    march.write(tmp_path / "march")
+    found = find_earlier(crowd.users, tmp_path / "april")
+    perhaps, sure = warnings_of(found, tmp_path, april.published.claim, digest_of(crowd))
+    assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in sure
+    assert f"all 3 together keep epsilon {sum_of(other, march, april):.3g}" in perhaps
+    assert "If they are" not in sure
+    assert "If they are the same people" in perhaps
+
+
+def test_rows_that_were_replaced_leave_no_epsilon(crowd, tmp_path):
+    write(crowd, tmp_path / "r")
+    drawn(crowd, 30.0).write(tmp_path / "r", force=True)
+    warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
+    assert "no epsilon holds" in warning
+    assert "keep epsilon" not in warning
+
+
+def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
+    some, rest = only(crowd, np.arange(150)), only(crowd, np.arange(150, 300))
+    write(some, tmp_path / "r")
+    write(rest, tmp_path / "r", force=True)
+    warning = warned(some, tmp_path / "april", ROWS)
+    assert warning.startswith(
+        "Perhaps some ids of these people stand in the release that stood at 'r'"
+    )
+
+
+def test_a_delta_of_many_thresholds_is_as_large_as_they_are(crowd, tmp_path):
+    made = [Synthesizer(30.0, 1e-6).anonymize(crowd) for _ in range(4)]
+    for place, release in enumerate(made[:3]):
+        release.write(tmp_path / f"r{place}")
+    warning = warned(crowd, tmp_path / "r9", made[3].published.claim)
+    thresholds = sum(each.published.claim.ledger.threshold_delta for each in made)
+    (delta,) = (float(word) for word in re.findall(r"with delta (\S+)\. ", warning))
+    assert delta > thresholds
+
+
+def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):
+    write(crowd, tmp_path / "march")
+    warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
+    assert "no epsilon holds" in warning
+    assert "--against" not in warning
+
+
+def test_sums_without_noise_promise_nothing_for_two(crowd, tmp_path):
+    drawn(crowd, None).write(tmp_path / "march")
+    assert "None counts what another tells" in warned(crowd, tmp_path / "april", ROWS)
+
+
+def test_what_a_release_promised_that_is_gone_its_twin_knows(crowd, tmp_path):
+    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    (tmp_path / "march").rename(tmp_path / "sent")
+    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    assert f"keep epsilon {sum_of(march, april):.3g}" in warning
+
+
+def test_a_twin_that_remembers_nothing_has_its_release_asked(crowd, tmp_path):
+    """As all were written before."""
+    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march.write(tmp_path / "march")
+    twin = tmp_path / "march.private" / "private.json"
+    told = json.loads(twin.read_text())
+    del told["history"]
+    twin.write_text(json.dumps(told))
+    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    assert f"keep epsilon {sum_of(march, april):.3g}" in warning
+    (tmp_path / "march").rename(tmp_path / "sent")
+    assert "no epsilon holds" in warned(crowd, tmp_path / "april", april.published.claim)
+
+
+@pytest.mark.parametrize("name", ["private.json", "assignment.parquet"])
+def test_a_pipe_in_its_place_is_not_waited_for(ratings, tmp_path, name):
+    """Anybody could put one beside an output in a shared folder."""
+    twin = tmp_path / "sib"
+    twin.mkdir()
+    (twin / "private.json").write_text("{}")
+    (twin / name).unlink(missing_ok=True)
+    os.mkfifo(twin / name)
+    (told,) = find_earlier(ratings.users, tmp_path / "out")
+    assert "pipe or a device" in told.problem

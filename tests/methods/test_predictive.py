@@ -1,0 +1,181 @@
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from error_assertions import raises
+from recveil.clustering import BisectingKGather
+from recveil.methods import PredictiveAnonymizer
+from recveil.predict import FunkSVD, ItemMean, UserKNN
+from recveil.release.as_given import count_exact_ratings
+
+
+def _groups_of(release) -> np.ndarray:
+    groups = release.private.groups
+    labels = np.empty(groups.members.size, int)
+    labels[groups.members] = np.repeat(np.arange(groups.sizes.size), groups.sizes)
+    return labels
+
+
+def test_two_blocks_are_never_mixed(two_blocks, fans_of_two_blocks):
+    for grouping in ("k-gather", "bisecting", "predictive", "bounded-t-means"):
+        for seed in range(5):
+            anonymizer = PredictiveAnonymizer(3, grouping=grouping, seed=seed)
+            labels = _groups_of(anonymizer.anonymize(two_blocks))
+            for group in np.unique(labels):
+                assert np.unique(fans_of_two_blocks[labels == group]).size == 1
+
+
+def test_one_group_of_everybody_is_the_item_means(invented):
+    anonymizer = PredictiveAnonymizer(300, "simple", round_labels="none", seed=1)
+    (block,) = anonymizer.anonymize(invented).published.blocks()
+    means = ItemMean().fit(invented).padding().item_offset
+    assert np.allclose(block.values, means[block.indices], atol=1e-6)
+
+
+def test_parts_can_be_objects_and_stay_as_they_were(invented):
+    predictor, grouping = FunkSVD(rank=3, seed=7), BisectingKGather(min_size=4, random_state=7)
+    release = PredictiveAnonymizer(4, "padded", predictor, grouping, seed=1).anonymize(invented)
+    assert release.published.settings["predictor"] == "FunkSVD, with parameters of its own"
+    assert release.private.settings["predictor"]["rank"] == 3
+    assert not hasattr(predictor, "padding_")
+    assert not hasattr(grouping, "labels_")
+
+
+@pytest.mark.parametrize(
+    ("predictor", "told"),
+    [
+        ("funk-svd", "FunkSVD"),
+        (FunkSVD(seed=7), "FunkSVD"),
+        (FunkSVD(n_epochs=2), "FunkSVD, with parameters of its own"),
+        (UserKNN(), "UserKNN"),
+        (type("FunkSVD", (ItemMean,), {})(), "FunkSVD, with parameters of its own"),
+    ],
+)
+def test_the_release_tells_a_predictor_from_the_usual_one_of_its_class(invented, predictor, told):
+    anonymizer = PredictiveAnonymizer(5, predictor=predictor, seed=1)
+    assert anonymizer.anonymize(invented).published.settings["predictor"] == told
+
+
+@pytest.mark.parametrize(
+    ("grouping", "told"),
+    [
+        ("bisecting", "BisectingKGather"),
+        (BisectingKGather(min_size=9, random_state=7), "BisectingKGather"),
+        (BisectingKGather(9, n_bisections=1), "BisectingKGather, with parameters of its own"),
+    ],
+)
+def test_the_release_tells_a_grouping_from_the_usual_one_of_its_class(invented, grouping, told):
+    release = PredictiveAnonymizer(5, grouping=grouping, seed=1).anonymize(invented)
+    assert release.published.settings["grouping"] == told
+
+
+def test_what_cannot_be_a_part_is_refused_by_name(invented):
+    for predictor, got in (
+        (UserKNN, "the class UserKNN"),
+        (3, "an object of int"),
+        (BisectingKGather(), "an object of BisectingKGather"),
+    ):
+        with raises("argument.type") as caught:
+            PredictiveAnonymizer(5, predictor=predictor).anonymize(invented)
+        assert got in str(caught.value)
+    for grouping, got in (
+        (BisectingKGather, "the class BisectingKGather"),
+        (3, "an object of int"),
+    ):
+        with raises("argument.type") as caught:
+            PredictiveAnonymizer(5, grouping=grouping).anonymize(invented)
+        assert got in str(caught.value)
+
+
+def test_a_predictor_that_predicts_no_numbers_is_refused_by_name(invented):
+    class Silent(ItemMean):
+        padding = None
+
+        def predict(self, users, items):
+            return np.full(np.shape(users), np.nan)
+
+    with raises("argument.result") as caught:
+        PredictiveAnonymizer(5, predictor=Silent()).anonymize(invented)
+    assert "Silent" in str(caught.value)
+
+
+def test_a_predictor_without_factors_pads_as_its_rows_say(invented):
+    """With everybody in one group, a label is the mean of own ratings and predictions."""
+    anonymizer = PredictiveAnonymizer(300, predictor=UserKNN(), round_labels="none", seed=1)
+    (block,) = anonymizer.anonymize(invented).published.blocks()
+    users, items = np.divmod(np.arange(300 * 120), 120)
+    rows = UserKNN().fit(invented).predict(users, items).reshape(300, 120).astype(float)
+    rows[invented.user_positions(), invented.indices] = invented.values
+    assert np.allclose(block.values, rows.mean(axis=0)[block.indices], atol=1e-5)
+
+
+def test_a_grouping_that_breaks_its_word_is_caught(invented):
+    with raises("argument.result") as caught:
+        PredictiveAnonymizer(30, grouping=KMeans(n_clusters=40, n_init=1)).anonymize(invented)
+    assert "KMeans" in str(caught.value)
+    with raises("argument.result"):
+        PredictiveAnonymizer(5, grouping=BisectingKGather(min_size=2)).anonymize(invented)
+
+
+@pytest.mark.parametrize(
+    ("setting", "code"),
+    [
+        ({"homogenize": "both"}, "option.value"),
+        ({"predictor": "svd++"}, "option.value"),
+        ({"grouping": "best"}, "option.value"),
+        ({"round_labels": "half"}, "option.value"),
+        ({"round_labels": -1}, "option.value"),
+        ({"round_labels": "nan"}, "option.value"),
+        ({"round_labels": 4.5}, "option.value"),
+        ({"round_labels": None}, "option.value"),
+        ({"round_labels": "1e-320"}, "option.value"),
+        ({"round_labels": 1e-307}, "option.value"),
+        ({"round_labels": 1e-11}, "option.value"),
+        ({"seed": -1}, "option.value"),
+        ({"seed": "x"}, "option.value"),
+    ],
+)
+def test_unknown_settings_are_refused(invented, setting, code):
+    with raises(code):
+        PredictiveAnonymizer(5, **setting).anonymize(invented)
+
+
+def test_ratings_that_simple_publishes_as_they_are_are_counted(invented):
+    release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented)
+    counted = release.private.lone_ratings
+    blocks = release.published.blocks()
+    assert counted == count_exact_ratings(invented, release.private.groups, blocks, 0.1)
+    # What is not lone stands there, too, where all raters agree.
+    assert 0 < counted.rating_share < counted.exact_share < 1
+    assert (
+        PredictiveAnonymizer(5, "padded", seed=1).anonymize(invented).private.lone_ratings is None
+    )
+
+
+def test_another_release_of_the_same_people_has_other_pseudonyms(invented):
+    first, second = (
+        set(PredictiveAnonymizer(5, seed=seed).anonymize(invented).published.pseudonyms(0, 300))
+        for seed in (1, 2)
+    )
+    assert not first & second
+
+
+def test_known_seed_and_other_data_give_another_order(invented, two_blocks):
+    # The order of records depends on the private ratings too: the seed alone does not undo it.
+    order = [
+        PredictiveAnonymizer(2, "simple", seed=1).anonymize(data).private.groups.members[:12]
+        for data in (invented, two_blocks)
+    ]
+    assert order[0].tolist() != order[1].tolist()
+
+
+def test_order_of_records_says_nothing_about_order_of_users(invented):
+    # Rank correlation between a user's position and their record's, over many seeds: as by chance.
+    correlations = []
+    for seed in range(60):
+        release = PredictiveAnonymizer(5, "simple", FunkSVD(rank=2, n_epochs=1), seed=seed)
+        labels = _groups_of(release.anonymize(invented))
+        correlations.append(np.corrcoef(np.arange(300), labels)[0, 1])
+    # One correlation of about 45 groups of neighbours has a standard deviation below 0.15.
+    assert abs(np.mean(correlations)) < 3 * 0.15 / np.sqrt(60)
+    assert np.max(np.abs(correlations)) < 0.6

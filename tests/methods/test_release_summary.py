@@ -1,0 +1,89 @@
+"""What the owner hears of the other rows that promise the same."""
+
+from dataclasses import replace
+
+import pytest
+
+from error_assertions import raises
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.methods.registry import describe_to_publisher
+from recveil.ratings import RatingScale
+from recveil.release.claim import Claim
+from recveil.release.sides import Sides
+from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
+from recveil.verification._verify import verify
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
+
+
+@pytest.fixture(scope="module")
+def drawn(crowd):
+    return Synthesizer(20.0, catalogue="as-rated").anonymize(crowd)
+
+
+def with_epsilon(release, epsilon):
+    published = release.published
+    claim = replace(published.claim, epsilon=epsilon)
+    return Sides(replace(published, claim=claim), release.private)
+
+
+def test_padded_rows_are_told_beside_sparse_ones(invented):
+    told = describe_to_publisher(PredictiveAnonymizer(5, seed=1).anonymize(invented), invented)
+    assert SPARSE_KEEPS_MORE in told
+    assert SparseRows(5, seed=1).anonymize(invented).published.claim.k == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"homogenize": "simple"}, {"labels": "model"}, {"privacy_levels": "activity<40:9,else:5"}],
+)
+def test_it_is_told_of_nothing_else(options, invented):
+    told = describe_to_publisher(
+        PredictiveAnonymizer(5, seed=1, **options).anonymize(invented), invented
+    )
+    assert SPARSE_KEEPS_MORE not in told
+
+
+def test_nor_of_people_whom_sparse_rows_refuse():
+    ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
+    with raises("table.too-few-users"):
+        SparseRows(5).anonymize(ratings)
+    told = describe_to_publisher(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings)
+    assert SPARSE_KEEPS_MORE not in told
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "judged"),
+    [(9.9, None), (10.0, "is a weak"), (19.9, "is a weak"), (20.0, "nothing that deserves the")],
+)
+def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged):
+    told = " ".join(describe_to_publisher(with_epsilon(drawn, epsilon), crowd))
+    assert ("1 is strong" in told) is bool(judged)
+    assert (judged or "") in told
+    assert "weak promise" not in told or judged == "is a weak"
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_a_noisy_share_is_not_stated_as_a_fact(drawn, crowd, noise):
+    published = drawn.published
+    claim = published.claim if noise else Claim("aggregates", 300)
+    settings = published.settings | {"pooled_share": 0.25, "noise": "gaussian" if noise else "none"}
+    release = Sides(replace(published, claim=claim, settings=settings), drawn.private)
+    (said,) = (
+        each for each in describe_to_publisher(release, crowd) if each.startswith("Of a person's")
+    )
+    assert ("about 25.0% on average (counted with noise)" in said) is noise
+    assert ("did not stand out from the noise" in said) is noise
+    assert ("too few people rated them" in said) is not noise
+
+
+def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):
+    drawn.write(tmp_path / "out")
+    told = " ".join(verify(tmp_path / "out").not_covered)
+    assert "An epsilon of 20 promises nothing that deserves the word" in told

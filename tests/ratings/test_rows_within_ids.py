@@ -1,0 +1,146 @@
+"""Rows of other users within ids, whatever separates their fields."""
+
+import pytest
+
+from error_assertions import raises
+from recveil import read_ratings
+from recveil.ratings.rows_within_ids import find_rows_within
+
+USERS = [*range(1001, 1021), "u-7"]
+ITEMS = [*(f"i{n}" for n in range(1, 9)), "i-9", "Alien", "Toy Story (1995)"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *(rf"i4{end}1002,i3,4{end}1003,i7,2" for end in (r"\n", r"\r\n", r"\012", "%0A", "<br>")),
+        r"i4\t1002\ti3\t\N",
+        "i4%2C1002%2Ci3",
+        "4\\n1002,3",
+        *(sign.join(["i4", "1002", "i3", "4"]) for sign in "^:-/~#=&@!+*.\u00b7\u2022\x1f"),
+        *(sign.join(["i4", "1002", "i3"]) for sign in "^:-/~#,;\t| \x01"),
+        *(sign.join(["i4", "u-7", "i-9", "4"]) for sign in "^:-/~ "),
+        "i4 -> 1002 -> i3 -> 4",
+        "1002: i3 (4)",
+        "i4::1002::i3",
+        "i4;1002;Toy Story (1995)",
+        "i4,1,(1002,'i3',4.5)",
+        '1","1002","i3","4',
+    ],
+    ids=ascii,
+)
+def test_a_row_within_an_id_is_found_whatever_separates_its_fields(label):
+    items = [*ITEMS, 3, label]
+    assert find_rows_within([label], USERS, items) == [0]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "2001: A Space Odyssey",
+        "Alien 3",
+        "Alien 1003 (1992)",
+        "Alien 1003.5",
+        "Alien: 1003",
+        "Up (2009)",
+        "Alien|1003",
+        "1001,1002,1003,4",
+        "A Christmas, 1001",
+        "Alien, 1003: Return",
+        "i4,i3",
+        "978-3-16-148410-0",
+    ],
+)
+def test_a_title_with_a_number_is_no_row(label):
+    users = [*USERS, 3, 16, 2001]
+    assert find_rows_within([label], users, [*ITEMS, "A", 16, 148410, label]) == []
+
+
+def test_a_row_of_a_table_without_ratings_is_a_user_and_an_item(tmp_path):
+    assert find_rows_within(["1002,i3"], USERS, ITEMS, is_unrated=True) == [0]
+    assert find_rows_within(["1002,i3"], USERS, ITEMS) == []
+    (tmp_path / "likes.csv").write_text('user,item\n1001,"x,1002,i3"\n1002,i3\n1002,i4\n')
+    with raises("id.row-within"):
+        read_ratings(tmp_path / "likes.csv")
+
+
+@pytest.mark.parametrize("sign", [*"^~", ","])
+def test_rows_within_an_id_are_refused_with_the_line(tmp_path, sign):
+    within = sign.join(["i4", "1002", "i3", "4", "1003", "i1"])
+    rows = ["user,item,rating", "1001,i3,4", "1002,i1,5", f'1003,"{within}",2', "1001,i4,1"]
+    (tmp_path / "r.csv").write_text("\n".join(rows))
+    with raises("id.row-within"):
+        read_ratings(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("31,1002,33,4", "31;1002;33;4;1003;35;2", r"31\n1002,33,4", "503 2001 507 4 2002 511 2"),
+        *("user=1004&item=17&rating=4", "31x1004y17z4", '31"}{"user":"1004","item":"17","n":4'),
+    ],
+)
+def test_numbers_within_an_id_are_a_row_where_nearly_all_ids_are_numbers(row):
+    users, items = range(1000, 1030), [*map(str, range(10, 60))]
+    assert find_rows_within([*items, row], users, [*items, row]) == [50]
+    assert find_rows_within([*items, "31-2", "12.5"], users, items) == []
+    lists = [f"{n}|{n + 1000}|{n + 1}" for n in range(10, 60)]
+    assert find_rows_within([*items, *lists], users, items) == []
+
+
+@pytest.mark.parametrize(
+    ("users", "label"),
+    [
+        (["user_1", "user_2"], "B1-503;user_2001;B1-507;4;user_2002;B1-511;2"),
+        (["user_1", "user_2"], "user_2001|B1-900|4"),
+        (["ann@x.org", "b.b@y.com"], "heat|quentin@x.org|alien|4"),
+        (["ann@x.org", "b.b@y.com"], "alien\tquentin@x.org\t4"),
+        ([1003, 1004], "B1-503,2001,alien,4"),
+        (["9f86d081", "60303ae2"], r"x\n2c26b46b,alien,4"),
+    ],
+)
+def test_a_row_of_an_unknown_user_is_found_by_what_ids_look_like(users, label):
+    items = ["B1-503", "B1-507", "B1-511", "alien", label]
+    assert find_rows_within(items, users, items) == [4]
+
+
+@pytest.mark.parametrize("label", ["B1-503;B1-507;4", "heat|alien|4", "u|2|x", "tag_1|tag_2|3"])
+def test_a_list_of_items_is_no_row_of_an_unknown_user(label):
+    items = ["B1-503", "B1-507", "alien", "heat", label]
+    assert find_rows_within(items, ["user_1", "user_2"], items) == []
+
+
+ENCODED = [
+    "U-12 gave the film I7 a 4",
+    '{"who": "u-12", "what": "i7", "n": 4}',
+    "<r><u>u-12</u><i>i7</i><v>4</v></r>",
+    "u-12%252Ci7%252C4",
+    "u-12=2Ci7=2C4",
+    "\uff55-12 \uff49\uff17 \uff14",
+    "u-\u200b12 i\u200b7 04",
+    "4 u&#45;12 i7",
+]
+
+
+@pytest.mark.parametrize("label", ENCODED, ids=ascii)
+def test_an_original_row_within_an_item_is_refused_in_any_notation(tmp_path, label):
+    quoted = label.replace('"', '""')
+    lines = ["user,item,rating", "u-12,i7,4", "u-12,i8,2", "u-13,i7,1", f'u-13,"{quoted}",2']
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    with raises("id.row-within") as caught:
+        read_ratings(tmp_path / "r.csv")
+    assert "line 5" in str(caught.value)
+
+
+@pytest.mark.parametrize("label", ["u-12: i7", "i7 (4)", "Alien 3 (1992)"])
+def test_no_item_is_refused_that_states_no_rating(tmp_path, label):
+    lines = ["user,item,rating", "u-12,i7,4", "u-12,i8,2", "u-13,i7,1", f'u-13,"{label}",2']
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    assert read_ratings(tmp_path / "r.csv").n_items == 3
+
+
+def test_two_likes_within_an_item_are_refused(tmp_path):
+    lines = ["user,item", "u12,i7", "u13,i8", "u13,i7", 'u12,"u12 likes I7 and u13 likes I8"']
+    (tmp_path / "r.csv").write_text("\n".join(lines))
+    with raises("id.row-within"):
+        read_ratings(tmp_path / "r.csv")

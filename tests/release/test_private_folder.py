@@ -1,0 +1,80 @@
+"""Whether a release was made from some ratings: told by a digest that the owner alone keeps."""
+
+import json
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.auditing import audit
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.publish import describe
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.private_folder import digest_of, is_made_of
+
+SCALE = RatingScale(1, 5, 1)
+MADE = make_ratings(60, 20, 500, seed=2, scale=SCALE)
+OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
+WORDS = MADE.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+WAYS = {
+    "padded": PredictiveAnonymizer(4, seed=1),
+    "model": PredictiveAnonymizer(4, labels="model", seed=1),
+    "k-corated": KCoRater(4, seed=1),
+    "sparse": SparseRows(4, seed=1),
+    "drawn": Synthesizer(20.0, catalogue="as-rated"),
+    "words": SharedWords(4, seed=1),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_twin_tells_and_the_published_side_does_not(way, tmp_path):
+    ratings = WORDS if way == "words" else MADE
+    WAYS[way].anonymize(ratings).write(tmp_path / "out")
+    assert is_made_of(tmp_path / "out", ratings) is True
+    assert is_made_of(tmp_path / "out", OTHER) is False
+    for file in (tmp_path / "out").iterdir():
+        assert digest_of(ratings).encode() not in file.read_bytes()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_types_of_ids_and_order_do_not_matter(order):
+    users, items = MADE.user_positions(), MADE.indices
+    texts = [f"{user}" for user in users[::order]], [f"{item}" for item in items[::order]]
+    told = Ratings.from_columns(*texts, MADE.values[::order], scale=SCALE)
+    assert digest_of(told) == digest_of(
+        Ratings.from_columns(users, items, MADE.values, days=np.arange(users.size), scale=SCALE)
+    )
+
+
+def test_one_rating_matters():
+    values = MADE.values.copy()
+    values[7] = 6 - values[7] if values[7] != 3 else 1
+    told = Ratings.from_columns(MADE.user_positions(), MADE.indices, values, scale=SCALE)
+    same = Ratings.from_columns(MADE.user_positions(), MADE.indices, MADE.values, scale=SCALE)
+    assert digest_of(told) != digest_of(same)
+
+
+def test_without_a_twin_or_a_digest_nothing_is_told(tmp_path):
+    WAYS["padded"].anonymize(MADE).write(tmp_path / "out")
+    file = tmp_path / "out.private" / "private.json"
+    told = json.loads(file.read_text())
+    del told["ratings_sha256"]
+    file.write_text(json.dumps(told))
+    assert is_made_of(tmp_path / "out", MADE) is None
+    file.unlink()
+    assert is_made_of(tmp_path / "out", MADE) is None
+
+
+@pytest.mark.parametrize("way", ["padded", "drawn"])
+def test_an_audit_of_other_ratings_says_so_and_is_not_described(way, tmp_path):
+    WAYS[way].anonymize(MADE).write(tmp_path / "out")
+    for ratings, same in ((MADE, True), (OTHER, False)):
+        told = audit(ratings, release=tmp_path / "out", targets=5, curves=False).to_dict()
+        assert told["release"]["same_ratings"] is same
+        warned = any("was not made from these" in each for each in told["release"]["warnings"])
+        assert warned is not same
+        (tmp_path / "audit.json").write_text(json.dumps(told, default=str))
+    with raises("release.mismatch"):
+        describe(tmp_path / "out", tmp_path / "c.json", audit=tmp_path / "audit.json")

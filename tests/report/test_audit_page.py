@@ -1,0 +1,339 @@
+"""The page stands alone, hides nothing that it was given, and trusts no label."""
+
+import html
+import importlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.attacks import PRESETS, Candidates
+from recveil.auditing import draw_figures, run_attack
+from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
+from recveil.ratings import Ratings
+from recveil.report import audit_page, write_audit_page
+
+# The package has the function of the same name.
+audit_pages = importlib.import_module("recveil.report.audit_page")
+audit_charts = importlib.import_module("recveil.auditing.charts")
+SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
+RATE = {"rate": 0.1234, "low": 0.1012, "high": 0.1456, "trials": 300}
+
+
+@pytest.fixture(scope="module")
+def result(invented: Ratings) -> dict:
+    """What an audit of three hundred invented people returns, as JSON carries it."""
+    candidates, targets = Candidates.from_ratings(invented), np.arange(60)
+    attacks = [run_attack(invented, candidates, preset, targets) for preset in PRESETS.values()]
+    figures = draw_figures(invented, candidates, targets)
+    found = {
+        "data": {
+            "users": invented.n_users,
+            "items": invented.n_items,
+            "ratings": invented.n_ratings,
+            "density": invented.density,
+            "scale": str(invented.scale),
+            "times": True,
+            "source": "invented.csv",
+        },
+        "attacks": [outcome.to_dict() for outcome in attacks],
+        "figures": [figure.to_dict() for figure in figures],
+        "checks": [
+            {"name": "full knowledge finds everyone", "holds": True, "found": "300 of 300"},
+            {"name": "random knowledge finds nobody", "holds": False, "found": "found 9.9%"},
+        ],
+        "sufficient": [
+            {"adversary": "colleague", "share": 0.5, "known": 37},
+            {"adversary": "colleague", "share": 0.9, "known": None},
+        ],
+        "risk": {
+            "people_by_adversary": {"colleague": 300},
+            "nobody_looked_for": 7,
+            "draws": 10,
+            "bins": [
+                {"low": 0.0, "high": 0.5, "people": 181},
+                {"low": 0.5, "high": 1.0, "people": 119},
+            ],
+        },
+        "release": {
+            "name": "masked",
+            "claim": "identical-rows",
+            "k": 5,
+            "layout": "groups",
+            "attacks": [
+                {
+                    "name": "colleague",
+                    "description": "Talks with you.",
+                    "targets_requested": 300,
+                    "targets_attacked": 280,
+                    "targets_skipped": 20,
+                    "group_found": RATE,
+                    "person_found": {"rate": 0.0617, "low": 0.03, "high": 0.095, "trials": 300},
+                    "baseline": 1 / 300,
+                    "bound": 0.1,
+                    "link_precision": 0.314,
+                    "link_baseline": None,
+                    "rating_rmse": 0.93,
+                    "item_mean_rmse": None,
+                    "exact_share": None,
+                }
+            ],
+            "headline": "In the release, 6.2% of the users are found.",
+            "verdict": ["“colleague” finds 6.2%.", "20 are skipped.", "Members: AUC 0.531."],
+            "warnings": ["20 are skipped."],
+        },
+        "verdict": ["Most people are found again.", "Four ratings suffice."],
+        "warnings": ["One check failed."],
+        "theory": [{"epsilon": 0.01, "delta": 0.1, "items": 1234, "text": "so many entries"}],
+    }
+    return json.loads(json.dumps(found))
+
+
+@pytest.fixture(scope="module")
+def page(result: dict) -> str:
+    return audit_page(result)
+
+
+def _text(page: str) -> str:
+    """What a reader sees, charts included: without tags, each blank once."""
+    body = page[page.index("<body>") :]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_page_needs_nothing_else(page):
+    without_names = page.replace("http://www.w3.org/", "")
+    for reference in (
+        "http://",
+        "https://",
+        "//cdn",
+        "@import",
+        "url(",
+        "<script",
+        "<link",
+        "src=",
+    ):
+        assert reference not in without_names
+    assert "default-src 'none'" in page
+    assert len(page) < 1_500_000
+
+
+def test_all_sections_are_there(page):
+    for section in SECTIONS:
+        assert f'<section id="{section}">' in page
+    places = [page.index(f'<section id="{section}">') for section in SECTIONS]
+    assert page.index("<h1>") < page.index('class="warnings"') < min(places)
+    assert places == sorted(places)
+
+
+def test_the_release_comes_before_the_raw_table(page, result):
+    """The officer signs the release: its verdict is the headline, the raw table the "before"."""
+    text = _text(page)
+    release, before = result["release"], text.index("Before: the table with names removed")
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert html.unescape(headline) == release["headline"]
+    for sentence in (*release["verdict"], "What is promised, and what was found"):
+        assert text.index(sentence) < before
+    for sentence in result["verdict"]:
+        assert text.index(sentence) > before
+    # What stands in the box of warnings is not said twice.
+    assert text.count("20 are skipped.") == 1
+    assert text.index(release["headline"]) < text.index("Read this first")
+    assert text.index("20 are skipped.") < text.index("finds 6.2%") < before
+    assert before < text.index("One check failed.")
+
+
+def test_without_a_release_the_table_is_the_headline(result):
+    page = audit_page({**result, "release": None})
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert headline == result["verdict"][0]
+    assert "Before:" not in _text(page)
+    assert 'id="release"' not in page
+
+
+def test_no_interval_reaches_above_what_is_proven(result):
+    release = json.loads(json.dumps(result["release"]))
+    release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.12, "trials": 300}
+    assert "9.0% 7.0% – 10.0%" in _text(audit_page({"release": release}))
+    assert "9.0% 7.0% – 12.0%" in _text(audit_page({"release": release | {"claim": "co-rated"}}))
+
+
+def test_the_chart_of_the_release_ends_at_what_is_proven_too(result, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(audit_charts, "draw_rates", lambda rows, _title: drawn.append(rows))
+    release = json.loads(json.dumps(result["release"]))
+    release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.3, "trials": 300}
+    audit_page({"release": release | {"attacks": []}})
+    for claim, high in (("identical-rows", 0.1), ("co-rated", 0.3)):
+        audit_charts.draw_release(release | {"claim": claim})
+        (found,) = (row for row in drawn[-1] if "person" in row["series"])
+        assert found["high"] == high
+
+
+def test_charts_are_drawn_for_all_figures(page, result):
+    drawings = len(result["figures"]) + len(("adversaries", "risk", "release"))
+    assert page.count('<div class="chart"') == drawings
+    for drawing in re.findall(r'<div class="chart"[^>]*>(.*?)</div>', page, re.DOTALL):
+        assert drawing.startswith("<svg viewBox=")
+        assert drawing.count("<path") > 3
+    # The same identifier twice would make one drawing borrow from another.
+    identifiers = re.findall(r'\sid="([^"]+)"', page)
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_charts_name_every_series_and_axis(page, result):
+    for figure in result["figures"]:
+        start = page.index(f'<figure id="figure-{figure["number"]}">')
+        text = _text("<body>" + page[start : page.index("<details>", start)])
+        for name in (figure["title"], figure["x"], figure["y"]):
+            assert name in text
+        for point in figure["points"]:
+            assert point["series"] in text
+            assert not isinstance(point["x"], str) or point["x"] in text
+
+
+def test_steps_keep_their_order(result):
+    [figure] = [figure for figure in result["figures"] if figure["number"] == "4"]
+    given = list(dict.fromkeys(point["x"] for point in figure["points"]))
+    labels = re.findall(r">(\d of \d)<", draw_curves(figure).svg)
+    assert list(dict.fromkeys(labels)) == given
+
+
+def test_numbers_are_those_of_the_audit(page, result):
+    text = _text(page)
+    for attack in result["attacks"]:
+        for name in ("found", "success", "wrong_match", "no_match", "control"):
+            rate, low, high = (attack[name][key] for key in ("rate", "low", "high"))
+            shown = "–" if rate is None else f"{rate:.1%}"  # None: nobody was attacked
+            assert f"{shown} {low:.1%} – {high:.1%}" in text
+        assert attack["description"] in text
+    for figure in result["figures"]:
+        for point in figure["points"]:
+            assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
+    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 3.0% – 9.5% 0.3% 31.4% – 0.93 – –"
+    for found in (
+        "people 300 ",
+        "ratings 6,000 ",
+        release,
+        "0.531",
+        "37 not reached",
+        "1,234",
+    ):
+        assert found in text
+    for entry in result["risk"]["bins"]:
+        assert f" {entry['people']} " in text
+
+
+def _x(point: dict) -> str:
+    return point["x"] if isinstance(point["x"], str) else f"{point['x']:g}"
+
+
+def test_the_papers_figures_are_folded_for_experts(page):
+    start = page.index('<details class="expert">')
+    end = page.index('<section id="sufficient">')
+    assert start < page.index('<figure id="figure-') < page.rindex('<figure id="figure-') < end
+    assert '<details class="expert" open' not in page
+
+
+def test_words_are_explained_where_they_stand(page):
+    of_table = page[page.index('<section id="adversaries">') : page.index('<section id="curves">')]
+    for word in ("found", "stands out", "wrong match", "no match", "control", "blind guess"):
+        assert f"<dt>{word}</dt>" in of_table
+    of_release = page[page.index('<section id="release">') : page.index('<section id="before">')]
+    for word in ("the group is found", "items told rightly", "ratings told exactly"):
+        assert f"<dt>{word}</dt>" in of_release
+
+
+def test_on_narrow_screens_every_cell_says_what_it_is(page):
+    tables = re.findall(r'<table class="cards">(.*?)</table>', page, re.DOTALL)
+    assert len(tables) == 2
+    for table in tables:
+        head, body = table.split("</thead>")
+        named = re.findall(r"<th[^>]*>(.*?)</th>", head)[1:]
+        row = body[: body.index("</tr>")]
+        labels = re.findall(r'<td [^>]*data-label="([^"]+)"', row)
+        assert labels == [name.replace("&nbsp;", " ") for name in named]
+
+
+def test_a_failed_check_is_red(page):
+    assert re.search(r'badge fails">✗ fails</span></td>\s*<th scope="row">random knowledge', page)
+    assert re.search(r'badge holds">✓ holds</span></td>\s*<th scope="row">full knowledge', page)
+
+
+def test_labels_are_not_trusted(result):
+    evil = "<img src=x onerror=alert(1)>\"'&"
+    poisoned = json.loads(json.dumps(result))
+    poisoned["data"]["source"] = evil
+    poisoned["risk"]["people_by_adversary"] = {evil: 3}
+    poisoned["verdict"] = poisoned["warnings"] = [evil, evil]
+    poisoned["release"] |= {"name": evil, "claim": evil}
+    for entry in (*poisoned["attacks"], *poisoned["release"]["attacks"]):
+        entry |= {"name": evil, "description": evil}
+    for figure in poisoned["figures"]:
+        figure |= {"title": evil, "x": evil, "y": evil}
+        for point in figure["points"]:
+            point["series"] = evil
+    for check in poisoned["checks"]:
+        check |= {"name": evil, "found": evil}
+    assert "<img" not in audit_page(poisoned)
+
+
+@pytest.mark.parametrize("nothing", [None, [], "missing"])
+def test_an_empty_audit_makes_a_page(result, nothing):
+    given = {} if nothing == "missing" else dict.fromkeys(result, nothing)
+    text = audit_page(given)
+    assert "No verdict was reached." in text
+    assert [name for name in SECTIONS if f'id="{name}"' in text] == ["notes"]
+
+
+def test_parts_may_lack(result):
+    lone = result["attacks"][0] | {"name": "", "entropy_bits": None}
+    release = result["release"] | {"attacks": []}
+    figures = [result["figures"][0] | {"points": []}]
+    text = _text(audit_page({"attacks": [lone], "release": release, "figures": figures}))
+    assert "this adversary" in text
+    assert "masked" in text
+    assert "Who is found in the release" not in text
+
+
+def test_numbers_of_releases_that_cannot_be_had_are_dashes(result):
+    release = json.loads(json.dumps(result["release"]))
+    release["attacks"][0]["rating_rmse"] = float("nan")
+    assert " nan " not in _text(audit_page({"release": release}))
+
+
+def test_series_differ_without_colours():
+    looks = draw_looks(str(series) for series in range(30))
+    assert len({(look.shape, tuple(look.dash)) for look in looks}) == len(looks)
+    assert len({(look.colour, look.shape) for look in looks}) == len(looks)
+    assert (len(COLOURS), len(SHAPES), len(DASHES)) == (7, 6, 5)
+
+
+def test_writing_replaces_the_old_page(tmp_path):
+    target = tmp_path / "audit.html"
+    target.write_text("old")
+    write_audit_page({"verdict": ["New."]}, target)
+    assert "New." in target.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch):
+    target = tmp_path / "audit.html"
+    target.write_text("old")
+
+    def fail(_self: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with raises("machine.disk"):
+        write_audit_page({}, target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_place_that_does_not_exist_is_named(tmp_path):
+    with raises("output.not-writable") as caught:
+        write_audit_page({}, tmp_path / "nowhere" / "audit.html")
+    assert "audit.html" in str(caught.value)

@@ -1,0 +1,152 @@
+"""Both checkers say the same of releases of people's rows."""
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from release_in_parts import InParts
+
+from error_assertions import raises
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.publish.folder import write_release
+from recveil.ratings import RatingScale
+from recveil.release.claim import claim_kind
+from recveil.release.manifest import FileEntry, Manifest, part_name, to_bytes
+from recveil.spark import verify
+from recveil.spark.verification import _note, is_written_in_order
+from recveil.verification import verify as verify_here
+from recveil.verification.published_file import Block, PublishedFile
+
+RATINGS = make_ratings(90, 40, 900, seed=3, scale=RatingScale(1, 5, 1))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Releases, one a folder."""
+    folder = tmp_path_factory.mktemp("people")
+    simple = PredictiveAnonymizer(4, "simple", seed=7).anonymize(RATINGS)
+    write_release(simple, folder / "simple", by=InParts())
+    simple.write(folder / "text", file_format="csv", layout="groups")
+    levels = np.where(np.arange(90) % 2, 3, 6)
+    leveled = PredictiveAnonymizer(3, seed=7, privacy_levels=levels).anonymize(RATINGS)
+    write_release(leveled, folder / "levels", by=InParts())
+    write_release(KCoRater(4, seed=7).anonymize(RATINGS), folder / "corated", by=InParts())
+    return folder
+
+
+@pytest.fixture
+def simple(folder, tmp_path):
+    """A copy of one, to be changed."""
+    shutil.copytree(folder / "simple", tmp_path / "simple")
+    return tmp_path / "simple"
+
+
+@pytest.mark.parametrize("name", ["simple", "text", "levels", "corated"])
+def test_verdicts_are_the_same(spark, folder, name):
+    here, there = verify_here(folder / name), verify(folder / name)
+    assert here.holds
+    assert there.to_dict() == here.to_dict()
+
+
+def test_classes_below_k_are_named_once(spark, folder):
+    here, there = verify_here(folder / "text", k=6), verify(folder / "text", k=6)
+    assert (there.holds, there.k_required, there.k_achieved) == (False, 6, here.k_achieved)
+    assert set(there.violations) == set(here.violations)
+    of_people = verify(folder / "simple", k=6)
+    assert not of_people.holds
+    assert len(of_people.violations) == len(there.violations)
+
+
+def resigned(out, name):
+    """Let release.json tell of a changed file as if it were the one that was written."""
+    told = json.loads((out / "release.json").read_text())
+    entry = FileEntry.of(out / name)
+    told["files"][name] = {"sha256": entry.sha256, "bytes": entry.bytes}
+    (out / "release.json").write_bytes(to_bytes(told))
+
+
+def test_a_changed_label_is_found_though_checksums_are_right(spark, simple):
+    name = part_name(1)
+    table = pq.read_table(simple / name)
+    labels = table["rating"].to_numpy().copy()
+    labels[0] = 1.0 if labels[0] != 1.0 else 5.0
+    pq.write_table(table.set_column(2, "rating", pa.array(labels)), simple / name)
+    resigned(simple, name)
+    here, there = verify_here(simple), verify(simple)
+    assert there.k_achieved == here.k_achieved == 1
+    assert any("labels are shared by 1 person" in each.problem for each in there.violations)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [*lines[:2], *lines[3:]],
+        lambda lines: [lines[0], *lines[1:][::-1]],
+        lambda lines: [*lines, "f" * 32 + ",4\n"],
+        lambda lines: [*lines[:-1], lines[-1].replace(",", ",0")],
+        lambda lines: [*lines[:-1], lines[-1].rstrip("\n") + "0\n"],
+    ],
+    ids=["a line less", "order", "a line more", "notation", "people"],
+)
+def test_another_list_of_classes_is_found(spark, simple, change):
+    lines = (simple / "classes.csv").read_text().splitlines(keepends=True)
+    (simple / "classes.csv").write_text("".join(change(lines)))
+    resigned(simple, "classes.csv")
+    for verdict in (verify_here(simple), verify(simple)):
+        told = [each.problem for each in verdict.violations]
+        assert "not the list of the classes of these ratings, line for line" in told
+
+
+def test_wrong_counts_are_found(spark, simple):
+    told = json.loads((simple / "release.json").read_text())
+    told["counts"]["alone"] = 1
+    (simple / "release.json").write_bytes(to_bytes(told))
+    assert any("counts 1 alone" in each.problem for each in verify(simple).violations)
+
+
+def test_what_is_not_checked_is_refused(spark, folder):
+    with raises("option.unsupported"):
+        verify(folder / "simple", private=folder / "simple.private")
+    with raises("release.not-found"):
+        verify(folder)
+
+
+def test_two_rows_that_meet_in_a_digest_are_two_classes(folder):
+    """No collision hides that somebody shares a row with nobody."""
+    manifest = Manifest.from_json(json.loads((folder / "simple" / "release.json").read_text()))
+    file = PublishedFile(folder / "simple" / "x.parquet", manifest, claim_kind("identical-rows"))
+    file.items = [7, 8]
+    block = Block(
+        digests=[b"same"] * 3,
+        own_digests=[b"same"] * 3,
+        sizes=[1, 1, 1],
+        user_ids=["a", "b", "c"],
+        rows=[1, 3, 5],
+        promised=None,
+        indptr=np.array([0, 2, 4, 6]),
+        items=np.array([0, 1] * 3, np.int32),
+        values=np.array([4.0, 2.0, 4.0, 2.0, 4.0, 3.0]),
+    )
+    found = {}
+    _note(block, file, found)
+    assert sorted(people for people, *_ in found.values()) == [1, 2]
+
+
+def test_lists_in_order(tmp_path):
+    file = tmp_path / "classes.csv"
+    for text, is_right in {
+        "": False,
+        "digest,people\n": True,
+        f"digest,people\n{'0' * 32},1\n{'1' * 32},12\n": True,
+        f"digest,people\n{'1' * 32},1\n{'0' * 32},1\n": False,
+        f"digest,people\n{'1' * 32},1\n{'1' * 32},1\n": False,
+        f"digest,people\r\n{'1' * 32},1\n": False,
+        f"digest,people\n{'A' * 32},1\n": False,
+        f"digest,people\n{'1' * 32},1": False,
+    }.items():
+        file.write_text(text, newline="")
+        assert is_written_in_order(file) == is_right, text

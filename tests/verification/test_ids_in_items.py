@@ -1,0 +1,188 @@
+"""Short ids of people within the ids of items: many are no chance, and the rest is told."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
+from recveil.methods.hidden_items import anonymize_hidden
+from recveil.publish import Release
+from recveil.ratings import Ratings
+from recveil.verification import verify
+from recveil.verification.ids_in_items import (
+    ids_in_items,
+    line_breaks_in_items,
+    met_as_words,
+    words_of,
+)
+
+# Four letters each, and no words: of somebody who was given a short name.
+NAMES = ["".join("aeioubdfgl"[int(digit)] for digit in f"{n:04d}") for n in range(0, 9_999, 84)]
+SPARSE = np.random.default_rng(7).choice(900_000, 120, replace=False) + 100_000
+ANONYMIZER = PredictiveAnonymizer(3, seed=1, predictor="item-mean")
+
+
+def table(users, name_of_item, n_items=30):
+    made = make_ratings(n_users=len(users), n_items=n_items, n_ratings=12 * len(users), seed=5)
+    frame = made.to_arrow()
+    by_id = dict(zip(sorted(set(frame["user_id"].to_pylist())), users, strict=True))
+    people = [by_id[user] for user in frame["user_id"].to_pylist()]
+    items = [name_of_item(item) for item in frame["item_id"].to_pylist()]
+    return Ratings.from_columns(people, items, frame["rating"].to_pylist(), scale=made.scale)
+
+
+def lists_of(people):
+    """Names of items that hold four people each, so that all people stand there."""
+    parts = [people[at::30] for at in range(30)]
+    return lambda item: f"list no. {item}: " + ", ".join(map(str, parts[item % 30]))
+
+
+class TestPlanted:
+    @pytest.mark.parametrize(
+        "people", [NAMES, [f"{name[:2]}_{n}" for n, name in enumerate(NAMES)], SPARSE.tolist()],
+        ids=["short names", "two words", "numbers"],
+    )  # fmt: skip
+    def test_everybody_in_the_ids_of_items_is_not_written(self, people, tmp_path):
+        ratings = table(people, lists_of(people))
+        with raises("release.refused") as error:
+            ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
+        assert "item_id" in str(error.value)
+        assert list(tmp_path.iterdir()) == []
+        hidden = anonymize_hidden(ratings, ANONYMIZER, 1)
+        Release(hidden.published, hidden.private).write(tmp_path / "out")
+        told = verify(tmp_path / "out", private=tmp_path / "out.private")
+        assert (told.private_found, told.holds) == ([], True)
+
+    def test_people_s_numbers_in_the_column_of_items(self):
+        """Item ids are the numbers of people: somebody took one column for the other."""
+        people = SPARSE.tolist()
+        assert "not the numbers next to them" in ids_in_items(people, people[:80]).problem
+
+    def test_no_id_is_repeated(self):
+        for people in (NAMES, SPARSE.tolist()):
+            problem = ids_in_items(people, [f"by {each}" for each in people]).problem
+            assert not met_as_words(people, [problem])
+
+    @pytest.mark.parametrize("people", [NAMES, SPARSE.tolist()], ids=["names", "numbers"])
+    def test_people_in_few_items_that_are_else_the_same(self, people):
+        items = [f"film {n}" for n in range(5_000)] + [f"the list of {each}" for each in people]
+        assert ids_in_items(people, items).problem
+
+    def test_of_few_people_all_must_stand_there(self):
+        few = ["ann", "ben", "cat", "dan"]
+        labels = [f"list of {name}" for name in few]
+        assert ids_in_items(few, labels).problem.startswith("all 4 user ids are words")
+        assert ids_in_items(few, labels[:3]) == ("", 4, 3)
+        assert ids_in_items(few[:3], labels) == ("", 3, 3), "of three it may be chance"
+
+
+class TestHonest:
+    """Items and people are named as they are everywhere; no alarm, and the verdict says so."""
+
+    @pytest.mark.parametrize(
+        ("users", "name_of_item"),
+        [
+            (range(1, 121), lambda item: item),
+            (range(1, 121), lambda item: f"item {item}"),
+            (range(1, 121), lambda item: f"Part {item} ({1950 + item})"),
+            (range(4, 1200, 10), lambda item: f"{10 * item + 4} {10 * item + 604}"),
+            (range(1_000_001, 1_000_121), lambda item: 1_000_001 + item),
+            ([f"u{n}" for n in range(120)], lambda item: f"U{item}: {item}"),
+            ([chr(97 + n // 26) + chr(97 + n % 26) for n in range(120)], lambda _: "to be or not"),
+            (NAMES, lambda item: f"{NAMES[item % 20]} and others, {item}"),
+        ],
+        ids=["numbers", "numbered", "years", "every tenth", "far", "u and number", "pairs", "few"],
+    )  # fmt: skip
+    def test_is_written(self, users, name_of_item, tmp_path):
+        users = list(users)
+        if name_of_item(1) == "to be or not":
+            name_of_item = lambda item: f"to be or not to be {item} " + " ".join(users[:99])  # noqa: E731
+        ANONYMIZER.anonymize(table(users, name_of_item)).write(tmp_path / "out")
+        told = verify(tmp_path / "out", private=tmp_path / "out.private")
+        assert (told.private_found, told.holds) == ([], True)
+        assert any(
+            sentence.startswith("Of 120 user ids, 120 are short, words or numbers")
+            for sentence in told.not_covered
+        )
+
+    def test_deleted_people_leave_gaps_that_items_do_not_have(self):
+        rng = np.random.default_rng(3)
+        people = np.sort(rng.choice(1_000, 900, replace=False)).tolist()
+        assert ids_in_items(people, [f"item {n}" for n in range(1_000)]).problem == ""
+        assert ids_in_items(people, range(700)).problem == ""
+
+    def test_two_ranges_of_people(self):
+        people = [*range(1, 501), *range(1_000_001, 1_000_501)]
+        assert ids_in_items(people, range(1, 2_001)).problem == ""
+
+    def test_first_names_in_titles(self):
+        """All people are called as somebody in a title is, here and there."""
+        titles = [f"film {n} of {n % 7} and {n % 11}" for n in range(2_000)]
+        titles += [f"{name} {n} times {n % 13}" for n, name in enumerate(NAMES)]
+        assert ids_in_items(NAMES, titles) == ("", 120, 120)
+
+
+class TestItSays:
+    def test_how_many_it_cannot_tell(self, tmp_path, capsys):
+        long = [f"user{n:04d}@example.org" for n in range(60)]
+        ratings = table([*NAMES[:60], *long], lambda item: f"{NAMES[item]} {item}")
+        ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
+        with pytest.raises(SystemExit) as stop:
+            main(["verify", str(tmp_path / "out"), "--private", str(tmp_path / "out.private")])
+        assert not stop.value.code
+        said = " ".join(capsys.readouterr().out.split())
+        n_met = sum(name in " ".join(ratings.items) for name in NAMES[:60])
+        told = "60 are short, words or numbers, and may occur in the ids of items by chance"
+        assert f"{told}: {n_met} do" in said
+
+    def test_addresses_are_told_from_numbers(self):
+        people = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]
+        assert ids_in_items(people, [1, 7, 480_310_000_000_017]) == ("", 3, 2)
+
+    def test_nothing_where_items_are_hidden(self):
+        assert ids_in_items(NAMES, [f"i4773-{n:02d}" for n in range(30)]) == ("", 0, 0)
+
+
+def simplest(values, labels):
+    """Each value against each run of words of each label."""
+    found = set()
+    for value in map(str, values):
+        own = list(words_of(value))
+        for label in labels:
+            words = list(words_of(label))
+            runs = [words[at : at + len(own)] for at in range(len(words))]
+            if value == label or (own and own in runs):
+                found.add(value)
+    return found
+
+
+text = st.text(alphabet="ab1_ -é", max_size=6)
+
+
+@given(st.lists(text), st.lists(text))
+def test_words_are_met_as_the_simplest_way_meets_them(values, labels):
+    assert met_as_words(values, labels) == simplest(values, labels)
+
+
+def test_rows_of_likes_inside_an_item_id_are_found():
+    users, items = ["u1", "u2"], ["Heat", "Heroes", "u2,Heat"]
+    assert "contain rows" in ids_in_items(users, items, is_unrated=True).problem
+    assert "contain rows" not in ids_in_items(users, items).problem
+
+
+@pytest.mark.parametrize("between", ["\n", "\t", ",", ";", "|", "::", "\\n", "^", " / "])
+def test_original_rows_inside_an_item_id_are_found(between):
+    users, items = ["u1", "u2"], ["Heat", "Heroes"]
+    swallowed = between.join(["Alien", "5", "u2", "Heat", "3"])
+    assert "contain rows" in ids_in_items(users, [*items, swallowed]).problem
+    assert not ids_in_items(users, [*items, between.join(["Alien", "5", "x", "Heat", "3"])]).problem
+
+
+def test_item_ids_with_line_breaks_are_counted():
+    (found,) = line_breaks_in_items(["Heat", "a\nb", "a\rc", 7], "ratings.csv")
+    assert (found.where, found.problem.split(" ")[0]) == ("ratings.csv", "2")
+    assert not [*line_breaks_in_items(["Heat", 7], "ratings.csv")]
