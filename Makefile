@@ -4,19 +4,28 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test torture fuzz check docs format experiments bench bench-netflix clean
+.PHONY: demo test test-slow test-all torture fuzz check docs format experiments bench bench-netflix clean
 .PHONY: help package test-lowest
 
 demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
 
+# The fast tier is all but these paths; a test that takes over a second of processor time is in a folder `slow`.
+SLOW := tests/golden tests/spark tests/torture tests/workbench/browser $(wildcard tests/slow tests/*/slow tests/*/*/slow)
 # Two workers share the cores: threads of linear algebra, which wait in circles, would only cost time.
 # What each of them would compile is compiled before, and programs that tests start find it, too.
-test: export PYTHONDONTWRITEBYTECODE =
-test: export OPENBLAS_NUM_THREADS = 1
-test: $(READY)  ## All tests of behaviour, doctests included
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+test test-slow test-all: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-all: export OPENBLAS_NUM_THREADS = 1
+test: $(READY)  ## The fast tests of behaviour, doctests included
 	$(BIN)/python tests/compile_kernels.py
-	$(BIN)/pytest -n 2 --dist worksteal --ignore=tests/form
+	$(PYTEST) --cpu-limit 1 --ignore=tests/form $(SLOW:%=--ignore=%)
+
+test-slow: $(READY)  ## The other tests of behaviour: golden digests, Spark, browser, kills, and all that takes over a second
+	$(BIN)/python tests/compile_kernels.py
+	$(PYTEST) $(SLOW)
+
+test-all: test test-slow  ## All tests of behaviour
 
 torture: $(READY)  ## Kills, full disks, little memory and more, and promises with twenty times the runs; LONG=1: more
 	$(BIN)/python -m torture $(if $(LONG),--long) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write $(WRITE))

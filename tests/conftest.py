@@ -25,15 +25,7 @@ from recveil.evaluation.rating_predictors import RidgeFactors
 from recveil.methods import anonymize, base
 from recveil.methods import registry as methods
 from recveil.methods.registry import Maker, forget, maker_of, register
-from recveil.methods.synthetic import (
-    fitting as fitting_people,
-)
-from recveil.methods.synthetic import (
-    learning as following_tastes,
-)
-from recveil.methods.synthetic import (
-    synthesizer,
-)
+from recveil.methods.synthetic import fitting, learning, synthesizer
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.options import (
     check_drawing,
@@ -55,6 +47,22 @@ from recveil.runtime.progress import Whole
 
 ALL_CHANCES = bool(os.environ.get("RECVEIL_TORTURE"))
 """Whether chance is left alone: each run then tries something else."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--cpu-limit", type=float, help="processor seconds that a test may take")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Fail a test of the fast tier that is slow; its fixtures and doctests do not count."""
+    limit, before = item.config.getoption("--cpu-limit"), time.process_time()
+    result = yield
+    spent = time.process_time() - before
+    if limit is not None and spent > limit and isinstance(item, pytest.Function):
+        pytest.fail(f"took {spent:.1f} CPU seconds; move it to a folder `slow` next to its file")
+    return result
+
 
 # What is compiled at its first call, or waits for a busy machine, is no failure.
 settings.register_profile("patient", deadline=None, derandomize=not ALL_CHANCES)
@@ -156,10 +164,10 @@ def rough_fit():
     What comes after the noise cannot tell more of anybody than the noisy sums do.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting_people, "_CROWD", 200)
-        patch.setattr(fitting_people, "_ROUNDS", 20)
-        patch.setattr(following_tastes, "_CROWD", 200)
-        patch.setattr(following_tastes, "_TURNS", 1)
+        patch.setattr(fitting, "_CROWD", 200)
+        patch.setattr(fitting, "_ROUNDS", 20)
+        patch.setattr(learning, "_CROWD", 200)
+        patch.setattr(learning, "_TURNS", 1)
         yield
 
 

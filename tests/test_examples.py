@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # Sections that need a library of `pip install '.[bench]'`; its cells are tagged with its name.
 LIBRARIES = ("surprise", "implicit", "cornac")
+
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -42,11 +43,6 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     for cell, text in zip(code, shown, strict=True):
         assert_alike(printed(cell), text)
-
-
-@pytest.mark.filterwarnings("default")  # what Jupyter warns of is not ours
-def test_from_ratings_to_a_release(tmp_path):
-    run(cells_of("release.ipynb"), tmp_path)
 
 
 @pytest.mark.filterwarnings("default")

@@ -30,12 +30,6 @@ def test_the_examples_of_inputs_run(tmp_path, monkeypatch, capsys):
     assert second.startswith("Ratings(2 users × 3 items, 4 ratings")
 
 
-def test_the_examples_of_the_library_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run("api.md")
-    assert (tmp_path / "frontier.svg").read_text().startswith("<svg")
-
-
 def test_the_example_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run("../README.md")

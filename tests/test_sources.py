@@ -14,25 +14,21 @@ from scipy import sparse
 
 from error_assertions import raises
 from recveil.auditing import audit, selftest
-from recveil.comparison import compare
 from recveil.datasets import make_ratings
-from recveil.evaluation import evaluate
 from recveil.io import understand, write_ratings
 from recveil.methods import anonymize
-from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
-from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 STARS = RatingScale(1, 5, 1)
+
 GENERATED = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=4)
 # Labels are places, from 0 on, as those of a matrix are.
 MADE = Ratings.from_columns(
     GENERATED.user_positions(), GENERATED.indices, GENERATED.values, scale=STARS
 )
-QUICK = {"targets": 5, "with_membership": False}
 
 
 class OnlyTheInterchangeProtocol:
@@ -113,57 +109,11 @@ def reading_of(kind):
     return {"scale": STARS} | ({"user": "row", "item": "column"} if is_matrix else {})
 
 
-def results(kind, source, plain, folder):
-    """Return what each verb makes of a source; it is made anew for each, as a reader is used up."""
-    scale = reading_of(kind)
-    made = anonymize(source(), folder / "out", k=4, seed=1, **scale)
-    found = audit(source(), targets=5, curves=False, release=plain / "out", **scale).to_dict()
-    judged = evaluate(plain / "out", source(), split=0.3, **QUICK, **scale).to_json()
-    compared = compare(source(), folder / "all", methods=["raw"], targets=5, **scale).to_dict()
-    understood = understand(source(), **scale)
-    convert(source(), folder / "other.csv", **scale)
-    told = verify(source(), k=1, **{name: scale[name] for name in scale if name != "scale"})
-    return {
-        "understand": understood.ratings,
-        "anonymize": [
-            (folder / "out" / name).read_bytes() for name in ("classes.csv", "README.md")
-        ],
-        "anonymized": made.verification.to_dict(),
-        "audit": {name: part for name, part in found.items() if name not in ("data", "reading")},
-        "selftest": [str(check) for check in selftest(source(), **scale)],
-        "evaluate": {name: part for name, part in judged.items() if name != "readings"},
-        "compare": [row | {"seconds": None} for row in compared["rows"]],
-        "convert": (folder / "other.csv").read_bytes(),
-        "verify": (told.holds, told.k_achieved, told.users, told.records, told.classes),
-    }
-
-
-@pytest.fixture(scope="module")
-def expected(plain, tmp_path_factory):
-    return results("path", lambda: plain / "ratings.csv", plain, tmp_path_factory.mktemp("path"))
-
-
-# Other ways to give what another kind gives, which need not go through every verb again.
-SPELLINGS = (
-    *("text", "csc matrix", "coo matrix", "dok array", "surprise training set"),
-    *("pyarrow table", "pyarrow batch", "arrow array", "interchange", "polars"),
-)
-
-
 class TestEveryKind:
     @pytest.mark.parametrize("kind", KINDS)
     def test_gives_the_same_ratings(self, kind, plain):
         source = KINDS[kind](MADE.to_arrow(), plain)
         assert understand(source, **reading_of(kind)).ratings == MADE
-
-    @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SPELLINGS])
-    def test_goes_through_every_verb_as_the_csv_does(self, kind, plain, expected, tmp_path):
-        def source():
-            return KINDS[kind](MADE.to_arrow(), plain)
-
-        found = results(kind, source, plain, tmp_path)
-        for verb, result in expected.items():
-            assert found[verb] == result, verb
 
 
 def test_the_same_release_from_each(tmp_path: Path):

@@ -14,13 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
 import typer
 
 from recveil.cli import app, main
 from recveil.datasets import generate
 
 ROOT = Path(__file__).parents[1]
+
 STABLE = json.loads((ROOT / "tests" / "stable_1.json").read_text("utf-8"))
 # What docs/api.md names, and whose every exported name is meant to stay.
 PACKAGES = (
@@ -29,6 +29,7 @@ PACKAGES = (
     *("recveil.attacks", "recveil.auditing", "recveil.verification", "recveil.evaluation"),
     *("recveil.comparison", "recveil.runtime.progress"),
 )
+
 LINES = {
     "demo": "demo --json -",
     "inspect": "inspect ratings.csv --json -",
@@ -108,13 +109,6 @@ def prepare() -> None:
     )
 
 
-@pytest.fixture(scope="module")
-def here(tmp_path_factory):
-    with contextlib.chdir(tmp_path_factory.mktemp("stability")):
-        prepare()
-        yield
-
-
 def test_every_verb_and_option_is_still_there():
     offered = options_offered()
     gone = [
@@ -144,12 +138,6 @@ def test_every_name_is_still_there_and_takes_what_it_took():
                 if each.default is each.empty:
                     found.append(f"{package}.{name} asks for {new}, which nobody gives")
     assert found == []
-
-
-@pytest.mark.usefixtures("here", "few_recommenders")
-@pytest.mark.parametrize("verb", STABLE["json"])
-def test_every_key_of_the_json_is_still_there(verb):
-    assert set(STABLE["json"][verb]) <= set(keys_of(json.loads(run(LINES[verb]))))
 
 
 def test_the_page_names_what_is_kept():

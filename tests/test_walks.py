@@ -5,7 +5,6 @@ width of the terminal does not matter. `$ recveil` is called here, all else by a
 """
 
 import contextlib
-import doctest
 import io
 import os
 import re
@@ -13,7 +12,6 @@ import shlex
 import subprocess
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from recveil.cli import main
@@ -27,32 +25,17 @@ DOCS = Path(__file__).parents[1] / "docs"
 OTHERS = {
     *("how-to/inputs.md", "how-to/extending.md", "how-to/install.md", "how-to/workbench.md"),
 }
+
 FOLDERS = ("tutorial", "how-to")
+
 PAGES = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.md"))]
+
 PAGES = [page for page in PAGES if str(page.relative_to(DOCS)) not in OTHERS]
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Where recveil comes from; everybody who runs these tests has done it.
-INSTALLING = ("git clone", "make demo", "export PATH", "mkdir ~/")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     """Return language and content of each block of code."""
     return re.findall(r"^```(\w+)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-
-
-def steps(block: str) -> list[tuple[str, str]]:
-    """Return each command of a console, with what is shown below it.
-
-    >>> steps("$ recveil verify out\\nholds ...\\n$ echo $?\\n0\\n")
-    [('recveil verify out', 'holds ...\\n'), ('echo $?', '0\\n')]
-    """
-    parts = re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)
-    return [tuple(part.partition("\n")[::2]) for part in parts[1:]]
-
-
-def assert_shown(shown: str, printed: str, what: str) -> None:
-    alike = doctest.OutputChecker().check_output(shown, printed, FLAGS)
-    assert alike, f"{what}\nthe page shows:\n{shown}\nprinted was:\n{printed}"
 
 
 class Walk:
@@ -100,48 +83,6 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PGUSER", "shop")  # so that it is put back, whatever a page exports
-
-
-@pytest.fixture
-def cinema(here, postgresql_server, monkeypatch):
-    """A database of ratings, and how its owner asks it."""
-    from adbc_driver_postgresql import dbapi
-
-    def ask(statements: str, name: str = "cinema", table: pa.Table | None = None) -> None:
-        address = re.sub(r"/\w+\?", f"/{name}?", postgresql_server)
-        connection = dbapi.connect(address, autocommit=True)
-        with connection, connection.cursor() as cursor:
-            for statement in filter(str.strip, statements.split(";")):
-                cursor.execute(statement)
-            if table is not None:
-                cursor.adbc_ingest("ratings", table)
-
-    owned = re.search(r"/(\w+)\?", postgresql_server).group(1)
-    ask("CREATE DATABASE cinema", owned)
-    ask("", table=make_ratings(300, 100, 9_000, seed=0).to_arrow())
-    monkeypatch.setenv("PGHOST", postgresql_server.partition("host=")[2])
-    yield ask
-    ask("DROP DATABASE cinema WITH (FORCE); DROP ROLE publisher", owned)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=names_of(PAGES))
-def test_a_page_is_walked(page, here, request):
-    ask = request.getfixturevalue("cinema") if page.name == "postgresql.md" else None
-    walk, printed = Walk(), ""
-    for language, content in blocks(page):
-        if language == "console":
-            for command, shown in steps(content):
-                if command.startswith(INSTALLING):
-                    continue
-                printed = walk.run(command)
-                if shown.strip():
-                    assert_shown(shown, printed, command)
-        elif language == "python":
-            printed = walk.execute(content, page.name)
-        elif language == "sql":
-            ask(content)
-        elif language == "text":
-            assert_shown(content, printed, f"{page.name}: the block of Python before")
 
 
 def test_a_researcher_reads_items_of_any_name(here):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("hatchling", reason="hatchling is not installed")
+
 ROOT = Path(__file__).parents[1]
-LICENCES = {"LICENSE", "src/recveil/workbench/static/htmx.LICENSE.txt"}
 # Kinds of files that a package is made of; whatever is compiled or cached is none.
 KINDS = {".py", ".jinja", ".css", ".js", ".txt", ""}
 
@@ -40,17 +40,6 @@ def of_the_package() -> set[str]:
         for file in files
         if "__pycache__" not in file.parts and file.suffix not in (".pyc", ".so")
     }
-
-
-def test_a_wheel_has_the_whole_package_and_its_licences(wheel):
-    names = {name for name in wheel.namelist() if not name.endswith("/")}
-    noted = {name for name in names if name.partition("/")[0].endswith(".dist-info")}
-    assert names - noted == of_the_package()
-    assert {name.partition("/")[2] for name in noted} == {
-        *("METADATA", "WHEEL", "RECORD", "entry_points.txt"),
-        *(f"licenses/{name}" for name in LICENCES),
-    }
-    assert "recveil/py.typed" in names
 
 
 def test_a_wheel_needs_no_compiler(wheel):

@@ -4,18 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.attacks import PRESETS, Adversary, Candidates, draw_knowledge
+from recveil.attacks import Adversary, Candidates, draw_knowledge
 from recveil.attacks.membership.held_out import only
 from recveil.attacks.membership.inference import _all_scores, _choose, membership
 from recveil.attacks.reidentification.on_release import attack_release
 from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
-from recveil.methods.components import GROUPINGS
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
@@ -164,47 +161,6 @@ def test_ratings_of_another_table(four_people, two_groups):
     with raises("release.mismatch") as caught:
         attack_release(only(four_people, np.arange(3)), two_groups, KNOWS_D, np.arange(3))
     assert "4 users" in str(caught.value)
-
-
-@pytest.mark.parametrize("grouping", sorted(GROUPINGS))
-@pytest.mark.parametrize("homogenize", ["padded", "simple"])
-@pytest.mark.parametrize("k", [2, 5])
-def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, invented):
-    release = PredictiveAnonymizer(k, homogenize, grouping=grouping, seed=k).anonymize(invented)
-    released = ReleasedTable.from_release(release, invented)
-    targets = np.arange(invented.n_users)
-    for adversary in (STRONG, *PRESETS.values()):
-        result = attack_release(invented, released, adversary, targets, seed=1)
-        # Nobody finds more than one in k.
-        assert 0 <= result.person_found.rate <= result.bound == 1 / k
-        assert result.group_found.trials == result.person_found.trials == invented.n_users
-        found = round(result.group_found.rate * invented.n_users)
-        assert result.exact.trials <= found
-        if adversary is STRONG:
-            assert found > 30
-            errors = result.rating_errors
-            assert 0 < errors.labelled <= errors.ratings
-            assert errors.mae <= errors.rmse <= 4
-            assert 1 / k <= result.link_precision.mean <= 1 or homogenize == "padded"
-            assert 0 < result.link_baseline.mean <= 1
-
-
-@settings(deadline=None, max_examples=25)
-@given(
-    n_users=st.integers(4, 40),
-    k=st.integers(2, 4),
-    known=st.integers(1, 6),
-    homogenize=st.sampled_from(["padded", "simple"]),
-    rounding=st.sampled_from(["tenth", "scale", "none"]),
-    seed=st.integers(0, 1000),
-)
-def test_no_release_gives_more_than_one_in_k(n_users, k, known, homogenize, rounding, seed):
-    ratings = make_ratings(n_users, 12, 5 * n_users, seed=seed)
-    anonymizer = PredictiveAnonymizer(k, homogenize, "item-mean", round_labels=rounding, seed=seed)
-    released = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
-    for user in range(n_users):
-        one = attack_release(ratings, released, Adversary(known=known), np.array([user]), seed)
-        assert one.person_found.rate <= 1 / k
 
 
 class TestMembership:

@@ -199,19 +199,6 @@ def test_a_manifest_that_makes_no_sense(small, written):
         ReleasedTable.from_folder(written, small)
 
 
-def test_ratings_of_others(small, written):
-    fewer = Ratings.from_columns(small.users, [small.items[0]] * small.n_users, [3] * small.n_users)
-    with raises("release.mismatch", "ratings.parquet", f"item {small.items[1]}"):
-        ReleasedTable.from_folder(written, fewer)
-    with raises("release.mismatch", "item '1'"):
-        ReleasedTable.from_folder(written, with_text_ids(small))
-    shifted = Ratings(
-        small.users + 1, small.items, small.indptr, small.indices, small.values, None, small.scale
-    )
-    with raises("release.mismatch", f"user {small.users[0]}"):
-        ReleasedTable.from_folder(written, shifted)
-
-
 def test_an_assignment_that_does_not_fit(small, written):
     file = written.with_name("out.private") / "assignment.parquet"
     assignment = pq.read_table(file)

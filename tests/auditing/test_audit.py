@@ -1,18 +1,15 @@
-import json
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import PRESETS, Adversary, Candidates
+from recveil.attacks import Adversary, Candidates
 from recveil.auditing import audit, check_attack, draw_figures, look_for
 from recveil.datasets import make_ratings
 from recveil.io import understand, write_ratings
 from recveil.publish import convert
 from recveil.ratings import Ratings
-from recveil.runtime import progress as showing
 
 
 @pytest.fixture(scope="module")
@@ -27,23 +24,6 @@ def found(file):
     return audit(file, targets=60)
 
 
-def test_everything_is_plain_data(found):
-    plain = json.loads(json.dumps(found.to_dict()))
-    assert plain["data"]["users"] == 200
-    assert [attack["name"] for attack in plain["attacks"]] == list(PRESETS)
-    assert [figure["number"] for figure in plain["figures"]] == [
-        *("1", "4", "5", "6", "7", "8", "9", "10", "11", "12")
-    ]
-    attacked = int((found.ratings.activity >= 4).sum())  # the colleague knows four ratings
-    assert sum(entry["people"] for entry in plain["risk"]["bins"]) == attacked
-    assert np.isnan(found.risk.found).sum() == 200 - attacked
-    assert all(check["holds"] for check in plain["checks"])
-
-
-def test_the_same_seed_gives_the_same_audit(file, found):
-    assert audit(file, targets=60).to_dict() == found.to_dict()
-
-
 def test_the_headline_names_the_worst(found):
     worst = max(found.attacks, key=lambda outcome: outcome.found.rate)
     headline = found.to_dict()["verdict"][0]
@@ -56,18 +36,6 @@ def test_nothing_reassuring_without_coverage(file):
     plain = audit(file, adversaries=[shy], targets=60, curves=False).to_dict()
     assert any("too few ratings" in warning for warning in plain["warnings"])
     assert "Few people" not in plain["verdict"][0]
-
-
-def test_without_times_nobody_knows_dates(tmp_path):
-    ratings = Ratings.from_frame(
-        make_ratings(60, 40, 900, seed=1).to_arrow().drop_columns("timestamp")
-    )
-    write_ratings(ratings, tmp_path / "r.csv")
-    found = audit(tmp_path / "r.csv", targets=20)
-    assert all(outcome.adversary.date_error is None for outcome in found.attacks)
-    descriptions = {o.adversary.name: o.adversary.description for o in found.attacks}
-    assert "Here no dates are known" in descriptions["paper"]
-    assert "Here no dates are known" not in descriptions["public-profile"]
 
 
 @pytest.mark.parametrize("wrong", [{"targets": 0}, {"draws": 0}, {"draws": 10**400}])
@@ -116,39 +84,12 @@ class TestOutsideKnowledge:
         assert alice.scores == sorted(alice.scores, reverse=True)
         assert 0 <= alice.bits < np.log2(100)
 
-    def test_agrees_with_the_fast_attack(self, tmp_path):
-        from recveil.attacks import Knowledge, ScoreboardRH
-
-        ratings = make_ratings(n_users=80, n_items=40, n_ratings=1_200, seed=6)
-        items, values = ratings.row(3)
-        lines = [f"t,{ratings.items[i]},{v:g}" for i, v in zip(items, values, strict=True)]
-        (tmp_path / "aux.csv").write_text("\n".join(["target,item,rating", *lines]))
-        candidates = Candidates.from_ratings(ratings)
-        (suspects,) = look_for(ratings, candidates, tmp_path / "aux.csv")
-        knowledge = Knowledge(
-            np.array([3]), np.array([0, items.size]), items, values, None, None, 0
-        )
-        guesses = ScoreboardRH().attack(candidates, knowledge, np.arange(80))
-        assert suspects.eccentricity == pytest.approx(guesses.eccentricity[0], rel=1e-4)
-        assert suspects.users[0] == str(ratings.users[guesses.best[0]])
-
     def test_items_of_another_world_are_refused(self, tmp_path):
         (tmp_path / "aux.csv").write_text("target,item,rating\na,heat,3\n")
         ratings = make_ratings(20, 10, 60, seed=1)
         with raises("id.unknown") as caught:
             look_for(ratings, Candidates.from_ratings(ratings), tmp_path / "aux.csv")
         assert "1 item" in str(caught.value)
-
-
-def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, capsys):
-    """A part of it takes less than a minute, and yet all of it may take long."""
-    monkeypatch.setattr(showing, "_EVERY", 0.2)
-    audit(invented, targets=20)
-    told = capsys.readouterr().err.splitlines()
-    assert told
-    assert all(line.startswith("Auditing (") for line in told)
-    assert " % in " in told[-1]
-    assert told[-1].endswith(" left")
 
 
 def test_times_of_a_unit_that_is_not_read_are_refused():

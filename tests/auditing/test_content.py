@@ -46,32 +46,6 @@ def test_a_padded_release_has_no_companions(audited):
     assert release["labels"]["can_stand"] is None
 
 
-def test_a_co_rated_release_tells_fills(audited):
-    plain = audited(k=4, method="k-corating")
-    fills = plain["release"]["fills"]
-    assert [fill["people_known"] for fill in fills] == [0, 2, 8]
-    assert set(fills[-1]["precision"]) == {"0.1", "0.25", "0.5"}
-    assert fills[-1]["precision"]["0.5"]["rate"] > fills[-1]["base_rate"]
-    assert plain["release"]["companions"] is None
-    assert sum("fills look like" in sentence for sentence in plain["release"]["verdict"]) == 2
-
-
-def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):
-    """The stronger of the two stands in the attacks: who strikes by a rule, or who learned."""
-    release = audited(k=4, method="k-corating")["release"]
-    learned = release["fills"][0]
-    for attack in release["attacks"]:
-        by_attack = {name: told["rate"] for name, told in attack["by_attack"].items()}
-        assert "likely-rated" in by_attack
-        assert attack["person_found"]["rate"] == max(by_attack.values())
-    (bystander,) = (attack for attack in release["attacks"] if attack["name"] == "bystander")
-    rate = bystander["by_attack"]["likely-rated"]["rate"]
-    assert learned["people_known"] == 0
-    assert rate == pytest.approx(learned["bystander"]["rate"])
-    assert rate > 2 * learned["bystander_by_items_alone"]["rate"]
-    assert bystander["attack"] == "likely-rated"
-
-
 def test_nothing_is_learned_where_nothing_was_filled_in(audited):
     release = audited(k=4, homogenize="simple")["release"]
     assert all("likely-rated" not in attack["by_attack"] for attack in release["attacks"])

@@ -25,21 +25,6 @@ def points_of(figures, number):
     return {(point["series"], point["x"]): point for point in figure.to_dict()["points"]}, figure
 
 
-def test_in_or_out_is_a_share_of_those_attacked(ratings, candidates):
-    able = np.flatnonzero(ratings.activity >= 8)
-    assert 0 < able.size < ratings.n_users
-    everybody, figure = points_of(draw_figures(ratings, candidates, np.arange(150)), "5")
-    # Whoever has fewer ratings draws nothing: without them the same knowledge is drawn.
-    only_able, _ = points_of(draw_figures(ratings, candidates, able), "5")
-    for (series, x), point in everybody.items():
-        if x in ("8 of 8", "6 of 8"):
-            assert point == only_able[series, x]
-            assert point["attacked"] == able.size
-    fewest, most = (int((ratings.activity >= known).sum()) for known in (8, 2))
-    assert f"Of 150 targets asked for, {fewest} to {most} had enough ratings" in figure.note
-    assert "the shares are of these" in figure.note
-
-
 def test_found_is_a_share_of_those_asked_for(ratings, candidates):
     points, figure = points_of(draw_figures(ratings, candidates, np.arange(150)), "4")
     attacked = int((ratings.activity >= 8).sum())

@@ -7,7 +7,6 @@ from recveil.auditing import audit
 from recveil.cli import app
 from recveil.datasets import generate
 from recveil.methods import anonymize
-from recveil.report import audit_page
 
 
 @pytest.fixture(scope="module")
@@ -29,23 +28,6 @@ def found(folder, release, **more):
     ).to_dict()
 
 
-def test_the_audit_attacks_the_belief(folder):
-    release = found(folder, "hidden")["release"]
-    hidden = release["hidden_items"]
-    assert hidden["catalogue_is_own"]
-    assert set(hidden["named"]) == {"10", "50", "100", "all"}
-    assert len(hidden["people"]) == len(release["attacks"])
-    assert any("Hidden items are named again" in sentence for sentence in release["verdict"])
-
-
-def test_people_are_found_as_in_a_release_with_names(folder):
-    """The rates are those of an adversary who knows the names: hiding must not look safer."""
-    hidden, named = (found(folder, release)["release"] for release in ("hidden", "named"))
-    assert named["hidden_items"] is None
-    for one, other in zip(hidden["attacks"], named["attacks"], strict=True):
-        assert one["person_found"]["rate"] == pytest.approx(other["person_found"]["rate"], abs=0.1)
-
-
 def test_a_catalogue_of_others_is_read(folder):
     hidden = found(folder, "hidden", catalogue=folder / "others.csv")["release"]["hidden_items"]
     assert hidden["catalogue"] == "others.csv"
@@ -59,39 +41,8 @@ def test_a_catalogue_is_refused_where_nothing_is_hidden(folder):
         audit(folder / "ratings.csv", catalogue=folder / "others.csv")
 
 
-def test_the_page_and_the_json_can_hold_it(folder):
-    plain = found(folder, "hidden")
-    assert "named again" in audit_page(json.loads(json.dumps(plain)))
-
-
 def test_the_command_takes_it(folder, capsys):
     arguments = ["audit", folder / "ratings.csv", "--release", folder / "hidden", "--no-curves"]
     arguments += ["--catalogue", folder / "others.csv", "--targets", "20", "--json", "-"]
     app(list(map(str, arguments)), standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["release"]["hidden_items"]["items"] == 30
-
-
-def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
-    """Each has pseudonyms of its own, which must not be taken for the same items."""
-    both = found(folder, "hidden", against=folder / "again")["release"]["against"]
-    one = found(folder, "named", against=folder / "again")["release"]["against"]
-    assert both["hiding"] == ["hidden", "again"]
-    assert one["hiding"] == ["again"]
-    # Groups differ a little, as items are read in another order.
-    assert both["alone"] == pytest.approx(one["alone"], abs=0.15)
-    assert both["links"]["both"]["mean"] == pytest.approx(one["links"]["both"]["mean"], abs=0.15)
-    for told in (both, one):
-        assert max(finding["both"]["low"] for finding in told["finding"]) > 1 / 16
-    assert any("pseudonyms in “hidden” and “again”" in sentence for sentence in both["verdict"])
-
-
-def test_rows_that_were_not_looked_at_are_told(folder, monkeypatch):
-    whole = found(folder, "hidden")["release"]["hidden_items"]["looked_at"]
-    assert whole["release"]["rows"] == whole["release"]["of_rows"]
-    monkeypatch.setattr("recveil.attacks.reidentification.hidden_items._MOST_ROWS", 12)
-    release = found(folder, "hidden")["release"]
-    drawn = release["hidden_items"]["looked_at"]["release"]
-    assert drawn["rows"] == 12 < drawn["of_rows"]
-    assert any(
-        "a random sample of 12 was used to name the items" in said for said in release["verdict"]
-    )

@@ -14,6 +14,7 @@ from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.report import audit_page
 
 STRONG = Adversary(known=8, name="insider", description="Knows eight ratings.")
+
 WEAK = Adversary(known=2, rating_error=None, name="bystander")
 
 
@@ -98,14 +99,6 @@ class TestNullRelease:
 
     def test_the_headline_is_that_of_one_release(self, attacked):
         assert attacked.against.headline() == ""
-
-
-def test_co_rated_releases_are_held_against_each_other(ratings, tmp_path):
-    for seed in (1, 2):
-        KCoRater(5, "random", seed=seed).anonymize(ratings).write(tmp_path / f"{seed}")
-    attacked = held(ratings, tmp_path, "1", "2")
-    assert attacked.against.found.mean_people.mean >= 1
-    assert json.dumps(attacked.to_dict(), allow_nan=False)
 
 
 def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):

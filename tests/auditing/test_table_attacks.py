@@ -9,16 +9,6 @@ from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 
 
-class Counted(Candidates):
-    """Candidates that count how often somebody looks among them."""
-
-    looks = 0
-
-    def look(self, work, sought, threads):
-        Counted.looks += 1
-        return super().look(work, sought, threads)
-
-
 @pytest.fixture(scope="module")
 def ratings():
     return make_ratings(80, 40, 900, seed=1)
@@ -27,20 +17,6 @@ def ratings():
 def attacked(ratings, candidates, *, curves):
     one, everybody = [Adversary(known=4, name="one")], np.arange(20)
     return attack_table(*(ratings, candidates, one, everybody, str), draws=1, seed=0, curves=curves)
-
-
-def test_every_attack_looks_among_the_given_candidates(ratings):
-    whole = Candidates.from_ratings(ratings)
-    found = attacked(ratings, Counted(**vars(whole)), curves=True)
-    assert Counted.looks > 100
-    wanted = attacked(ratings, whole, curves=True)
-    assert found.checks == wanted.checks
-    assert found.graphs == wanted.graphs
-    assert found.deanonymized == wanted.deanonymized
-    assert found.sufficient == wanted.sufficient
-    for one, other in ((found.attacks, wanted.attacks), (found.figures, wanted.figures)):
-        assert [each.to_dict() for each in one] == [each.to_dict() for each in other]
-    assert np.array_equal(found.risk.found, wanted.risk.found, equal_nan=True)
 
 
 def test_without_curves_the_table_is_not_listed_again(ratings, monkeypatch):

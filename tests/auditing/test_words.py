@@ -1,7 +1,6 @@
 """Audits of ratings that are words, and of releases of such."""
 
 import hashlib
-import json
 import math
 
 import pytest
@@ -11,28 +10,19 @@ from recveil.attacks.adversary import PRESETS
 from recveil.auditing import audit
 from recveil.methods import anonymize
 from recveil.ratings import RatingScale
-from recveil.report import audit_page
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", "dislike", "like", "love")
+
 SCALE = RatingScale.of_words(WORDS)
+
 NUMBERS = RatingScale(1, 4, 1)
 # What an item with two people behind it weighs in a score.
 BIT = 1 / math.log(2)
 
 
 class TestAudit:
-    @pytest.mark.parametrize("name", ["padded", "simple", "sparse"])
-    def test_the_promise_holds(self, words_file, words_made, name):
-        told = audit(
-            words_file, release=words_made / name, targets=60, curves=False, scale=SCALE
-        ).to_dict()
-        assert told["data"]["words"] == list(WORDS)
-        assert told["data"]["ordered"] is True
-        for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["low"] <= attack["bound"] == 0.2
-
     def test_without_a_release_people_are_found_as_by_numbers(self, words, word_numbers):
         found = [audit(each, targets=120, curves=False, seed=1) for each in (words, word_numbers)]
         rates = [[one.found.rate for one in each.attacks] for each in found]
@@ -133,29 +123,6 @@ class TestWithoutAnOrder:
             with raises(code, named):
                 audit(unordered, aux=aux, targets=9)
 
-    def test_two_releases_tell_more_than_one(self, words, tmp_path):
-        unordered = words.with_scale(self.UNORDERED)
-        for seed, grouping in enumerate(("mdav", "k-member")):
-            folder = tmp_path / grouping
-            anonymize(unordered, folder, k=3, method="words", grouping=grouping, seed=seed)
-        found = audit(
-            unordered,
-            release=tmp_path / "mdav",
-            against=tmp_path / "k-member",
-            targets=120,
-            curves=False,
-        )
-        both = found.published.against
-        assert both.k == 3
-        assert both.found.below_k.rate > 0.5
-        _, strongest = both.strongest
-        assert strongest.person_in_both.rate > strongest.person_in_one.rate
-        assert strongest.person_in_both.rate > strongest.stranger.rate
-        assert both.links.both.trials == 120
-        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
-        assert "Two releases of the same people" in page
-        assert "off by" not in page  # words without an order are no numbers
-
     def test_another_release_of_other_words_is_refused(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         turned = words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))
@@ -164,16 +131,3 @@ class TestWithoutAnOrder:
         with raises("release.mismatch") as caught:
             audit(unordered, release=tmp_path / "out", against=tmp_path / "other", targets=9)
         assert "other" in str(caught.value)
-
-    def test_it_has_a_page(self, words):
-        found = audit(words.with_scale(self.UNORDERED), targets=20)
-        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
-        assert "dislike, hate, like, love" in page or "hate, dislike, like, love" in page
-
-    def test_shadow_releases_are_made_of_words(self, words, tmp_path):
-        unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
-        found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
-        told = found.published.shadows.by_known["all"]
-        assert told.told.auc.low > 0.5
-        assert abs(told.null_auc.rate - 0.5) < 0.2

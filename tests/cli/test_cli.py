@@ -299,28 +299,6 @@ def test_json_into_a_file(run, source):
     assert json.loads(Path("result.json").read_text())["data"]["ratings"] == 600
 
 
-def test_demo_leaves_a_release(run):
-    code, out, _ = run("demo", "--json", "demo.json")
-    assert code == 0
-    assert "2,000" in out
-    # The README shows what the command prints.
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    for line in out.splitlines():
-        if line.startswith(("│", "143")):
-            assert line.rstrip() in readme
-    for folder in ("recveil-demo", "recveil-demo-drawn"):
-        assert run("verify", folder)[0] == 0
-    code, _, err = run("demo")
-    assert code == 2
-    assert "--force" in err
-    result = json.loads(Path("demo.json").read_text())
-    assert 0.9 < result["unique_before"] < 1
-    assert result["targets"] == 2000
-    assert result["verification"]["k_achieved"] == 5
-    assert result["drawn"]["verification"]["epsilon"] == 3
-    assert result["membership"]["auc"]["rate"] > 0.9 > result["drawn"]["most_auc"]
-
-
 def test_version_and_bare_command(run):
     assert run("--version")[:2] == (0, f"{recveil.__version__}\n")
     assert "anonymize" in "".join(run()[1:])

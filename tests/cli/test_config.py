@@ -16,6 +16,7 @@ from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 
 KNOWN = known_options()
+
 NOBODY = 65534
 
 # Files are given to another user, which the administrator alone can do.
@@ -52,15 +53,6 @@ class TestTaken:
         assert sorted(err.splitlines()[0].split()) == sorted(told.split())
         assert "shared by at least 4 people" in out
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 4
-
-    def test_what_is_typed_wins_and_is_not_said(self, run, tmp_path):
-        put(tmp_path, '[anonymize]\nk = 4\nlayout = "users"\n')
-        code, _, err = run(
-            *("anonymize", "ratings.csv", "-o", "out", "--k", 6, "--config", "recveil.toml")
-        )
-        assert code == 0
-        assert err.splitlines()[0] == 'recveil.toml gives layout = "users"; what is typed wins.'
-        assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 6
 
     @pytest.mark.parametrize("said", [("--counts", "log"), ("--scale", "1:9:1")])
     def test_what_is_typed_wins_over_what_cannot_stand_beside_it(self, run, tmp_path, said):
@@ -405,7 +397,9 @@ OF_A_TABLE = [
     *("format", "user", "item", "rating", "time", "delimiter", "wide", "null", "table", "sheet"),
     *("likes", "counts", "words"),
 ]
+
 OF_WRITING = ["scale", "time-format", "decimal", "order"]
+
 HARMLESS = {
     "inspect": ["rows"],
     "audit": ["curves"],
@@ -414,6 +408,7 @@ HARMLESS = {
     "sample": ["file-format"],
     "convert": ["target-format", "times"],
 }
+
 NO_TABLE = {"demo", "sample", "verify", "describe", "generate", "workbench"}
 
 

@@ -1,8 +1,6 @@
 """Runs that are cut short: by Ctrl-C, by a signal, or by a reader who has seen enough."""
 
-import importlib
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -16,8 +14,6 @@ from recveil.cli.endings import Terminated, code_of, orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import PredictiveAnonymizer
-
-COMPARE = importlib.import_module("recveil.comparison._compare")
 
 
 @pytest.fixture
@@ -40,20 +36,6 @@ def interrupt(*_, **__):
 
 
 class TestInterrupted:
-    def test_compare_says_what_it_kept(self, ratings, capsys, monkeypatch):
-        run_cell, runs = COMPARE.run_cell, []
-
-        def second_is_interrupted(*arguments):
-            runs.append(arguments)
-            return run_cell(*arguments) if len(runs) == 1 else interrupt()
-
-        monkeypatch.setattr(COMPARE, "run_cell", second_is_interrupted)
-        options = ("--methods", "simple,raw", "--k", "3,5", "--targets", 9, "-o", "out")
-        code, out, err = ended(capsys, "compare", "ratings.csv", *options)
-        assert (code, out) == (130, "")
-        assert "out/index.html shows what is finished." in err
-        assert err.endswith("Interrupted; 1 of 3 settings kept; run again to go on.\n")
-
     def test_other_verbs_say_that_nothing_is_left_unfinished(
         self, ratings, tmp_path, capsys, monkeypatch
     ):
@@ -123,58 +105,6 @@ class TestTerminated:
     QUICK = ("large.parquet", "--k", 3, "--predictor", "item-mean", "--grouping", "bisecting")
     WRITING = ("--layout", "users", "--file-format", "csv", "-o", "out")
 
-    @pytest.mark.parametrize(
-        ("number", "pattern"),
-        [
-            (signal.SIGTERM, ".out.partial-*"),
-            (signal.SIGTERM, ".out.partial-*/published/ratings.csv"),
-            (signal.SIGHUP, ".out.partial-*/published/ratings.csv"),
-            (signal.SIGINT, ".out.partial-*/published/ratings.csv"),
-        ],
-    )
-    def test_nothing_is_left_of_a_release(self, large, number, pattern):
-        process = self.begin("anonymize", *self.QUICK, *self.WRITING)
-        self.wait_for(process, large, pattern)
-        code, err = self.end(process, number)
-        assert code == 128 + number
-        how = "Interrupted" if number == signal.SIGINT else "Terminated"
-        assert err.endswith(f"{how}; what was not finished was not written.\n")
-        assert [path.name for path in large.iterdir()] == ["large.parquet"]
-
-    @pytest.mark.parametrize(
-        ("verb", "pattern"),
-        [
-            (("convert", "large.parquet", "made.csv.gz"), ".made.csv.gz.*.tmp"),
-            (
-                ("generate", "made.csv.gz", "--users", 9_000, "--ratings", 900_000),
-                ".made.csv.gz.*.tmp",
-            ),
-            (("compare", "large.parquet", "-o", "out"), "out/.work-*"),
-        ],
-    )
-    def test_nothing_is_left_of_other_work(self, large, verb, pattern):
-        process = self.begin(*verb)
-        self.wait_for(process, large, pattern)
-        code, err = self.end(process, signal.SIGTERM)
-        assert (code, "Terminated; " in err) == (143, True)
-        kept = "settings kept; run again to go on" if verb[0] == "compare" else "was not written"
-        assert kept in err
-        left = {path.name for path in large.rglob("*")} - {"large.parquet", "out", "cells"}
-        assert not left
-
-    def test_the_next_run_removes_what_a_killed_one_left(self, large):
-        options = (*self.QUICK, *self.WRITING)
-        process = self.begin("anonymize", *options)
-        self.wait_for(process, large, ".out.partial-*/published/ratings.csv")
-        assert self.end(process, signal.SIGKILL)[0] == -signal.SIGKILL
-        (left,) = large.glob(".out.partial-*")
-        assert (left / "published" / "ratings.csv").exists()
-        again = self.begin("anonymize", *options)
-        assert again.wait(timeout=60) == 0
-        again.stderr.close()
-        names = sorted(path.name for path in large.iterdir())
-        assert names == ["large.parquet", "out", "out.private"]
-
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
     def test_one_that_comes_while_something_is_thrown_away_ends_the_run_too(self, number, capfd):
         """Python ignores what `__del__` raises, and shows a traceback instead."""
@@ -221,41 +151,6 @@ class TestTerminated:
             signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
-class TestReaderGone:
-    """The reading end is closed before the verb writes, so that the first write fails."""
-
-    def run(self, *arguments, errors=subprocess.PIPE):
-        command = [sys.executable, "-m", "recveil", *arguments]
-        reading, writing = os.pipe()
-        os.close(reading)
-        try:
-            done = subprocess.run(
-                command,
-                stdout=writing,
-                stderr=writing if errors is None else errors,
-                text=True,
-                check=False,
-            )
-        finally:
-            os.close(writing)
-        return done.returncode, done.stderr
-
-    @pytest.mark.parametrize("options", [(), ("--json", "-")])
-    def test_the_code_stays_that_of_the_verdict(self, ratings, options):
-        PredictiveAnonymizer(k=5, seed=1).anonymize(ratings).write("out")
-        assert self.run("verify", "out", *options) == (0, "")
-        assert self.run("verify", "ratings.csv", "--k", "5", *options) == (1, "")
-
-    def test_files_are_written_all_the_same(self, ratings, tmp_path):
-        options = ("--no-curves", "--targets", "9", "--json", "found.json")
-        assert self.run("audit", "ratings.csv", *options) == (0, "")
-        assert (tmp_path / "found.json").stat().st_size > 0
-
-    def test_bad_input_still_ends_with_2(self, ratings):
-        assert self.run("verify", "nowhere", errors=None) == (2, None)
-
-
 def test_the_result_of_verify_is_not_written_into_the_release(
     ratings, tmp_path, capsys, monkeypatch
 ):
@@ -265,61 +160,3 @@ def test_the_result_of_verify_is_not_written_into_the_release(
     assert "would stand in the release" in " ".join(err.replace("│", " ").split())
     monkeypatch.chdir(tmp_path / "out")
     assert ended(capsys, "verify", ".", "--json", "-")[0] == 0
-
-
-class TestNowhereToWrite:
-    """Real processes whose standard output is closed, or leads to a full disk."""
-
-    VERIFY = ("verify", "ratings.csv", "--k", 2)
-
-    def end(self, arguments, redirection):
-        words = [sys.executable, "-m", "recveil", *map(str, arguments)]
-        run = subprocess.run(
-            f"{shlex.join(words)} {redirection}", shell=True, capture_output=True, text=True
-        )
-        return run.returncode, run.stdout, run.stderr
-
-    @pytest.mark.parametrize(
-        ("arguments", "code"),
-        [
-            (VERIFY, 1),
-            (("verify", "absent.csv", "--k", 2), 2),
-            (("convert", "ratings.csv", "made.csv"), 0),
-            (("--help",), 0),
-            (("--version",), 0),
-        ],
-    )
-    def test_the_code_is_the_verdict_where_it_is_closed(self, ratings, arguments, code):
-        found, _, err = self.end(arguments, ">&-")
-        assert found == code
-        assert err.count("\n") == 0 or code == 2
-        assert "Traceback" not in err
-        assert "NoneType" not in err
-
-    @pytest.mark.parametrize(
-        "arguments", [("convert", "ratings.csv", "-"), (*VERIFY, "--json", "-")]
-    )
-    def test_what_was_to_stand_there_is_missed(self, ratings, arguments):
-        expected = "error: - stands for stdout, which is closed here; name a file\n"
-        assert self.end(arguments, ">&-") == (2, "", expected)
-
-    def test_closed_standard_input_and_error(self, ratings):
-        expected = "error: - stands for stdin, which is closed here; name a file\n"
-        assert self.end(("verify", "-", "--k", 2), "<&-") == (2, "", expected)
-        assert self.end(self.VERIFY, "2>&- >/dev/null") == (1, "", "")
-        assert self.end(("verify", "absent.csv", "--k", 2), "2>&-") == (2, "", "")
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [VERIFY, ("convert", "ratings.csv", "-"), ("--help",), (*VERIFY, "--json", "-")],
-    )
-    def test_a_full_disk_is_named_with_a_remedy(self, ratings, arguments):
-        code, _, err = self.end(arguments, ">/dev/full")
-        assert code == 2
-        assert err == (
-            "error: standard output: cannot be written (No space left on device); make room where "
-            "it leads, or lead it somewhere else\n"
-        )
-
-    def test_a_full_disk_that_takes_no_errors_changes_no_code(self, ratings):
-        assert self.end(("verify", "absent.csv", "--k", 2), "2>/dev/full") == (2, "", "")

@@ -15,24 +15,8 @@ from recveil.datasets import generate
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "reference" / "glossary.md"
+
 AUDIT = "audit ratings.csv --targets 10 --no-curves"
-LINES = {
-    "audit": AUDIT,
-    "audit of likes": "audit likes.csv --targets 10 --no-curves",
-    "audit of a release": f"{AUDIT} --release out --against other",
-    "audit of co-rated rows": f"{AUDIT} --release co-rated",
-    "audit of drawn people": f"{AUDIT} --release drawn",
-    "outside knowledge": f"{AUDIT} --aux aux.csv",
-    "anonymize": "anonymize ratings.csv -o again --k 4 --method sparse",
-    "verify": "verify out",
-    "verify co-rated rows": "verify co-rated",
-    "verify drawn people": "verify drawn",
-    "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10 --all",
-    "evaluate likes": "evaluate likes.csv --release liked --split 0.2 --targets 10 --no-membership",
-    "compare": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10",
-    "compare members": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10 "
-    "--risk membership",
-}
 # Releases that the lines above ask about.
 MADE = {
     "out": "ratings.csv --k 4 --homogenize simple",
@@ -40,16 +24,6 @@ MADE = {
     "co-rated": "ratings.csv --k 4 --method k-corating",
     "drawn": "ratings.csv --epsilon 100 --scale 1:5:1 --catalogue as-rated",
     "liked": "likes.csv --k 4 --method sparse",
-}
-# Of the intervals, the bounds and what is not covered nothing may hide behind an option.
-ALWAYS = {
-    "audit": ["95 % intervals", "a blind guess finds"],
-    "audit of likes": ["Here no dates are known", "Here the wrong entries are items"],
-    "audit of a release": ["the promise is at most 25.0%", "95 % intervals"],
-    "verify": ["Not covered by this verdict"],
-    "evaluate": ["on this one split", "tell more of it than of the labels"],
-    "compare": ["on this one split", "Not measured: who is in a release at all"],
-    "compare members": ["who makes others for comparison usually tells more"],
 }
 
 
@@ -87,33 +61,6 @@ def printed(here, capsys):
         return told.out
 
     return run
-
-
-def explained(text: str) -> tuple[str, list[str]]:
-    """Return what stands above the meanings, and the words below that have one."""
-    above, _, below = text.partition("What the words mean\n")
-    return above, re.findall(r"^([^:\n]+): ", below, re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_only_words_of_the_result_are_explained(name, printed):
-    above, words = explained(printed(f"{LINES[name]} --explain"))
-    assert words
-    assert len(words) == len(set(words))
-    shown = " ".join(re.sub("[┃│]", " ", above).split())
-    for word in words:
-        assert word.lower() in shown.lower(), word
-    for sentence in ALWAYS.get(name, []):
-        assert sentence in shown
-
-
-@pytest.mark.parametrize("name", ["audit of a release", "verify", "compare"])
-def test_nothing_but_meanings_hides_behind_the_option(name, printed):
-    plain, (above, _) = printed(LINES[name]), explained(printed(f"{LINES[name]} --explain"))
-    how_to_ask = r"^--explain says what the words mean.*\n"
-    assert name == "verify" or re.search(how_to_ask, plain, re.MULTILINE)
-    said = re.sub(how_to_ask, "", plain, flags=re.MULTILINE).partition("Wrote ")[0]
-    assert said.strip() == above.partition("\nWhat the adversaries know\n")[0].strip()
 
 
 def test_what_an_adversary_knows_is_a_definition(printed):

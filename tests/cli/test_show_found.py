@@ -1,7 +1,6 @@
 """What a release tells is printed in tables: short, and without leaving a figure out."""
 
 import contextlib
-import re
 
 import pytest
 
@@ -18,8 +17,6 @@ MADE = {
     "k-corating": {"k": 4, "method": "k-corating", "seed": 1},
     "drawn": {"epsilon": 100, "scale": RatingScale(1, 5, 1), "catalogue": "as-rated"},
 }
-# Shares, areas and counts with a point: k and how much is known are none of what was measured.
-FIGURE = re.compile(r"(?<![\w.])\d+\.\d+")
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +41,6 @@ def printed(capsys, monkeypatch):
         return capsys.readouterr().out
 
     return run
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_no_figure_of_the_verdict_is_left_out(name, audited, printed):
-    """Nor an interval, a baseline or a control, nor a sentence that warns."""
-    found, text = audited[name], printed(audited[name], 250)
-    told = [found["release"]["headline"], *found["release"]["verdict"], found["verdict"][0]]
-    shown = set(FIGURE.findall(text))
-    for sentence in told:
-        for figure in FIGURE.findall(sentence):
-            assert figure in shown, sentence
-    words = " ".join(text.split())
-    for warning in (*found["release"]["warnings"], *found["warnings"]):
-        assert warning in words
 
 
 @pytest.mark.parametrize("columns", [80, 120])

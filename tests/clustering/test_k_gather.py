@@ -1,11 +1,9 @@
 """KGather: worked examples of its parts, the gain against brute force, and what it promises."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from error_assertions import raises
 from recveil.clustering import MDAV, KGather, sse
@@ -113,31 +111,6 @@ class TestExchange:
         assert look(leaf, 0, 2) == 1
         assert leaf.group.tolist() == [3, 0, 1, 1, 2, 2, 0, 3]
 
-    @settings(deadline=None, max_examples=150)
-    @given(data=st.data(), k=st.integers(2, 4), d=st.integers(1, 3))
-    def test_the_exchange_is_the_best_by_brute_force(self, data, k, d):
-        """Whole numbers and two or three groups, so that every row looks at all others."""
-        sizes = data.draw(st.lists(st.integers(k, 2 * k - 1), min_size=2, max_size=3))
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        X = data.draw(arrays(np.float32, (len(group), d), elements=st.integers(-9, 9).map(float)))
-        i = data.draw(st.integers(0, len(group) - 1))
-        leaf = leaf_of(X, group, k)
-        look(leaf, i, k)
-        own, start = group[i], sse(X, group)
-        falls = [0.0]
-        for other in range(len(group)):
-            if group[other] != own:
-                swapped = group.copy()
-                swapped[[i, other]] = group[[other, i]]
-                falls.append(start - sse(X, swapped))
-        for to in range(len(sizes)):
-            if to != own and sizes[own] > k and sizes[to] < 2 * k - 1:
-                moved = group.copy()
-                moved[i] = to
-                falls.append(start - sse(X, moved))
-        assert start - sse(X, leaf.group) == pytest.approx(max(falls), abs=1e-3)
-        check_stock(leaf)
-
 
 class TestDissolve:
     def straddling(self, k):
@@ -168,20 +141,6 @@ class TestDissolve:
         look_around_for_regrets(leaf)
         dissolve(leaf, 3)
         assert leaf.sizes.tolist() == [3, 3, 3]
-
-    @settings(deadline=None, max_examples=100)
-    @given(data=st.data(), k=st.integers(2, 4))
-    def test_sizes_stay_below_2k_and_nobody_is_lost(self, data, k):
-        sizes = data.draw(st.lists(st.integers(k, 2 * k - 1), min_size=1, max_size=5))
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        X = data.draw(arrays(np.float32, (len(group), 2), elements=st.integers(-9, 9).map(float)))
-        leaf = leaf_of(X, group, k)
-        leaf.regret[:] = 1000  # whatever it is, it decides only whether a try is worth while
-        dissolve(leaf, k)
-        left = leaf.sizes[leaf.sizes > 0]
-        assert left.sum() == len(X)
-        assert k <= left.min() <= left.max() < 2 * k
-        check_stock(leaf)
 
 
 def look_around_for_regrets(leaf):
@@ -214,18 +173,6 @@ class TestMDAVOfLeaf:
 
 
 class TestVoronoiLeaves:
-    @settings(deadline=None, max_examples=150)
-    @given(
-        X=arrays(np.float32, st.tuples(st.integers(1, 200), st.integers(1, 3)),
-                 elements=st.integers(-3, 3).map(float)),
-        most=st.integers(1, 40),
-        seed=st.integers(0, 99),
-    )  # fmt: skip
-    def test_leaves_part_the_rows_and_are_not_too_large(self, X, most, seed):
-        leaves = voronoi_leaves(X, most, np.random.default_rng(seed))
-        assert 1 <= min(map(len, leaves)) <= max(map(len, leaves)) <= most
-        assert sorted(np.concatenate(leaves).tolist()) == list(range(len(X)))
-
     def test_equal_rows_are_halved(self):
         leaves = voronoi_leaves(np.ones((9, 2), dtype=np.float32), 3, np.random.default_rng(0))
         assert [leaf.tolist() for leaf in leaves] == [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
@@ -286,22 +233,6 @@ def test_without_rounds_it_is_mdav_if_one_leaf_holds_all(k):
 def test_it_is_clearly_better_than_mdav(k):
     X = crowds(3000, seed=k)
     assert sse(X, KGather(k, random_state=0).fit(X).labels_) < 0.95 * sse(X, MDAV(k).fit(X).labels_)
-
-
-@pytest.mark.parametrize(("n", "k"), [(9000, 2), (9000, 7), (20_000, 40), (10_000, 1700)])
-def test_the_number_of_threads_does_not_matter(n, k):
-    X = crowds(n, d=3)  # several leaves, of rows as well as of groups
-    labels = []
-    before = numba.get_num_threads()
-    try:
-        for threads in (1, min(2, before)):
-            numba.set_num_threads(threads)
-            labels.append(KGather(k, n_rounds=4, random_state=0).fit(X).labels_)
-    finally:
-        numba.set_num_threads(before)
-    sizes = np.bincount(labels[0])
-    assert k <= sizes.min() <= sizes.max() < 2 * k
-    assert (labels[0] == labels[1]).all()
 
 
 @pytest.mark.parametrize("n", [10, 11, 14, 15])

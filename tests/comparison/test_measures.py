@@ -7,17 +7,10 @@ from typing import get_type_hints
 import pytest
 
 from error_assertions import raises
-from recveil.comparison import MEASURES, Cell, Measure, Panel, Row, compare, register_measure
+from recveil.comparison import MEASURES, Cell, Measure, Panel, Row, register_measure
 from recveil.comparison.cells import Setting
 from recveil.comparison.measures import SETTING_FIELDS
 from recveil.comparison.rows import to_row
-from recveil.report import compare_page
-
-RISE = Measure(
-    *("rise", "How far the RMSE lies above that of the raw data", float),
-    lambda cell: cell.told("recipient", "release", "rmse") - cell.told("recipient", "raw", "rmse"),
-    *(".4f", "down", Panel("RMSE above raw", ".3f")),
-)
 
 
 @pytest.fixture
@@ -35,26 +28,6 @@ def test_the_docs_show_another_measure():
     code, _ = rest.split("# docs/how-to/extending.md: to here\n")
     page = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
     assert f"```python\n{code.strip()}\n```" in page.read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("clean", "evaluator")
-def test_finished_cells_tell_a_new_measure(invented, tmp_path):
-    """The quick evaluator's RMSE is 0.9 + k / 1000, that of the raw data 0.9."""
-    question = {"methods": ["simple"], "ks": [3, 5, 999], "targets": 50}
-    before = compare(invented, tmp_path / "out", **question)
-    register_measure(RISE)
-    assert Row._fields[-1] == RISE.name
-    assert before.rows[0]._asdict()[RISE.name] is None
-    assert RISE.panel.title not in compare_page(before.to_dict())
-    found = compare(invented, tmp_path / "out", **question)
-    assert found.computed == 0
-    expected = [pytest.approx(0.003), pytest.approx(0.005), None]
-    assert [row._asdict()[RISE.name] for row in found.rows] == expected
-    plain = json.loads(json.dumps(found.to_dict()))
-    assert RISE.panel.title in compare_page(plain)
-    for row in plain["rows"]:  # as a version without it wrote them
-        del row[RISE.name]
-    assert RISE.panel.title not in compare_page(plain)
 
 
 @pytest.mark.usefixtures("clean")

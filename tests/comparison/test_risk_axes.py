@@ -1,7 +1,5 @@
 """Each risk chooses by its own strongest adversary, and can be told of; another one is an entry."""
 
-import html
-import re
 from typing import ClassVar
 
 import pytest
@@ -19,7 +17,6 @@ from recveil.comparison import (
 from recveil.comparison.cells import Setting
 from recveil.comparison.choice import warnings_of
 from recveil.comparison.rows import Row, to_row
-from recveil.report import compare_page
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
@@ -189,23 +186,6 @@ def test_a_risk_decides_the_answer_the_frontier_and_the_words(name, two_rows):
     assert cheapest(two_rows[:1], 0.3, risk=name).row is None
 
 
-@pytest.mark.parametrize("name", list(AXES))
-def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
-    shadows = 8 if name == "shadows" else None
-    asked = {"methods": ["simple", "raw"], "ks": [5]}
-    found = compare(invented, tmp_path / "out", **asked, risk=name, shadows=shadows)
-    again = compare(invented, tmp_path / "out", **asked, risk="person")
-    assert (found.computed, again.computed) == (2, 0)
-    plain = found.to_dict()
-    assert plain["settings"]["risk"] == name
-    assert [choice["max_risk"] for choice in plain["ladder"]] == list(AXES[name].ladder)
-    page = compare_page(plain)
-    text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
-    assert AXES[name].limit in text
-    assert f"share {AXES[name].limit} (log scale)" in page.replace("&#39;", "'")
-    assert name == "person" or AXES[name].words in text
-
-
 def test_an_unknown_risk_is_refused_before_any_work(tmp_path, invented):
     with raises("option.value") as caught:
         compare(invented, tmp_path / "out", risk="fun")
@@ -239,26 +219,6 @@ class TestShadows:
     """Membership by shadow releases: what all methods share."""
 
     ASKED: ClassVar = {"methods": ["simple", "raw"], "ks": [5]}
-
-    def test_it_is_the_risk_where_it_was_measured(self, evaluator, tmp_path, invented):
-        out = tmp_path / "out"
-        plain = compare(invented, out, **self.ASKED)
-        assert (plain.risk, plain.computed) == ("person", 2)
-        assert all(row.shadows_told is None for row in plain.rows)
-        found = compare(invented, out, **self.ASKED, shadows=8)
-        # What was judged is kept, and the shadows are added to it.
-        assert (found.risk, found.computed) == ("shadows", 2)
-        raw = found.rows[1]
-        assert raw.shadows_told_low > 0.5
-        assert raw.shadows_told_baseline == 0.05
-        assert raw.shadows_auc > raw.shadows_counts_auc > 0.5
-        assert compare(invented, out, **self.ASKED, shadows=8).computed == 0
-        later = compare(invented, out, **self.ASKED)
-        assert (later.risk, later.computed) == ("shadows", 0)
-
-    def test_the_page_shows_it(self, evaluator, tmp_path, invented):
-        found = compare(invented, tmp_path / "out", **self.ASKED, shadows=8)
-        assert "Shadow releases (AUC)" in html.unescape(compare_page(found.to_dict()))
 
     def test_a_setting_without_halves_has_none(self, evaluator, tmp_path, invented):
         k = invented.n_users // 2 + 3

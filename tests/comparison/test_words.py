@@ -6,7 +6,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.cli import main
 from recveil.comparison import compare
 from recveil.evaluation import evaluate
 from recveil.ratings import RatingScale
@@ -29,12 +28,6 @@ class TestEvaluateAndCompare:
         with raises("release.mismatch"):
             evaluate(words_made / "simple", words_file, split=0.2, targets=9, scale=other)
 
-    def test_settings_are_compared_as_those_of_numbers(self, words, tmp_path):
-        names = ["padded", "simple", "k-corating-mean", "sparse", "raw", "item-means"]
-        found = compare(words, tmp_path / "out", methods=names, ks=[5], targets=20)
-        assert not [row.problem for row in found.rows if row.problem]
-        assert json.loads(json.dumps(found.to_dict()))["data"]["words"] == list(WORDS)
-
 
 @pytest.fixture(scope="module")
 def unordered(words):
@@ -53,14 +46,6 @@ def found(unordered, out):
 
 class TestWithoutAnOrder:
     """Words told rightly stand in the place of ratings; lists are of what is liked."""
-
-    def test_all_are_those_that_take_them(self, found):
-        titles = [row.title for row in found.rows]
-        assert titles == [
-            *("words, k = 5", "words, k = 121", "words-shares, k = 5", "words-shares, k = 121"),
-            "raw",
-        ]
-        assert [row.title for row in found.rows if row.problem] == [titles[1], titles[3]]
 
     def test_the_checker_counted_and_the_attacks_find_the_raw_ones(self, found):
         rows = {row.title: row for row in found.rows}
@@ -103,19 +88,6 @@ class TestWithoutAnOrder:
         assert again.rows[0] == found.rows[0]
         assert compare(unordered, out, liked="love", **options).computed == 1
 
-    def test_without_liked_words_alone_decide(self, unordered, tmp_path):
-        found = compare(unordered, tmp_path / "out", methods=["words", "raw"], ks=[5], min_k=5)
-        plain = found.to_dict()
-        assert plain["settings"]["worth"] == "ratings"
-        assert any("Lists are not judged" in warning for warning in plain["warnings"])
-        assert "lists" not in found.choice().advice
-        assert "nobody said which words count as liked" in compare_page(plain)
-
-    def test_shadow_releases_tell_who_is_in_it(self, unordered, tmp_path):
-        options = {"methods": ["raw"], "targets": 20, "shadows": 8}
-        (row,) = compare(unordered, tmp_path / "out", **options).rows
-        assert row.shadows_auc > 0.9
-
     @pytest.mark.parametrize(
         ("options", "code"),
         [
@@ -131,29 +103,3 @@ class TestWithoutAnOrder:
         with raises(code):
             compare(unordered, tmp_path / "out", ks=[5], **options)
         assert not list(tmp_path.iterdir())
-
-    def test_the_command(self, words_file, tmp_path, capsys):
-        out = tmp_path / "out"
-        with pytest.raises(SystemExit) as ended:
-            main(
-                [
-                    *(
-                        "compare",
-                        str(words_file),
-                        "-o",
-                        str(out),
-                        "--words",
-                        "hate,dislike,like,love",
-                    ),
-                    *("--liked", "love", "--k", "5", "--targets", "20", "--methods", "words,raw"),
-                    "--explain",
-                ]
-            )
-        assert not ended.value.code
-        told = " ".join(capsys.readouterr().out.split())
-        assert "words worse than each item's commonest word" in told
-        assert (
-            "words kept: how many more words a recommender tells rightly from the release" in told
-        )
-        assert "RMSE" not in told
-        assert (out / "index.html").exists()

@@ -1,8 +1,5 @@
 """Releases of words without an order, judged: words, lists of liked items, and attacks."""
 
-import json
-import shutil
-
 import numpy as np
 import pytest
 
@@ -37,18 +34,6 @@ def made(tmp_path_factory):
     write_ratings(test, folder / "test.csv")
     anonymize(folder / "train.csv", folder / "of_train", **options)
     return folder
-
-
-def test_the_verb_splits_or_takes_two_files(made):
-    found = [
-        evaluate(made / "out", made / "words.csv", split=0.2),
-        evaluate(made / "of_train", train=made / "train.csv", test=made / "test.csv"),
-    ]
-    for each in found:
-        told = json.loads(json.dumps(each.to_json(), allow_nan=False))
-        assert 0 < told["words_told"]["right"]["mean"] < 1
-        assert told["recipient"]["release"]["rmse"] is None
-        assert any("no error is told" in note for note in told["notes"])
 
 
 def test_the_command_shows_it(made, capsys):
@@ -101,17 +86,6 @@ def test_without_liked_words_no_list_is_told_and_it_says_so(made):
     )
     assert told["recipient"]["kept"]["chosen"]["lists"]["is_told"] is False
     assert any("Lists are not judged" in note for note in told["notes"])
-
-
-def test_without_the_twin_only_what_the_world_can_tell(made, tmp_path):
-    shutil.copytree(made / "of_train", tmp_path / "alone")
-    files = {"train": made / "train.csv", "test": made / "test.csv"}
-    told = evaluate(tmp_path / "alone", **files, liked="up").to_json()
-    assert told["words_told"] is None
-    assert told["disclosure"] is None
-    assert any("Nobody knows whose rows" in note for note in told["notes"])
-    with_twin = evaluate(made / "of_train", **files, liked="up").to_json()
-    assert told["recipient"] == with_twin["recipient"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
 
 from error_assertions import raises
 from recveil.evaluation import (
@@ -44,16 +43,6 @@ def fresh(recommender):
 
 @pytest.mark.parametrize("recommender", EVERY, ids=lambda r: r.name)
 class TestEveryRecommender:
-    def test_the_same_every_time_whatever_the_threads(self, recommender, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
-        scores = []
-        for threads in (1, 2):
-            with threadpool_limits(threads):
-                scores.append(fresh(recommender).fit(table).predict(people))
-        assert scores[0].shape == (invented.n_users, invented.n_items)
-        assert np.isfinite(scores[0]).all()
-        assert np.array_equal(*scores)
-
     def test_people_whom_the_table_does_not_know_are_served(self, recommender, invented):
         half = UserRows.from_ratings(invented).take(np.arange(150))
         sizes = np.ones(150, np.int64)

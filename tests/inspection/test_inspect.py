@@ -1,32 +1,25 @@
 """What a table holds, whatever it is written in."""
 
-import io
 import json
 import sqlite3
-import tempfile
-from contextlib import redirect_stdout
-from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.cli.show_inspection import show_inspection
 from recveil.datasets import make_ratings
 from recveil.inspection import inspect
-from recveil.io import understand, write_ratings
+from recveil.io import write_ratings
 from recveil.ratings import RatingScale
-from recveil.runtime.errors import RecveilError
 
 ROWS = [(f"u{n % 7}", f"i{n % 11}", n % 5 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(70)]
+
 TABLE = pa.table(
     [list(column) for column in zip(*ROWS, strict=True)], ["user", "item", "rating", "date"]
 )
+
 TEXT = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for u, i, r, d in ROWS)
 
 
@@ -154,46 +147,6 @@ def test_nothing_private_is_in_json_or_repr(tmp_path):
     assert "hugo" in str(tuple(found.rows))
     for shown in (json.dumps(found.to_dict()), repr(found), found._repr_html_(), repr(found.rows)):
         assert "hugo" not in shown
-
-
-IDS = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"),
-    min_size=1,
-    max_size=8,
-)
-TIMES = st.sampled_from(
-    ["2020-01-01", "2020-01-15 10:11:12", "978300760", "20051231", "0", "", "soon", "978300760.5"]
-)
-
-
-@given(st.lists(st.tuples(IDS, IDS, st.sampled_from(["1", "4.5", "x", ""]), TIMES), max_size=8))
-@settings(deadline=None, max_examples=100)
-def test_whatever_is_understood_can_be_looked_at(rows):
-    """What other verbs read is inspected and shown; what they refuse is refused."""
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * 4
-    table = pa.table([pa.array(column, pa.string()) for column in columns], TABLE.column_names)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "ratings.csv")
-        pa_csv.write_csv(table, path)
-        for source in (path, table):
-            expected, refused = outcome(lambda source=source: understand(source, duplicates="last"))
-            found, refused_too = outcome(lambda source=source: inspect(source))
-            assert refused == refused_too
-            if refused:
-                continue
-            assert found.ratings == expected.ratings
-            json.dumps(found.to_dict())
-            with redirect_stdout(io.StringIO()) as out:
-                show_inspection(found, 3)
-            assert all(line.isprintable() for line in out.getvalue().split("\n"))
-
-
-def outcome(work):
-    """Return what something gives, and the message with which it is refused."""
-    try:
-        return work(), ""
-    except RecveilError as error:
-        return None, str(error)
 
 
 def test_all_columns_of_a_database_are_looked_at(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, read_table, understand
-from recveil.runtime.memory import MemoryLimitError, memory_limited
 
 ROWS = [(f"u{n % 7}", n, n % 5 + 1, f"2020-01-{n % 20 + 1:02}") for n in range(60)]
+
 NAMES = ("user", "item", "rating", "date")
 
 
@@ -77,18 +77,6 @@ class TestParts:
     def test_nobody_verifies_them(self, folder, ending):
         with raises("input.folder"):
             read_table(folder)
-
-
-def test_partitions_as_hive_writes_them(tmp_path, whole):
-    folder = tmp_path / "ratings"
-    for at, (user, item, rating, date) in enumerate(ROWS):
-        write(folder / f"date={date}" / f"{at}.parquet", [(user, item, rating)], NAMES[:3])
-    reading = understand(folder)
-    assert reading.ratings == whole
-    assert reading.mapping().endswith("time: column 'date'")
-    assert read_ratings(folder, time="date") == whole
-    assert read_ratings(f"{folder}/date=*/*.parquet") == whole
-    assert read_ratings(folder, times=False).days is None
 
 
 def test_partitions_that_tell_no_date_are_no_times(tmp_path):
@@ -166,18 +154,6 @@ def test_what_is_no_table_in_parts(tmp_path, files, asked, code, said):
         read_ratings(tmp_path / asked)
     assert said in str(caught.value)
     assert len(str(caught.value)) < 300
-
-
-def test_all_parts_together_are_bounded(tmp_path):
-    for at in range(8):
-        rows = [(at * 20_000 + n, n % 50, 3) for n in range(400_000)]
-        write(tmp_path / "ratings" / f"{at}.csv", rows[:400_000], NAMES[:3])
-    with (
-        memory_limited("30MB"),
-        pytest.raises(MemoryLimitError) as error,
-    ):
-        read_ratings(tmp_path / "ratings")
-    assert error.value.code == "machine.memory"
 
 
 class TestWhatIsNoPart:

@@ -3,56 +3,21 @@
 import os
 import stat
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.io import read_ratings, understand, write_ratings
+from recveil.io import read_ratings, write_ratings
 from recveil.io.write import reject_to_replace
 from recveil.publish._convert import convert
-from recveil.ratings import Ratings, RatingScale
+from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 
 RATINGS = Ratings.from_columns(
     ["ann", "ann", "007"], [5, 6, 5], [4, 3.5, 1], days=[12_000, -12_000, 2_000]
 )
+
 NAMES = ["r.parquet", "r.csv", "r.inter", "r.csv.gz", "r.inter.gz"]
-
-# From 1990 to 2024: other days may be of another unit, or stand for an unknown time.
-DAYS = st.integers(7_305, 20_000)
-
-# Ids contain neither a NUL nor a line break.
-any_text = st.text(
-    st.characters(
-        exclude_categories=["Cs"], exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-    ),
-    min_size=1,
-    max_size=6,
-)
-awkward = any_text | st.sampled_from(
-    ["007", "7", "a,b", '"', '""', "it's", " x ", "é", "\ufeff", "nan", "#"]
-)
-
-
-def rating_tables(labels: st.SearchStrategy[str]) -> st.SearchStrategy[Ratings]:
-    cells = st.dictionaries(
-        st.tuples(labels, labels),
-        st.tuples(st.floats(-9, 9, width=32), DAYS),
-        min_size=1,
-        max_size=8,
-    )
-    return cells.map(
-        lambda table: Ratings.from_columns(
-            [user for user, _ in table],
-            [item for _, item in table],
-            [rating for rating, _ in table.values()],
-            days=[day for _, day in table.values()],
-            scale=RatingScale(-9, 9),
-        )
-    )
 
 
 @pytest.mark.filterwarnings("ignore:.* times are before 1990 or in the future")
@@ -63,24 +28,6 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
     assert read_ratings(path) == RATINGS
     assert path.read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
     assert [file.name for file in tmp_path.iterdir()] == [name]
-
-
-@settings(max_examples=60, deadline=None)
-@given(ratings=rating_tables(awkward), format=st.sampled_from(["csv", "parquet"]))
-def test_round_trip_with_awkward_labels(ratings: Ratings, format: str) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "r")
-        write_ratings(ratings, path, format=format)
-        assert understand(path, format=format, scale=ratings.scale).ratings == ratings
-
-
-@settings(max_examples=60, deadline=None)
-@given(ratings=rating_tables(awkward.filter(lambda label: not set(label) & set("\t\r\n"))))
-def test_round_trip_with_awkward_labels_in_inter(ratings: Ratings) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "r.inter")
-        write_ratings(ratings, path)
-        assert understand(path, scale=ratings.scale).ratings == ratings
 
 
 def test_text_is_plain_and_inter_has_recbole_types(tmp_path: Path) -> None:

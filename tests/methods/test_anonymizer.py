@@ -240,22 +240,6 @@ class TestPromise:
 class TestPaddedOfPredictions:
     """The papers' padded rows, with predictions alone."""
 
-    def test_labels_differ_from_the_usual_ones_where_somebody_rated(self):
-        ratings = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=5)
-        assert not pooled_items(ratings, 5).size
-        model, rated = (
-            PredictiveAnonymizer(5, labels=labels, round_labels="none", seed=1).anonymize(ratings)
-            for labels in ("model", "rated")
-        )
-        assert np.array_equal(model.private.groups.members, rated.private.groups.members)
-        rows = [np.array([labels for _, labels in rows_of(one)]) for one in (model, rated)]
-        table = ReleasedTable.from_release(model, ratings)
-        cells = np.zeros(rows[0].shape, bool)
-        cells[np.repeat(table.record_of, ratings.activity), ratings.indices] = True
-        # Where nobody in the group rated, both are the mean prediction; elsewhere they differ.
-        assert np.allclose(rows[0][~cells], rows[1][~cells])
-        assert (np.abs(rows[0] - rows[1])[cells] > 1e-6).mean() > 0.99
-
     def test_what_few_rated_is_predicted_together(self, invented):
         """Who alone rated an item would else read their rating in its column."""
         pool = pooled_items(invented, 5)

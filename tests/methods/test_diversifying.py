@@ -20,7 +20,6 @@ from recveil.methods.predictive.diversity import (
     gather_coverage,
     missing_in_bundles,
     padded_labels,
-    prune,
 )
 from recveil.predict import FunkSVD, Padding
 from recveil.ratings import Ratings
@@ -75,47 +74,6 @@ class TestDiversify:
         # Distances: item 1: 0.5 and 0.5; item 2: 0, 1 and 4.
         assert added.harm == 6 / 5
         assert (added.bundled, added.pruned) == (5, True)
-
-    def test_two_items_by_hand(self):
-        # Groups {0, 1}, {0, 1}, {0, 2}, {0, 2, 3}; l = 2. Bundles are two and two: only item 3 is
-        # lacking, in group 2. Its pairs 03 and 23 stand in one group, so it has to stay.
-        table = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]]
-        added = diversify(cover(table), b=2, l=2, labels=np.full((4, 4), 3.5))
-        assert added.edges.toarray().tolist() == [[0] * 4, [0] * 4, [0, 0, 0, 3.5], [0] * 4]
-        assert (added.harm, added.bundled) == (0.5, 1)
-
-    def test_pruning_takes_the_most_harmful_first(self):
-        # All six groups hold item 0, three item 1. In one bundle of six, item 1 is added to the
-        # other three; two holders would do, so pruning takes all of them back.
-        table = np.array([[1, 1]] * 3 + [[1, 0]] * 3)
-        support, missing = csr_array(table), csr_array(1 - table)
-        assert not prune(support, missing, np.array([1.0, 3.0, 2.0]), b=2, least=2).any()
-        # Five are wanted: one of the three goes, the one with the highest harm.
-        kept = prune(support, missing, np.array([1.0, 3.0, 2.0]), b=2, least=5)
-        assert kept.tolist() == [True, False, True]
-
-    @settings(deadline=None, max_examples=300)
-    @given(data=st.data(), table=tables, b=st.integers(1, 3))
-    def test_afterwards_every_set_stands_in_enough_groups(self, data, table, b):
-        least = data.draw(st.integers(1, len(table)))
-        size = data.draw(st.none() | st.integers(least, len(table)))
-        labels = data.draw(arrays(float, table.shape, elements=st.integers(0, 3).map(float)))
-        coverage = cover(table, labels)
-        added = diversify(coverage, b, least, labels, bundle_size=size)
-        new = entries(added.edges)
-        assert not (new & table).any()
-        assert not new[:, ~table.any(axis=0)].any()  # what nobody rated is added nowhere
-        assert np.array_equal(added.edges.data, labels[new])
-        assert added.edges.nnz <= added.bundled
-        for fewer in range(1, b + 1):
-            assert is_diverse(table | new, fewer, least)
-        if all(is_diverse(table, fewer, least) for fewer in range(1, b + 1)):
-            assert not new.any()
-        if new.any():
-            means = np.broadcast_to(coverage.item_means, table.shape)
-            assert added.harm == pytest.approx(np.abs(labels - means)[new].mean())
-        else:
-            assert np.isnan(added.harm)
 
     @settings(deadline=None, max_examples=150)
     @given(data=st.data(), table=tables, b=st.integers(2, 3))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 
 import numpy as np
 import pytest
@@ -198,16 +197,6 @@ def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
     assert warning.startswith(
         "Perhaps some ids of these people stand in the release that stood at 'r'"
     )
-
-
-def test_a_delta_of_many_thresholds_is_as_large_as_they_are(crowd, tmp_path):
-    made = [Synthesizer(30.0, 1e-6).anonymize(crowd) for _ in range(4)]
-    for place, release in enumerate(made[:3]):
-        release.write(tmp_path / f"r{place}")
-    warning = warned(crowd, tmp_path / "r9", made[3].published.claim)
-    thresholds = sum(each.published.claim.ledger.threshold_delta for each in made)
-    (delta,) = (float(word) for word in re.findall(r"with delta (\S+)\. ", warning))
-    assert delta > thresholds
 
 
 def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):

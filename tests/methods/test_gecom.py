@@ -1,7 +1,7 @@
 """GeCom's grouping: a table worked by hand, a plain oracle, and what is at the edges."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
@@ -114,46 +114,6 @@ class TestEdges:
 
     def test_k_of_1_leaves_everybody_with_his_likes(self):
         assert grouped(["ab", "a", "ab", "b"], 1) == [[1], [3], [0, 2]]
-
-
-def plainly(supports: list[tuple[int, ...]], k: int) -> list[list[int]]:
-    """Algorithms 1 and 2 as they are printed, line by line."""
-    order = sorted(range(len(supports)), key=lambda u: (len(supports[u]), supports[u], u))
-    like = {row: [u for u in order if supports[u] == row] for row in dict.fromkeys(supports)}
-    done = [like[row] for row in dict.fromkeys(supports[u] for u in order) if len(like[row]) >= k]
-    taken = {u for group in done for u in group}
-    left = [u for u in order if u not in taken]
-    if 0 < len(left) < k:
-        joined = [[] for _ in done]
-        for u in left:
-            costs = []
-            for group in done:
-                own, theirs = set(supports[u]), set(supports[group[0]])
-                costs.append(len(group) * len(own - theirs) + len(theirs - own))
-            joined[costs.index(min(costs))].append(u)
-        return [group + more for group, more in zip(done, joined, strict=True)]
-    while left:
-        group = []
-        while len(group) < k:
-            group.append(left.pop(0))
-        while left and supports[left[0]] == supports[group[-1]]:
-            group.append(left.pop(0))
-        if len(left) < k:
-            group, left = group + left, []
-        done.append(group)
-    return done
-
-
-@settings(deadline=None, max_examples=300)
-@given(
-    st.lists(st.sets(st.sampled_from("abcd"), min_size=1), min_size=1, max_size=20),
-    st.integers(1, 6),
-)
-def test_as_printed(rows, k):
-    words = ["".join(sorted(row)) for row in rows]
-    if len(words) < k:
-        k = len(words)
-    assert grouped(words, k) == plainly([tuple(map(ord, word)) for word in words], k)
 
 
 @given(st.integers(2, 9), st.lists(st.integers(1, 8), max_size=30), st.integers(0, 30))

@@ -41,7 +41,9 @@ RATED = {
     5: {"b": 5},
     6: {"a": 1, "e": 3, "f": 5},
 }
+
 CELLS = [(user, item, value) for user, row in RATED.items() for item, value in row.items()]
+
 BY_HAND = Ratings.from_columns(*zip(*CELLS, strict=True), scale=RatingScale(1, 5, 1))
 
 
@@ -122,28 +124,6 @@ class TestByHand:
             # {0, 6, 4}: b (3 + 4 + 4)/3 = 3.667, on the grid 3.7.
             assert rows[0] == rows[6] == rows[4]
             assert rows[0]["b"] == 3.7
-
-    def test_each_way_to_deal_is_equally_likely_and_items_are_independent(self):
-        # In {1, 3} a holds 4 and 2, b holds 2 and 4: four outcomes, 100 times each of 400; the
-        # standard deviation of a count is √(400 * 1/4 * 3/4) = 8.7.
-        outcomes = Counter()
-        for seed in range(400):
-            rows = rows_of(KCoRater(2, protect="shuffle", seed=seed).anonymize(BY_HAND))
-            assert sorted([rows[1]["a"], rows[3]["a"]]) == [2, 4]
-            outcomes[rows[1]["a"], rows[1]["b"]] += 1
-        assert len(outcomes) == 4
-        assert all(abs(count - 100) < 4 * 8.7 for count in outcomes.values())
-
-    def test_of_three_each_gets_a_label_with_a_third(self):
-        # {0, 6, 4}: c holds 1 of user 0, 2 filled for 6 and 2 of 4, f 5 thrice. User 0's 1 stays
-        # with them in a third of 400 runs: 133, and the standard deviation is 9.4.
-        stays = 0
-        for seed in range(400):
-            rows = rows_of(KCoRater(2, protect="shuffle", seed=seed).anonymize(BY_HAND))
-            assert sorted(rows[user]["c"] for user in (0, 6, 4)) == [1, 2, 2]
-            assert {rows[user]["f"] for user in (0, 6, 4)} == {5}
-            stays += rows[0]["c"] == 1
-        assert abs(stays - 400 / 3) < 4 * 9.4
 
 
 @pytest.mark.parametrize("fill", FILLS)

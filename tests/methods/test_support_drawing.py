@@ -58,17 +58,6 @@ def test_only_rows_without_another_item_get_what_has_come_nearest():
     assert np.diff(indptr).tolist() == [1, 0] * 20
 
 
-def test_each_item_is_drawn_as_often_as_it_is_likely():
-    likely = np.array([[0.1, 0.5, 0.97], [0.3, 0.5, 0.98]])
-    drawn = np.zeros_like(likely)
-    for seed in range(2_000):
-        indptr, indices = draw_supports(choices_of(likely), np.random.default_rng(seed))
-        for row in range(2):
-            drawn[row, indices[indptr[row] : indptr[row + 1]]] += 1
-    # Where a row would be empty it gets an item, which is rare here.
-    assert np.abs(drawn / 2_000 - likely).max() < 0.06
-
-
 def test_margins_are_met():
     rng = np.random.default_rng(2)
     lengths, sizes = rng.uniform(2, 15, 40), rng.integers(5, 9, 40).astype(float)

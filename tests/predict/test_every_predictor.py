@@ -1,6 +1,3 @@
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,11 +13,13 @@ PADDERS = {
     "funk-svd sequential": lambda: FunkSVD(rank=10, sequential=True, seed=1),
     "item-mean": ItemMean,
 }
+
 PREDICTORS = PADDERS | {
     "user-knn": UserKNN,
     "user-knn biases": lambda: UserKNN(centre="biases"),
     "trust": TrustKNN,
 }
+
 KNOWING_USERS = [name for name in PREDICTORS if name != "item-mean"]
 
 
@@ -58,13 +57,6 @@ class TestEveryPredictor:
         users, items = np.divmod(np.arange(3_000), invented.n_items)
         again = clone(original).fit(invented)
         assert np.array_equal(again.predict(users, items), original.predict(users, items))
-
-    @pytest.mark.parametrize("copied", [copy.copy, lambda one: pickle.loads(pickle.dumps(one))])
-    def test_a_fitted_one_can_be_copied_and_kept(self, name, copied, invented):
-        original = PREDICTORS[name]().fit(invented)
-        users, items = np.divmod(np.arange(3_000), invented.n_items)
-        predicted = copied(original).predict(users, items)
-        assert np.array_equal(predicted, original.predict(users, items))
 
     def test_beats_the_overall_mean_on_held_out_ratings(self, name):
         ratings = make_ratings(n_users=400, n_items=150, n_ratings=15_000, seed=8)

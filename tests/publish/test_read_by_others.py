@@ -29,13 +29,6 @@ def drawn(request, tmp_path_factory):
     return file, pd.read_parquet(file) if request.param == "parquet" else pd.read_csv(file)
 
 
-def test_three_columns_and_no_pair_twice(drawn):
-    table = drawn[1]
-    assert list(table.columns) == ["user_id", "item_id", "rating"]
-    assert not table.duplicated(["user_id", "item_id"]).any()
-    assert table["rating"].between(1, 5).all()
-
-
 def test_recveil_itself(drawn):
     file, table = drawn
     read = understand(file, scale=RatingScale(1, 5)).ratings

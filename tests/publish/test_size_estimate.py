@@ -11,8 +11,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, anonymize, sample
-from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
 from recveil.publish.size_estimate import Expected, expect_padded
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
@@ -20,6 +19,7 @@ from recveil.runtime.errors import RecveilError
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
 STARS = RatingScale(1, 5, 1)
+
 PARTS = ("users", "items", "indptr", "indices", "values", "days")
 
 
@@ -55,24 +55,6 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
-class TestWhatIsExpectedComes:
-    @pytest.mark.parametrize("layout", ["auto", "users", "groups"])
-    @pytest.mark.parametrize("file_format", ["parquet", "csv"])
-    def test_labels_exactly_and_bytes_about(self, name, layout, file_format, ratings, tmp_path):
-        release = METHODS[name]().anonymize(ratings)
-        expected = release.published.expect(layout, file_format)
-        release.write(tmp_path / "out", layout=layout, file_format=file_format)
-        manifest = json.loads((tmp_path / "out" / "release.json").read_text())
-        assert expected.labels == manifest["counts"]["labels"]
-        assert expected.ratings == ratings.n_ratings
-        folders = tmp_path / "out", tmp_path / "out.private"
-        written = sum(file.stat().st_size for folder in folders for file in folder.iterdir())
-        off = 1.25 if file_format == "csv" else 4
-        assert written / off < expected.bytes < written * off
-        assert written < expected.most_bytes + 20_000  # the card, and what is about the files
-
-
 def test_padded_rows_are_expected_before_anybody_is_grouped(ratings):
     for layout in ("auto", "users"):
         before = expect_padded(ratings, 5, None, layout, "parquet")
@@ -102,13 +84,6 @@ class TestTooLarge:
 
         monkeypatch.setattr(PredictiveAnonymizer, "anonymize", begun)
 
-    def test_the_long_tail_is_refused_with_what_to_do_instead(self, long_tail, tmp_path):
-        message = self.refused(long_tail, tmp_path / "out", k=5)
-        assert message.startswith("expected about 1.31 billion labels (1,4")
-        assert "--homogenize simple" in message
-        assert "allow_large (--allow-large)" in message
-        assert not list(tmp_path.iterdir())
-
     def test_who_wants_it_gets_it_but_not_more_than_the_disk_holds(
         self, long_tail, tmp_path, monkeypatch
     ):
@@ -120,14 +95,6 @@ class TestTooLarge:
         message = self.refused(long_tail, tmp_path / "out", k=5, allow_large=True)
         assert "would be written, but 500 MB are free" in message
         assert "--homogenize simple" in message
-
-    def test_the_command_says_the_same(self, long_tail, tmp_path, monkeypatch, capsys):
-        write_ratings(long_tail, tmp_path / "ratings.parquet")
-        command = ["anonymize", str(tmp_path / "ratings.parquet"), "--k", "5", "--scale", "1:5:1"]
-        with pytest.raises(SystemExit) as stop:
-            main([*command, "-o", str(tmp_path / "out")])
-        assert stop.value.code == 2
-        assert "1.31 billion labels" in capsys.readouterr().err
 
     def test_layout_users_is_told_of_layout_groups(self, tmp_path):
         rng = np.random.default_rng(2)
@@ -160,21 +127,6 @@ def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, t
 class TestDrawnPeople:
     """How many there are is anybody's choice, and is looked at before they are drawn."""
 
-    @pytest.mark.parametrize("file_format", ["parquet", "csv"])
-    def test_labels_and_bytes_about(self, ratings, file_format, tmp_path):
-        release = Synthesizer(None, people=3_000, seed=1).anonymize(ratings)
-        expected = release.published.expect("users", file_format)
-        release.write(tmp_path / "out", file_format=file_format)
-        manifest = json.loads((tmp_path / "out" / "release.json").read_text())
-        assert manifest["counts"]["labels"] == pytest.approx(expected.labels, rel=0.05)
-        assert expected.ratings == pytest.approx(ratings.n_ratings, rel=0.1)
-        written = sum(file.stat().st_size for file in (tmp_path / "out").iterdir())
-        assert written / 2 < expected.bytes < written * 2
-        assert written < expected.most_bytes + 20_000
-
-    def test_a_model_is_small(self, ratings):
-        assert Synthesizer(None, seed=1).anonymize(ratings).published.expect("model", "csv") is None
-
     @pytest.mark.parametrize("epsilon", ["none", 50.0])
     def test_far_more_than_were_counted_are_refused(self, ratings, epsilon, tmp_path):
         options = {"epsilon": epsilon, "catalogue": "as-rated", "people": 10_000_000}
@@ -183,16 +135,6 @@ class TestDrawnPeople:
             anonymize(named, tmp_path / "out", **options)
         assert len(str(caught.value)) < 300
         assert not list(tmp_path.iterdir())
-
-    def test_nobody_draws_more_than_the_disk_holds(self, ratings, tmp_path, monkeypatch):
-        named = Ratings(**{part: getattr(ratings, part) for part in PARTS}, scale=STARS)
-        anonymize(named, tmp_path / "model", epsilon="none", layout="model")
-        usage = namedtuple("usage", "free")
-        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**6))
-        with raises("machine.disk") as error:
-            sample(tmp_path / "model", tmp_path / "drawn", people=100_000)
-        assert "1 MB" in str(error.value)
-        assert sample(tmp_path / "model", tmp_path / "drawn", people=100).users == 100
 
 
 class TestSaying:
@@ -225,36 +167,6 @@ class TestSaying:
         with raises("option.value") as error:
             anonymize(ratings, tmp_path / "out", k=5, file_format="xlsx")
         assert "'xlsx'" in str(error.value)
-
-
-class TestLabelsThatDifferTakeMore:
-    """A label takes what tells it from the others: 5 values take less than 91, or than all."""
-
-    @pytest.fixture
-    def halves(self):
-        """A scale of half steps, and labels that an attacker of the estimate would choose."""
-        made = make_ratings(n_users=300, n_items=700, n_ratings=20_000, seed=2)
-        users = np.repeat(np.arange(made.n_users), made.activity)
-        values = np.random.default_rng(1).integers(1, 11, users.size) / 2
-        return Ratings.from_columns(
-            users, made.indices * 37, values, scale=RatingScale(0.5, 5, 0.5)
-        )
-
-    @pytest.mark.parametrize("round_labels", ["none", "tenth", "scale"])
-    @pytest.mark.parametrize("layout", ["users", "groups"])
-    @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-    @pytest.mark.parametrize("file_format", ["parquet", "csv"])
-    def test_the_most_is_never_exceeded(
-        self, halves, homogenize, layout, round_labels, file_format, tmp_path
-    ):
-        anonymizer = PredictiveAnonymizer(5, homogenize, round_labels=round_labels, seed=1)
-        release = anonymizer.anonymize(halves)
-        expected = release.published.expect(layout, file_format)
-        release.write(tmp_path / "out", layout=layout, file_format=file_format, allow_large=True)
-        folders = tmp_path / "out", tmp_path / "out.private"
-        written = sum(file.stat().st_size for folder in folders for file in folder.iterdir())
-        assert written - 20_000 < 1.4 * expected.bytes
-        assert written < expected.most_bytes + 20_000
 
 
 def test_of_likes_no_labels_are_spoken_of():

@@ -87,13 +87,6 @@ class TestModes:
         for name, mode in found.items():
             assert mode == ("0o600" if name.startswith("out.private") else file), name
 
-    def test_neither_may_they_write_what_is_drawn(self, model, tmp_path, umask):
-        umask(0)
-        sample(model, tmp_path / "out", people=10, seed=1)
-        found = modes(tmp_path)
-        assert found.pop("out") == "0o755"
-        assert set(found.values()) == {"0o644"}
-
     def test_nobody_may_look_into_what_is_being_written(
         self, release, tmp_path, umask, monkeypatch
     ):

@@ -15,12 +15,13 @@ import pytest
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer, Release, Synthesizer
+from recveil.methods import KCoRater, PredictiveAnonymizer, Release
 from recveil.publish import convert
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.memory import memory_limited
 
 RATINGS = make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2, scale=RatingScale(1, 5, 1))
+
 MAKERS = {
     "padded": lambda: PredictiveAnonymizer(4, seed=1),
     "simple": lambda: PredictiveAnonymizer(4, "simple", seed=1),
@@ -160,17 +161,6 @@ class TestWhatIsRefused:
         release = Release.read(tmp_path / "out")
         with raises("release.damaged"):
             release.to_arrow()
-
-    def test_a_model(self, tmp_path):
-        Synthesizer(20.0, catalogue="as-rated").anonymize(RATINGS).write(
-            tmp_path / "model", layout="model"
-        )
-        release = Release.read(tmp_path / "model")
-        for use in (release.to_arrow, release.to_csr, release.ids):
-            with raises("release.kind"):
-                use()
-        with raises("release.kind"):
-            convert(tmp_path / "model", tmp_path / "x.csv")
 
     @pytest.mark.parametrize("users", [1, 39, 41, 10**15])
     def test_another_number_of_people(self, written, tmp_path, users):

@@ -4,8 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from error_assertions import raises
@@ -77,14 +75,6 @@ class TestMatrices:
     def test_what_makes_no_sense(self, matrix, code):
         with raises(code):
             Ratings.from_frame(matrix)
-
-    @given(st.dictionaries(st.tuples(st.integers(0, 9), st.integers(0, 9)), st.integers(1, 5)))
-    def test_as_columns_say(self, cells):
-        if not cells:
-            return
-        (users, items), values = zip(*cells, strict=True), list(cells.values())
-        matrix = sparse.coo_array((values, (users, items)))
-        assert Ratings.from_frame(matrix.tocsc()) == Ratings.from_columns(users, items, values)
 
 
 def fake_surprise(rows):

@@ -6,8 +6,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.ratings import Ratings, RatingScale
@@ -84,27 +82,6 @@ def test_the_callers_arrays_are_neither_locked_nor_shared():
 def test_to_arrow_and_back_is_the_same():
     ratings = Ratings.from_frame(pa.table(COLUMNS))
     assert Ratings.from_frame(ratings.to_arrow(), scale=ratings.scale) == ratings
-
-
-# Ids contain neither.
-SIGNS = st.characters(codec="utf-8", exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-
-
-@given(
-    st.lists(
-        st.tuples(st.text(SIGNS, min_size=1, max_size=3), st.integers(-5, 5), st.integers(1, 5)),
-        min_size=1,
-        max_size=40,
-        unique_by=lambda row: row[:2],
-    )
-)
-def test_every_rating_is_found_again(rows):
-    users, items, values = zip(*rows, strict=True)
-    ratings = Ratings.from_columns(users, items, values)
-    table = ratings.to_arrow().to_pydict()
-    text_items = [str(item) for item in table["item_id"]]
-    found = set(zip(map(str, table["user_id"]), text_items, table["rating"], strict=True))
-    assert found == {(user, str(item), float(value)) for user, item, value in rows}
 
 
 def test_ids_that_look_like_numbers_but_are_not_stay_text():

@@ -5,19 +5,20 @@ import json
 import numpy as np
 import pytest
 
-from error_assertions import raises
-from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.methods.nominal.anonymizer import SharedWords
-from recveil.publish import describe
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.private_folder import digest_of, is_made_of
 
 SCALE = RatingScale(1, 5, 1)
+
 MADE = make_ratings(60, 20, 500, seed=2, scale=SCALE)
+
 OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
+
 WORDS = MADE.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+
 WAYS = {
     "padded": PredictiveAnonymizer(4, seed=1),
     "model": PredictiveAnonymizer(4, labels="model", seed=1),
@@ -65,16 +66,3 @@ def test_without_a_twin_or_a_digest_nothing_is_told(tmp_path):
     assert is_made_of(tmp_path / "out", MADE) is None
     file.unlink()
     assert is_made_of(tmp_path / "out", MADE) is None
-
-
-@pytest.mark.parametrize("way", ["padded", "drawn"])
-def test_an_audit_of_other_ratings_says_so_and_is_not_described(way, tmp_path):
-    WAYS[way].anonymize(MADE).write(tmp_path / "out")
-    for ratings, same in ((MADE, True), (OTHER, False)):
-        told = audit(ratings, release=tmp_path / "out", targets=5, curves=False).to_dict()
-        assert told["release"]["same_ratings"] is same
-        warned = any("was not made from these" in each for each in told["release"]["warnings"])
-        assert warned is not same
-        (tmp_path / "audit.json").write_text(json.dumps(told, default=str))
-    with raises("release.mismatch"):
-        describe(tmp_path / "out", tmp_path / "c.json", audit=tmp_path / "audit.json")

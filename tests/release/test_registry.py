@@ -26,6 +26,7 @@ from recveil.verification import verify
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=5)
+
 TOY = replace(PREDICTIVE, name="toy", title="toy", first_format=2, options=(), variants=())
 
 
@@ -193,18 +194,6 @@ def test_a_variant_claims_what_its_releases_claim(tmp_path):
     with raises("claim.unknown") as error:
         register(Maker(replace(TOY, variants=(unknown,)), PredictiveAnonymizer))
     assert "'zzz'" in str(error.value)
-
-
-def test_a_variant_that_means_something_else_is_computed_anew(tmp_path):
-    def run(**options):
-        variant = replace(variant_of("simple"), name="mine", options=options)
-        with registered(Maker(replace(TOY, variants=(variant,)), PredictiveAnonymizer)):
-            ask = {"methods": ["mine"], "ks": [4], "targets": 5}
-            return compare(RATINGS, tmp_path / "c", **ask).computed
-
-    assert run(homogenize="simple") == 1
-    assert run(homogenize="simple") == 0
-    assert run(homogenize="simple", round_labels="scale") == 1
 
 
 def test_fills_are_struck_out_where_a_claim_says_that_there_are_some():

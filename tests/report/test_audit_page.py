@@ -18,8 +18,11 @@ from recveil.report import audit_page, write_audit_page
 
 # The package has the function of the same name.
 audit_pages = importlib.import_module("recveil.report.audit_page")
+
 audit_charts = importlib.import_module("recveil.auditing.charts")
+
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
+
 RATE = {"rate": 0.1234, "low": 0.1012, "high": 0.1456, "trials": 300}
 
 
@@ -103,23 +106,6 @@ def _text(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
-def test_the_page_needs_nothing_else(page):
-    without_names = page.replace("http://www.w3.org/", "")
-    for reference in (
-        "http://",
-        "https://",
-        "//cdn",
-        "@import",
-        "url(",
-        "<script",
-        "<link",
-        "src=",
-    ):
-        assert reference not in without_names
-    assert "default-src 'none'" in page
-    assert len(page) < 1_500_000
-
-
 def test_all_sections_are_there(page):
     for section in SECTIONS:
         assert f'<section id="{section}">' in page
@@ -143,14 +129,6 @@ def test_the_release_comes_before_the_raw_table(page, result):
     assert text.index(release["headline"]) < text.index("Read this first")
     assert text.index("20 are skipped.") < text.index("finds 6.2%") < before
     assert before < text.index("One check failed.")
-
-
-def test_without_a_release_the_table_is_the_headline(result):
-    page = audit_page({**result, "release": None})
-    (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
-    assert headline == result["verdict"][0]
-    assert "Before:" not in _text(page)
-    assert 'id="release"' not in page
 
 
 def test_no_interval_reaches_above_what_is_proven(result):
@@ -260,24 +238,6 @@ def test_on_narrow_screens_every_cell_says_what_it_is(page):
 def test_a_failed_check_is_red(page):
     assert re.search(r'badge fails">✗ fails</span></td>\s*<th scope="row">random knowledge', page)
     assert re.search(r'badge holds">✓ holds</span></td>\s*<th scope="row">full knowledge', page)
-
-
-def test_labels_are_not_trusted(result):
-    evil = "<img src=x onerror=alert(1)>\"'&"
-    poisoned = json.loads(json.dumps(result))
-    poisoned["data"]["source"] = evil
-    poisoned["risk"]["people_by_adversary"] = {evil: 3}
-    poisoned["verdict"] = poisoned["warnings"] = [evil, evil]
-    poisoned["release"] |= {"name": evil, "claim": evil}
-    for entry in (*poisoned["attacks"], *poisoned["release"]["attacks"]):
-        entry |= {"name": evil, "description": evil}
-    for figure in poisoned["figures"]:
-        figure |= {"title": evil, "x": evil, "y": evil}
-        for point in figure["points"]:
-            point["series"] = evil
-    for check in poisoned["checks"]:
-        check |= {"name": evil, "found": evil}
-    assert "<img" not in audit_page(poisoned)
 
 
 @pytest.mark.parametrize("nothing", [None, [], "missing"])

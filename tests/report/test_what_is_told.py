@@ -7,7 +7,7 @@ import pytest
 
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.methods import PredictiveAnonymizer
 from recveil.report import audit_page
 
 
@@ -30,14 +30,6 @@ def padded(ratings, tmp_path_factory):
     return page_of(ratings, PredictiveAnonymizer(5, seed=1), tmp_path_factory.mktemp("padded"))
 
 
-def test_cells_stand_beside_popularity(padded):
-    text, release = padded
-    told = release["residual"]
-    assert "Who rated what" in text
-    assert f"{told['recall_at_95']:.1%}" in text
-    assert f"{told['popularity_auc']:.2f}" in text
-
-
 def test_members_stand_beside_the_lot(padded):
     text, release = padded
     for known, words in (("8", "8 exact ratings"), ("all", "all their ratings")):
@@ -52,27 +44,3 @@ def test_attributes_stand_beside_strangers(padded):
     told = release["attributes"]
     assert f"{100 * told['excess']['rate']:.1f} points" in text
     assert f"{told['strangers']['rate']:.1%}" in text
-
-
-def test_fills_stand_beside_popularity(ratings, tmp_path):
-    text, release = page_of(ratings, KCoRater(5, seed=1), tmp_path)
-    last = release["fills"][-1]
-    assert f"who knows {last['people_known']} people" in text
-    assert f"most rated items: {last['popularity_precision']['0.5']['rate']:.1%}" in text
-    assert "who knows nobody, and makes a release" in text
-    assert "Who rated what" not in text
-
-
-def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
-    from recveil.io import write_ratings
-    from recveil.methods import anonymize
-
-    write_ratings(ratings, tmp_path / "ratings.csv")
-    anonymize(
-        *(tmp_path / "ratings.csv", tmp_path / "out"),
-        **{"k": 5, "homogenize": "simple", "seed": 1, "hide_items": True},
-    )
-    found = audit(ratings, release=tmp_path / "out", targets=60, curves=False).to_dict()
-    page = audit_page(json.loads(json.dumps(found)))
-    assert "Items under pseudonyms" in page
-    assert "names dealt to other items (control)" in page

@@ -1,5 +1,4 @@
 import io
-import multiprocessing
 import os
 import pty
 import re
@@ -310,12 +309,3 @@ class TestListening:
         for thread in threads:
             thread.join()
         assert [[told.part for told in heard[name]] for name in heard] == [["a"] * 2, ["b"] * 2]
-
-    def test_another_process_can_be_told(self):
-        ours, theirs = multiprocessing.Pipe(duplex=False)
-        with listening(theirs.send):
-            assert sum(track([1, 2], "Adding")) == 3
-        assert ours.recv().fraction == 0
-        while ours.poll():
-            last = ours.recv()
-        assert last.fraction == 1

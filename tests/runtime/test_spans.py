@@ -1,4 +1,3 @@
-import gc
 from collections.abc import Iterator
 
 import pytest
@@ -22,14 +21,6 @@ def heard(monkeypatch) -> Iterator[list]:
 
 def fractions(heard):
     return [round(told.fraction, 3) for told in heard]
-
-
-def test_a_loop_in_a_part_gets_its_share(heard):
-    with parts("Working", {"One": 1, "Two": 1}) as begin:
-        begin("One")
-        list(track([1, 2], "Steps", share=0.5))
-        begin("Two")
-    assert set(fractions(heard)) == {0, 0.125, 0.25, 0.5, 1}
 
 
 def test_a_small_loop_moves_nothing(heard):
@@ -109,18 +100,6 @@ def test_a_loop_that_is_left_gives_back_the_work_around_it(heard):
         begin("Two")
     assert spans._HERE.get() is None
     assert fractions(heard)[-1] == 1
-
-
-def test_a_loop_that_nobody_closed_does_not_disturb_the_next_work(heard):
-    loop = track([1, 2], "Left lying")
-    next(loop)
-    other = []
-    with listening(other.append):
-        del loop
-        gc.collect()
-        with busy("Next"):
-            pass
-    assert other[-1].fraction == 1
 
 
 def test_errors_go_through_and_leave_nothing_behind(heard):

@@ -2,16 +2,12 @@
 
 import bz2
 import gzip
-from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
@@ -157,30 +153,6 @@ class TestAnyFile:
         with raises("input.not-found") as error:
             verify(tmp_path / "nowhere.csv", k=2)
         assert "nowhere" in str(error.value)
-
-    @given(data=st.data())
-    def test_k_achieved_is_that_of_a_plain_count(self, data, tmp_path_factory):
-        rows = st.lists(
-            st.tuples(st.integers(0, 4), st.integers(0, 2), st.sampled_from([1.0, 2.5])),
-            min_size=1,
-            max_size=12,
-        )
-        rows = data.draw(rows)
-        users = {}
-        for user, item, rating in rows:
-            users.setdefault(user, []).append((item, rating))
-        counts = Counter(tuple(sorted(labels)) for labels in users.values())
-        table = pa.table(
-            dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True))
-        )
-        file = tmp_path_factory.mktemp("any") / "some.parquet"
-        pq.write_table(table, file)
-        assert verify(file, k=1).k_achieved == min(counts.values())
-        assert verify(file, k=1).classes == len(counts)
-        assert np.array_equal(
-            sorted(v.user_id for v in verify(file, k=2).violations),
-            sorted(str(u) for u, own in users.items() if counts[tuple(sorted(own))] < 2),
-        )
 
 
 class TestWhatIsNotCovered:
@@ -350,10 +322,13 @@ def test_what_holds_a_release_or_lies_in_one_is_told_from_it(tmp_path, name):
 
 
 ROWS = [(user, item, rating) for user in "ab" for item, rating in ((7, "4"), (9, "3.5"))]
+
 OBJECTS = [
     f'{{"user": "{user}", "item": {item}, "rating": {rating}}}' for user, item, rating in ROWS
 ]
+
 JSON_LINES, JSON_ARRAY = "\n".join(OBJECTS), f"[{', '.join(OBJECTS)}]"
+
 WIDE = "user,7,8,9\na,4,,3.5\nb,4,,3.5\n"
 
 

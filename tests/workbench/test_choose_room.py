@@ -1,35 +1,10 @@
 """The room Choose: settings are compared, asked about, and one of them is taken."""
 
-import shutil
-
 import pytest
-
-from recveil.comparison import compare
-from recveil.workbench.frontier import Question
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 ASKED = {"method-raw": "on", "method-sparse": "on", "ks": "3, 6"}
-
-
-@pytest.fixture(scope="module")
-def cells(tmp_path_factory, small_table):
-    """The settings that are asked for, finished once for all tests."""
-    folder = tmp_path_factory.mktemp("compared")
-    (folder / "shop.csv").write_bytes(small_table)
-    compare(folder / "shop.csv", folder / "out", methods=["raw", "sparse"], ks=[3, 6])
-    return folder / "out"
-
-
-@pytest.fixture
-def compared(browser, quick, small_table, cells):
-    browser.drop("shop.csv", small_table)
-    browser.wait("data", "risk")
-    shutil.copytree(cells, browser.bench.project.folder_for("comparisons") / "1")
-    browser.send("/choose/start", **ASKED)
-    (job,) = browser.wait("choose")
-    assert (job.state, job.error) == ("done", "")
-    return browser
 
 
 def test_without_a_table_it_says_where_to_bring_one(browser):
@@ -46,103 +21,9 @@ def test_what_can_be_compared_is_offered_first(browser, quick, small_table):
     assert 'name="method-rotation">' in page  # a baseline, which is not usual here
 
 
-def test_the_settings_are_drawn_and_told_in_a_table(compared):
-    page = compared.get("/choose?limit=100&min_k=3").text
-    for title in ("raw", "sparse, k = 3", "sparse, k = 6"):
-        assert f"<dt>{title}</dt>" in page
-    assert page.count('class="dot') >= 3
-    assert "All settings that are finished" in page
-    assert "Publish “sparse" in page
-    assert "style=" not in page
-
-
-def test_htmx_gets_the_answer_alone(compared):
-    answer = compared.client.get("/choose?limit=7", headers={"hx-target": "answer"}).text
-    assert "<html" not in answer
-    assert "at most 7%" in answer
-
-
-def test_another_setting_is_told_beside_the_answer(compared):
-    page = compared.get("/choose?limit=100&min_k=3&setting=raw").text
-    assert "promises nothing" in page
-    assert 'id="take"' not in page
-
-
-def test_nonsense_ends_in_a_page_without_a_trace(compared):
-    for query in ("risk=gold", "limit=0", "min_k=one", "setting=none+such", "worth=%3Cscript%3E"):
-        answer = compared.get(f"/choose?{query}")
-        assert answer.status_code == 400, query
-        assert "Traceback" not in answer.text, query
-        assert "<script>" not in answer.text, query
-
-
-def test_a_setting_is_taken_and_stands_in_the_log_with_its_reason(compared):
-    taken = {"risk": "person", "worth": "both", "limit": "100", "min_k": "3"}
-    answer = compared.send("/choose/take", setting="sparse, k = 6", **taken)
-    assert answer.url.path == "/release"
-    assert "Chosen: “sparse, k = 6”" in answer.text
-    said = [each["what"] for each in compared.bench.project.log()]
-    assert any(what.startswith("chose “sparse, k = 6” for shop.csv: ") for what in said)
-    assert "min_k" in compared.get("/choose").text
-    assert 'value="3"' in compared.get("/choose").text  # the question is kept
-
-
-def test_a_setting_that_was_taken_and_is_no_longer_there_stops_nothing(compared):
-    project = compared.bench.project
-    project.keep_of(
-        project.chosen_input(),
-        "question",
-        {**Question(min_k=3)._asdict(), "setting": "padded, k = 9"},
-    )
-    assert "Publish “sparse" in compared.get("/choose").text
-
-
-def test_a_baseline_cannot_be_taken(compared):
-    answer = compared.send("/choose/take", setting="raw", limit="100")
-    assert answer.status_code == 400
-    assert "cannot be published" in answer.text
-    assert compared.bench.project.kept_of(compared.bench.project.chosen_input(), "setting") is None
-
-
-def test_what_was_finished_is_not_computed_again(compared):
-    cells = compared.bench.project.folder / "comparisons" / "1" / "cells"
-    before = {file.name: file.stat().st_mtime_ns for file in cells.iterdir()}
-    compared.send("/choose/start", **ASKED, **{"method-simple": "on"})
-    compared.wait("choose")
-    after = {file.name: file.stat().st_mtime_ns for file in cells.iterdir()}
-    assert before.items() <= after.items()
-    assert len(after) == len(before) + 2
-    assert "simple, k = 3" in compared.get("/choose").text
-
-
-def test_the_command_does_the_same(compared):
-    job = compared.bench.project.last_job("choose")
-    assert "--methods raw,sparse --k 3,6" in job.command
-    assert job.command.startswith("recveil compare ")
-
-
 @pytest.mark.parametrize("form", [{"ks": "3"}, ASKED | {"ks": ""}, ASKED | {"ks": "three"}])
 def test_what_cannot_be_compared_is_refused(browser, quick, small_table, form):
     browser.drop("shop.csv", small_table)
     browser.wait("data")
     assert browser.send("/choose/start", **form).status_code == 400
     assert browser.bench.project.last_job("choose") is None
-
-
-def test_the_whole_page_can_load_and_send_nothing(compared):
-    job = compared.bench.project.last_job("choose")
-    answer = compared.get(f"/choose/{job.id}/comparison.html")
-    assert "Risk against utility" in answer.text
-    assert "sandbox" in answer.headers["content-security-policy"]
-    assert "script-src" not in answer.headers["content-security-policy"]
-
-
-def test_another_job_has_no_such_page(compared):
-    job = compared.bench.project.last_job("data")
-    assert compared.get(f"/choose/{job.id}/comparison.html").status_code == 400
-
-
-def test_a_table_that_is_read_otherwise_is_another_comparison(compared):
-    compared.send("/data/reading", user="user", item="item", rating="rating", scale="1:5:1")
-    compared.wait("data", "risk")
-    assert "All settings that are finished" not in compared.get("/choose").text

@@ -1,21 +1,13 @@
 """PostgreSQL: who may ask, what is said of it, and the same release as from the CSV."""
 
-import json
-import logging
 import re
-import signal
-import subprocess
-import sys
-import time
 import traceback
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from error_assertions import raises
 from recveil.auditing import audit
-from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, understand, write_ratings
 from recveil.methods import anonymize
@@ -25,8 +17,11 @@ from recveil.runtime.errors import chain_of
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 
 STARS = RatingScale(0.5, 5, 0.5)
+
 MADE = make_ratings(n_users=80, n_items=40, n_ratings=1_500, seed=8)
+
 PASSWORD = "geheim:§7@x"
+
 QUOTED = "geheim%3A%C2%A77%40x"
 
 
@@ -89,31 +84,6 @@ class TestTheSameRelease:
         first = files_of(tmp_path / "a")
         assert "release.json" in first
         assert first == files_of(tmp_path / "b") == files_of(tmp_path / "c")
-
-    def test_nothing_tells_where_it_comes_from(self, server, tmp_path, capsys, caplog):
-        caplog.set_level(logging.DEBUG)
-        source = guarded(server, QUOTED)
-        folder = tmp_path / "out"
-        given = ["--table", "votes", "--scale", "0.5:5:0.5"]
-        with pytest.raises(SystemExit) as ended:
-            main(["anonymize", source, "--output", str(folder), "--k", "5", *given])
-        assert not ended.value.code
-        pages = [tmp_path / "audit.html", tmp_path / "audit.json"]
-        written = ["--html", str(pages[0]), "--json", str(pages[1])]
-        with pytest.raises(SystemExit) as ended:
-            main(["audit", source, *given, "--targets", "5", *written])
-        assert not ended.value.code
-        told = capsys.readouterr()
-        texts = [told.out, told.err, caplog.text, repr(understand(source, table="votes"))]
-        texts += [
-            file.read_bytes().decode("utf-8", "replace")
-            for file in tmp_path.rglob("*")
-            if file.is_file()
-        ]
-        place = server.partition("host=")[2]
-        for secret in ("guarded", "geheim", "postgresql://", place):
-            assert not any(secret in text for text in texts), secret
-        assert json.loads(pages[1].read_text())["data"]["source"] == "PostgreSQL"
 
 
 class TestWhoAsks:
@@ -258,41 +228,6 @@ def test_every_verb_takes_an_address(server, tmp_path):
     anonymize(server, tmp_path / "out", k=4, **given)
     found = audit(server, release=tmp_path / "out", targets=5, curves=False, **given)
     assert found.ratings.n_users == MADE.n_users
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize(
-    "slow",
-    [
-        "pg_sleep(60)",
-        # Rows come, and then none for a while.
-        "generate_series(1, 99999) n WHERE pg_sleep(CASE n WHEN 99000 THEN 60 ELSE 0 END)::text "
-        "IS NOT NULL",
-    ],
-)
-def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
-    query = f'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM {slow}'
-    command = [sys.executable, "-m", "recveil", "convert", server, "--query", query]
-    command.append(str(tmp_path / "out.csv"))
-    # Whoever runs us in the background may hear none of them, and neither do those whom we start.
-    hears = partial(signal.signal, number, signal.SIG_DFL)
-    streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
-        for _ in range(600):
-            asked = (
-                "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(%60%' "
-                "AND pid <> pg_backend_pid()"
-            )
-            if fetched(server, asked):
-                break
-            time.sleep(0.1)
-        run.send_signal(number)
-        _, told = run.communicate(timeout=30)
-    assert run.returncode == 128 + number, told.decode()
-    how = "Interrupted" if number == signal.SIGINT else "Terminated"
-    assert told.decode().startswith(how)
-    # The server does not work on for nobody.
-    assert not fetched(server, asked)
 
 
 def test_the_driver_that_is_missing_is_named(monkeypatch):

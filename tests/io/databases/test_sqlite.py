@@ -7,8 +7,6 @@ import sys
 import pytest
 
 from error_assertions import raises
-from recveil.cli import main
-from recveil.datasets import make_ratings
 from recveil.io import read_ratings, understand
 
 pytest.importorskip("adbc_driver_sqlite")
@@ -142,24 +140,3 @@ def test_odd_paths(tmp_path):
     folder.mkdir()
     path = made(folder / "shop & sons.db", '"user", item, rating', [(1, 1, 3)])
     assert read_ratings(path, table="ratings").n_ratings == 1
-
-
-def test_every_verb_takes_a_table(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=4)
-    columns = [column.to_pylist() for column in ratings.to_arrow().columns[:3]]
-    made(tmp_path / "shop.db", '"user", item, rating', list(zip(*columns, strict=True)))
-    given = ["--table", "ratings", "--scale", "1:5:1"]
-    for words in (
-        "convert {} out.csv",
-        "selftest sqlite:///{}",
-        "anonymize {} -o out --k 4 --seed 1",
-        "audit sqlite:///{} --release out --targets 5 --no-curves",
-        "evaluate {} --release out --split 0.3 --targets 5",
-        "compare {} -o other --methods raw --targets 5",
-    ):
-        with pytest.raises(SystemExit) as ended:
-            main([*words.format("shop.db").split(), *given])
-        told = capsys.readouterr()
-        assert ended.value.code in (0, None), told.err
-        assert "a SQLite database" in told.out or words.startswith("evaluate")

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ import pytest
 from error_assertions import raises
 from recveil.io import read_ratings, understand
 from recveil.io.worker import decoded_table, decoder, decoding
-from recveil.runtime.errors import MachineError, RecveilError, is_of_machine
+from recveil.runtime.errors import MachineError
 from recveil.runtime.memory import MemoryLimitError, memory_limited
 from recveil.verification import verify
 
@@ -28,6 +27,7 @@ TABLE = pa.table(
         "rating": pa.array([4.0, 3.5, 1.0]),
     }
 )
+
 COLUMNS = TABLE.column_names
 
 
@@ -87,29 +87,6 @@ def test_an_index_beyond_its_dictionary_is_refused(tmp_path):
     for read in (read_ratings, lambda path: verify(path, k=2)):
         with raises("input.damaged"):
             read(path)
-
-
-@pytest.mark.parametrize("name", ["SIGSEGV", "SIGBUS", "SIGABRT"])
-def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
-    path = tmp_path / "ratings.parquet"
-    write(path, "parquet")
-    number = int(getattr(signal, name))
-    with afresh.context() as patch:
-        patch.setattr(
-            decoder,
-            "_START",
-            "import sys; sys.path[:] = sys.argv[1:]; from recveil.io.worker import child; "
-            f"import os; child.answer = lambda *_: os.kill(os.getpid(), {number}); child.serve()",
-        )
-        with pytest.raises(RecveilError) as told:
-            read_ratings(path)
-        assert name in str(told.value)
-        # It has a limit of its own, near which libraries abort: what is kept is not kept then.
-        may_lack_memory = name != "SIGBUS" and Path("/proc/self/statm").exists()
-        assert is_of_machine(told.value) == may_lack_memory
-        assert told.value.code == ("machine.killed" if may_lack_memory else "input.damaged")
-        assert ("--max-memory" in str(told.value)) == may_lack_memory
-    assert read_ratings(path).n_ratings == 3  # by another process
 
 
 def test_who_kills_the_decoder_says_nothing_of_the_data(tmp_path, afresh):
@@ -295,20 +272,6 @@ def test_what_a_file_tells_beside_its_columns_is_text(tmp_path):
             assert found.metadata["who\ufffd"] == "ann\ufffd"
     path.write_bytes(gzip.compress(path.read_bytes()))
     assert "(here: 'who" in " ".join(verify(path, k=1).not_covered)
-
-
-def test_what_is_refused_leaves_the_process_for_the_next_file(tmp_path, afresh):
-    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
-    write(good, "parquet")
-    bad.write_bytes(good.read_bytes()[:9])
-    assert read_ratings(good).n_ratings == 3
-    (waiting,) = decoder._Child._idle
-    with raises("input.damaged"):
-        read_ratings(bad, format="parquet")
-    with raises("column.missing"):
-        read_ratings(good, user="town")
-    assert decoder._Child._idle == [waiting]
-    assert read_ratings(good).n_ratings == 3
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")

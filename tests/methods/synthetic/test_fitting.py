@@ -1,10 +1,8 @@
 """A planted crowd is found again from its exact moments, by slopes that are right."""
 
-import numba
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from threadpoolctl import threadpool_limits
 
 from recveil.methods.synthetic import fitting as fitting_people
 from recveil.methods.synthetic.fitting import (
@@ -159,23 +157,6 @@ class TestPlanted:
         _, told = planted(noise=1.0)
         found = [fit_items(told, np.random.default_rng(2)) for _ in range(2)]
         assert all((one == other).all() for one, other in zip(*found, strict=True))
-
-    def test_the_threads_have_no_say(self, monkeypatch):
-        monkeypatch.setattr(fitting_people, "_ROUNDS", 10)
-        _, told = planted(n_items=320, noise=1.0)
-        found = []
-        try:
-            for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
-                numba.set_num_threads(threads)
-                with threadpool_limits(threads):
-                    found.append(fit_items(told, np.random.default_rng(2)))
-        finally:
-            numba.set_num_threads(1)
-        assert all(
-            (one == other).all()
-            for last in found
-            for one, other in zip(found[0], last, strict=True)
-        )
 
 
 class TestFew:

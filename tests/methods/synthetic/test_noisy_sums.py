@@ -11,11 +11,14 @@ from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, learn_users
 from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.noisy_sums import SHARES, NoisySums, Public, measure
-from recveil.ratings import Ratings, RatingScale
+from recveil.ratings import RatingScale
 
 STARS = RatingScale(1, 5, 1)
+
 RATINGS = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
+
 CATALOGUE = Public(True, 40)
+
 CHOSEN = Public(False, 1_000, 1e-7)
 
 
@@ -151,18 +154,6 @@ class TestWithoutNoise:
 
 
 class TestChosenItems:
-    def test_an_item_of_one_person_is_never_told(self):
-        """Somebody alone rated five items; none stands out in 200 runs."""
-        users = np.concatenate([RATINGS.user_positions(), np.full(25, 300)])
-        items = np.concatenate([RATINGS.indices, np.arange(20, 45)])
-        values = np.concatenate([RATINGS.values, np.full(25, 5)])
-        ratings = Ratings.from_columns(users, items, values, scale=STARS)
-        assert ratings.n_items == 45
-        for seed in range(200):
-            found = measured(ratings, 30.0, seed, CHOSEN)
-            assert found.told.max() < 40
-            assert not found.items.popularity[40:].any()
-
     def test_told_items_stand_out_of_their_noise(self):
         found = measured(epsilon=8.0)
         noise = found.items.popularity_noise

@@ -4,8 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
@@ -56,30 +54,6 @@ def test_order_is_that_of_whole_numbers_first():
     for user in (0, 1):
         for part, other in zip(plain.row(user), ordered.row(user), strict=True):
             assert part.tolist() == other.tolist()
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 5), st.sampled_from(["1", "02", "10", "9", "b", "-3", "1e3"])),
-        min_size=1,
-        unique=True,
-    )
-)
-def test_no_rating_is_lost_or_moved(pairs):
-    users, items = zip(*pairs, strict=True)
-    values = np.arange(len(pairs)) % 5 + 1
-    ratings = Ratings.from_columns(users, np.array(items, object), values, scale=STARS)
-    ordered = in_public_order(ratings, 100)
-
-    def cells(of):
-        return {
-            (of.users[user], str(of.items[item]), value)
-            for user in range(of.n_users)
-            for item, value in zip(*of.row(user), strict=True)
-        }
-
-    assert cells(ordered) == cells(ratings)
-    assert cells(on_catalogue(ratings, as_ids([*set(items), "7", "a"]))) == cells(ratings)
 
 
 def test_who_rated_too_much_counts_with_the_first_of_their_items():

@@ -5,13 +5,10 @@ import itertools
 import numpy as np
 
 from recveil.datasets import make_ratings
-from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_users
 from recveil.methods.synthetic.mechanism import WithoutNoise
 from recveil.methods.synthetic.noisy_sums import (
-    SHARES,
     SHARES_OF_LIKES,
     Public,
-    measure,
     measure_likes,
 )
 from recveil.ratings import Ratings
@@ -47,21 +44,6 @@ def same(one, other):
     if isinstance(one, tuple | list):
         return all(same(a, b) for a, b in zip(one, other, strict=True))
     return np.array_equal(one, other)
-
-
-def test_all_queries_of_ratings():
-    public, sigmas = Public(True, 40), dict.fromkeys(SHARES, 0.0)
-    pieces = InPieces(RATINGS, 7)
-    here, there = (measure(of, WithoutNoise(), public, sigmas) for of in (RATINGS, pieces))
-    assert here.chosen.size > 2
-    assert same(here, there)
-    rules = []
-    for of, measured in ((RATINGS, here), (pieces, there)):
-        rng = np.random.default_rng(1)
-        rule = learn_users(measured, RATINGS.scale, rng)
-        rules.append(follow_embeddings(of, WithoutNoise(), measured, rule, sigmas[QUERY], rng))
-    assert same([rules[0].tilts, rules[0].likings], [rules[1].tilts, rules[1].likings])
-    assert len(pieces.asked) == len(SHARES)
 
 
 def test_all_queries_of_likes():

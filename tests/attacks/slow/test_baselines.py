@@ -1,0 +1,33 @@
+"""The attacks on releases that promise nothing: records of one person, labels off the scale."""
+
+import numpy as np
+import pytest
+
+from recveil.attacks import (
+    Adversary,
+    ReleasedTable,
+    attack_release,
+)
+from recveil.datasets import make_ratings
+from recveil.methods import BASELINES
+
+KNOWS = Adversary(known=6, right=5, rating_error=1)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
+
+
+def released(anonymizer, ratings):
+    return ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+class TestEveryBaseline:
+    def test_promises_nobody_anything(self, name, ratings):
+        table = released(BASELINES[name](1), ratings)
+        assert table.k == 1
+        result = attack_release(ratings, table, KNOWS, np.arange(150))
+        assert result.bound == 1
+        assert 0 <= result.person_found.rate <= 1

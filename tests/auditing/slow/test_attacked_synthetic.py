@@ -1,0 +1,108 @@
+"""A release in which no record is anybody's: what does not apply is said, the rest is measured."""
+
+import json
+
+import numpy as np
+import pytest
+
+from recveil.auditing import audit
+from recveil.auditing import release_attacks as attacking
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+from recveil.methods import anonymize, sample
+from recveil.ratings import Ratings, RatingScale
+
+pytestmark = pytest.mark.usefixtures("synthetic")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    made = make_ratings(n_users=300, n_items=80, n_ratings=9_000, seed=3)
+    columns = np.repeat(made.users, made.activity), made.items[made.indices], made.values
+    return Ratings.from_columns(*columns, scale=RatingScale(1, 5, 1))  # named, not read off
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, synthetic, ratings):
+    folder = tmp_path_factory.mktemp("drawn")
+    anonymize(ratings, folder / "noisy", epsilon=10.0)
+    anonymize(ratings, folder / "exact", epsilon="none")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder, ratings):
+    return audit(ratings, release=folder / "noisy", targets=60, curves=False).to_dict()
+
+
+def test_nobody_is_looked_for_and_that_is_no_zero(found):
+    release = found["release"]
+    assert release["attacks"] == []
+    assert "Attacks that look for a user's record do not apply" in release["verdict"][0]
+    assert "0.0%" not in release["headline"]
+    assert release["headline"].startswith(
+        "No record of the release belongs to a user; membership is"
+    )
+    assert "the promise is epsilon 10 with delta 1e-06" in release["headline"]
+    for name in ("residual", "ratings_exact", "fills", "companions", "labels", "against"):
+        assert release[name] is None
+    json.dumps(found, allow_nan=False)
+
+
+def test_exact_sums_claim_nothing_and_say_so(folder, ratings):
+    release = audit(ratings, release=folder / "exact", targets=40, curves=False).to_dict()
+    release = release["release"]
+    assert "the release makes no promise about membership" in release["headline"]
+    assert any("Exact sums tell who is in the data" in said for said in release["verdict"])
+    assert set(release["membership_bound"].values()) == {None}
+
+
+def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
+    write_ratings(ratings, tmp_path / "r.csv")
+    release = ("--release", str(folder / "noisy"))
+    with pytest.raises(SystemExit):
+        main(["audit", str(tmp_path / "r.csv"), *release, "--targets", "40", "--no-curves"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "No record of the release belongs to a user" in told
+    assert "do not apply" in told
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, synthetic, ratings):
+    folder = tmp_path_factory.mktemp("model") / "model"
+    anonymize(ratings, folder, epsilon=30.0, layout="model")
+    return folder
+
+
+class TestModel:
+    """From a model anybody draws people: it is attacked as five times as many of them."""
+
+    def test_five_are_drawn_for_each_who_is_in_the_data(self, model, ratings, monkeypatch):
+        asked = []
+        real = attacking.same_again
+        monkeypatch.setattr(
+            attacking, "same_again", lambda *given: asked.append(given[0]) or real(*given)
+        )
+        found = audit(ratings, release=model, targets=40, curves=False).to_dict()["release"]
+        (manifest,) = asked
+        assert manifest.counts["users"] == 5 * 240  # four fifths of 300 are inside
+        assert found["layout"] == "model"
+        assert any(
+            "measured on 5 synthetic users for each real one" in said for said in found["verdict"]
+        )
+        assert found["membership"]["all"]["auc"]["trials"] > 0
+
+    def test_what_is_sampled_from_it_is_audited_and_no_risk_is_written(
+        self, model, ratings, tmp_path, capsys
+    ):
+        sample(model, tmp_path / "drawn", people=300)
+        write_ratings(ratings, tmp_path / "r.csv")
+        command = ["audit", str(tmp_path / "r.csv"), "--scale", "1:5:1", "--targets", "20"]
+        with pytest.raises(SystemExit) as stop:
+            main([*command, "--release", str(tmp_path / "drawn")])
+        assert stop.value.code in (0, None)
+        streams = capsys.readouterr()
+        assert "No record of the release belongs to a user" in " ".join(streams.out.split())
+        assert "has no private twin; name a file for it (--risk FILE)" in streams.err
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "r.csv"]

@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from recveil.auditing import audit
+from recveil.datasets import generate
+from recveil.methods import anonymize
+from recveil.report import audit_page
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Ratings, a release of them with hidden items, one with names, and other people's ratings."""
+    folder = tmp_path_factory.mktemp("hidden")
+    for name, seed in (("ratings", 1), ("others", 2)):
+        generate(folder / f"{name}.csv", users=80, items=30, ratings=900, seed=seed)
+    for name, k, hide in (("hidden", 4, True), ("named", 4, False), ("again", 5, True)):
+        anonymize(
+            folder / "ratings.csv", folder / name, k=k, homogenize="simple", seed=k, hide_items=hide
+        )
+    return folder
+
+
+def found(folder, release, **more):
+    return audit(
+        folder / "ratings.csv", release=folder / release, targets=40, curves=False, **more
+    ).to_dict()
+
+
+def test_the_audit_attacks_the_belief(folder):
+    release = found(folder, "hidden")["release"]
+    hidden = release["hidden_items"]
+    assert hidden["catalogue_is_own"]
+    assert set(hidden["named"]) == {"10", "50", "100", "all"}
+    assert len(hidden["people"]) == len(release["attacks"])
+    assert any("Hidden items are named again" in sentence for sentence in release["verdict"])
+
+
+def test_people_are_found_as_in_a_release_with_names(folder):
+    """The rates are those of an adversary who knows the names: hiding must not look safer."""
+    hidden, named = (found(folder, release)["release"] for release in ("hidden", "named"))
+    assert named["hidden_items"] is None
+    for one, other in zip(hidden["attacks"], named["attacks"], strict=True):
+        assert one["person_found"]["rate"] == pytest.approx(other["person_found"]["rate"], abs=0.1)
+
+
+def test_the_page_and_the_json_can_hold_it(folder):
+    plain = found(folder, "hidden")
+    assert "named again" in audit_page(json.loads(json.dumps(plain)))
+
+
+def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
+    """Each has pseudonyms of its own, which must not be taken for the same items."""
+    both = found(folder, "hidden", against=folder / "again")["release"]["against"]
+    one = found(folder, "named", against=folder / "again")["release"]["against"]
+    assert both["hiding"] == ["hidden", "again"]
+    assert one["hiding"] == ["again"]
+    # Groups differ a little, as items are read in another order.
+    assert both["alone"] == pytest.approx(one["alone"], abs=0.15)
+    assert both["links"]["both"]["mean"] == pytest.approx(one["links"]["both"]["mean"], abs=0.15)
+    for told in (both, one):
+        assert max(finding["both"]["low"] for finding in told["finding"]) > 1 / 16
+    assert any("pseudonyms in “hidden” and “again”" in sentence for sentence in both["verdict"])
+
+
+def test_rows_that_were_not_looked_at_are_told(folder, monkeypatch):
+    whole = found(folder, "hidden")["release"]["hidden_items"]["looked_at"]
+    assert whole["release"]["rows"] == whole["release"]["of_rows"]
+    monkeypatch.setattr("recveil.attacks.reidentification.hidden_items._MOST_ROWS", 12)
+    release = found(folder, "hidden")["release"]
+    drawn = release["hidden_items"]["looked_at"]["release"]
+    assert drawn["rows"] == 12 < drawn["of_rows"]
+    assert any(
+        "a random sample of 12 was used to name the items" in said for said in release["verdict"]
+    )

@@ -1,0 +1,105 @@
+"""Releases of halves of the people, and what they tell of who is in a release."""
+
+import numpy as np
+import pytest
+
+from recveil.auditing import audit
+from recveil.auditing.shadow_releases import attack_by_shadows
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer, RawRelease, anonymize
+from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest_reader import known_manifest
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    made = make_ratings(n_users=120, n_items=80, n_ratings=3_000, seed=1)
+    scale = RatingScale(1, 5, 1)
+    return Ratings(made.users, made.items, made.indptr, made.indices, made.values, None, scale)
+
+
+class OfOthers:
+    """Releases that nobody of the people is in: the same strangers, drawn anew."""
+
+    def __init__(self, ratings, seed):
+        shuffled = np.random.default_rng(seed).permutation(ratings.n_ratings)
+        indices = ratings.indices.copy()
+        for user in range(ratings.n_users):
+            own = slice(ratings.indptr[user], ratings.indptr[user + 1])
+            rng = np.random.default_rng([seed, user])
+            indices[own] = np.sort(rng.choice(ratings.n_items, own.stop - own.start, replace=False))
+        self._others = Ratings(
+            ratings.users,
+            ratings.items,
+            ratings.indptr,
+            indices,
+            ratings.values[shuffled],
+            None,
+            ratings.scale,
+        )
+
+    def anonymize(self, _):
+        return RawRelease().anonymize(self._others)
+
+
+class TestAttack:
+    def test_exact_sums_of_few_people_tell(self, ratings):
+        found = attack_by_shadows(
+            ratings, lambda seed: Synthesizer(None, catalogue="as-rated", seed=seed), 8
+        )
+        assert found.by_known["all"].told.auc.low > 0.55
+        # One such interval in twenty misses it, and seeds are fixed: a bit of room.
+        by_lot = found.by_known["all"].null_auc
+        assert by_lot.low - 0.02 < 0.5 < by_lot.high + 0.02
+
+    def test_a_release_of_others_tells_nothing(self, ratings):
+        found = attack_by_shadows(ratings, lambda seed: OfOthers(ratings, seed), 16)
+        for told in found.by_known.values():
+            assert told.told.auc.low < 0.5 < told.told.auc.high
+            assert told.told.tpr_at_5.rate < 0.1
+
+    def test_a_group_of_everybody_tells_no_more_than_its_means(self, ratings):
+        """All are one row; that is exact means still, so that somebody stands in them."""
+        everybody = attack_by_shadows(
+            ratings, lambda seed: PredictiveAnonymizer(k=60, seed=seed), 16
+        )
+        few = attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 16)
+        assert everybody.by_known["8"].told.auc.rate < few.by_known["8"].told.auc.rate
+
+    def test_the_same_seed_tells_the_same(self, ratings):
+        first, second = (
+            attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 8, seed=3)
+            for _ in range(2)
+        )
+        assert first == second
+
+
+@pytest.fixture(scope="module")
+def folder(ratings, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shadows") / "out"
+    anonymize(ratings, folder, k=5, seed=1)
+    return folder
+
+
+class TestAudit:
+    def test_it_stands_in_the_findings(self, ratings, folder):
+        found = audit(ratings, release=folder, shadows=8, targets=20, curves=False)
+        plain = found.to_dict()["release"]["shadows"]
+        assert (plain["n"], plain["people"]) == (8, 120)
+        for known in ("8", "all"):
+            assert {"auc", "tpr_at_1", "tpr_at_5", "counts_auc", "null_auc"} < set(plain[known])
+            assert plain[known]["auc"]["low"] <= plain[known]["auc"]["rate"]
+        told = " ".join(found.published.verdict())
+        assert "8 releases, each of one half of the 120 users" in told
+        assert "Exact counts of who rated each item" in told
+        assert known_manifest(folder).claim.k == 5
+
+    def test_of_drawn_people(self, ratings, tmp_path):
+        release = Synthesizer(None, catalogue="as-rated", seed=1).anonymize(ratings)
+        release.write(tmp_path / "out")
+        found = audit(ratings, release=tmp_path / "out", shadows=8, targets=20, curves=False)
+        assert "all" in found.to_dict()["release"]["shadows"]
+        assert "shadow" not in repr(found)

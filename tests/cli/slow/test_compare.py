@@ -1,0 +1,138 @@
+import json
+import shutil
+
+import pytest
+
+from recveil.cli import main
+from recveil.comparison import compare, percent
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+
+pytestmark = pytest.mark.usefixtures("few_recommenders")
+
+
+def write_table(folder):
+    ratings = make_ratings(n_users=90, n_items=60, n_ratings=2_600, seed=3)
+    write_ratings(ratings, folder / "ratings.csv")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    write_table(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(["compare", *(str(argument) for argument in arguments)])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, streams.out, streams.err
+
+    return run
+
+
+SMALL = ("ratings.csv", "--methods", "simple,raw", "--k", "3,99", "--targets", 30, "-o", "out")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Where `SMALL` has run."""
+    folder = tmp_path_factory.mktemp("small")
+    write_table(folder)
+    options = {"methods": ["simple", "raw"], "ks": [3, 99], "targets": 30}
+    assert compare(folder / "ratings.csv", folder / "out", **options).computed == 3
+    return folder
+
+
+@pytest.fixture
+def run_again(run, small, tmp_path):
+    """Run where `SMALL` has run before: what it computed is not computed again."""
+    shutil.copytree(small / "out", tmp_path / "out")
+    return run
+
+
+def test_table_page_and_files(run, tmp_path):
+    code, out, err = run(*SMALL, "--max-risk", 0.9)
+    assert (code, err) == (0, "")
+    assert "simple, k = 3" in out
+    assert "no result" in out
+    assert "With at most 90% of the people found, “simple, k = 3” " in out
+    # The answer is read before the table that it comes from.
+    assert out.index("“simple, k = 3”") < out.index("promises")
+    assert "for you alone" in out
+    names = sorted(path.name for path in (tmp_path / "out").rglob("*.*"))
+    assert names == [
+        *("comparison.parquet", "index.html", "raw.json", "simple-k3.json", "simple-k99.json"),
+    ]
+
+
+def test_json_goes_to_standard_output_and_nothing_else(run_again):
+    run = run_again
+    code, out, err = run(*SMALL, "--json", "-")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert {"output", "data", "settings", "methods", "rows", "ladder", "answer"} <= set(result)
+    assert [row["title"] for row in result["rows"]] == ["simple, k = 3", "simple, k = 99", "raw"]
+    again, out, _ = run(*SMALL, "--json", "-")
+    assert (again, json.loads(out)) == (0, result)
+
+
+@pytest.mark.parametrize("limit", [("--max-risk", 0.00001), ("--min-k", 50)])
+def test_no_answer_ends_with_1(run_again, limit):
+    code, out, _ = run_again(*SMALL, *limit)
+    assert code == 1
+    assert "no setting that was tried will do" in out
+
+
+def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
+    write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
+    options = ("--methods", "padded,raw,rotation", "--k", "10", "--targets", 90, "-o", "out")
+    _, out, _ = run("tastes.csv", *options)
+    assert "…" not in out
+    lines = out.splitlines()
+    assert sum("│" in line for line in lines) > 6
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_only_what_was_not_attacked_has_a_legend(run_again):
+    assert "Not attacked" not in run_again(*SMALL)[1]
+    rotated = ("ratings.csv", "--methods", "rotation", "--targets", 30, "-o", "other")
+    assert "Not attacked: the attacks do not undo the method" in run_again(*rotated)[1]
+
+
+def test_shares_come_with_their_intervals(run):
+    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
+    write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
+    options = ("--methods", "simple,raw", "--k", "3", "--targets", 30, "-o", "out")
+    command = ("tastes.csv", *options, "--max-risk", 0.9)
+    row, raw = json.loads(run(*command, "--json", "-")[1])["rows"]
+    assert row["gain_low"] < row["gain_kept"] < row["gain_high"]
+    assert raw["gain_low"] == raw["gain_kept"] == raw["gain_high"] == 1
+    _, out, _ = run(*command)
+    told = " ".join(out.split())
+    for name in ("lists", "ratings"):
+        share = row["kept"][name]
+        ends = ["as good as raw" if share[end] >= 1 else percent(share[end]) for end in LOW_HIGH]
+        assert f"{name} {' to '.join(ends)}" in told
+        assert f"{percent(share['low'])} to" in out
+    assert "on one split, lists" in told
+
+
+LOW_HIGH = ("low", "high")
+
+
+def test_what_counts_can_be_asked_for(run_again):
+    run = run_again
+    answers = {}
+    for worth in ("both", "lists", "ratings"):
+        code, out, _ = run(*SMALL, "--max-risk", 0.9, "--for", worth, "--json", "-")
+        answer = json.loads(out)["answer"]
+        assert code == 0
+        assert answer["worth"] == worth
+        assert "lists" in answer["sentence"]
+        assert "ratings" in answer["sentence"]
+        answers[worth] = answer["sentence"]
+    assert len(set(answers.values())) > 1
+    assert run(*SMALL, "--for", "fun")[0] == 2

@@ -1,0 +1,79 @@
+"""k-coRating from the command line: what it says and refuses, and what other verbs say of it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
+
+ANONYMIZE = ("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method", "k-corating")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_ratings(make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3), "ratings.csv")
+    Path("trust.txt").write_text("1 2 1\n2 3 1\n1 x 1\ny x 1\n")
+    Path("nobody.txt").write_text("x y 1\n")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        streams = capsys.readouterr()
+        return stop.value.code or 0, " ".join(streams.out.split()), streams.err
+
+    return run
+
+
+@pytest.mark.parametrize("layout", ["users", "groups"])
+@pytest.mark.parametrize("fill", ["item-mean", "similarity", "trust"])
+def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
+    code, out, err = run(*ANONYMIZE, "--fill", fill, "--layout", layout)
+    assert (code, err.startswith("Expected: about "), err.count("\n")) == (0, True, 1)
+    assert "real ratings, which stand as they are: to find a person by them is nearly as ea" in out
+    assert out.count("recveil audit --release") == 1  # a warning that is said twice is read once
+    code, out, _ = run("verify", "out")
+    assert code == 0
+    assert "every set of rated items is shared by at least 4 people" in out
+    assert "whoever knows some of a person's ratings may find them all the same" in out
+    code, out, _ = run("verify", "out", "--claim", "identical-rows")
+    assert code == 1
+    assert "4 people must share each row, but some is shared by 1 only" in out
+
+
+# What nobody may read about a release that keeps every real rating.
+REASSURING = re.compile(r"nobody is found|promise is at most|few people are found|cannot be found")
+
+
+@pytest.mark.parametrize("protect", ["none", "shuffle"])
+def test_audit_says_what_is_left_of_the_risk(run, protect):
+    run(*ANONYMIZE, "--fill", "similarity", "--protect", protect)
+    options = ("--preset", "public-profile", "--targets", "all", "--no-curves")
+    code, out, _ = run(
+        *("audit", "ratings.csv", "--release", "out", *options, "--html", "a.html", "--json", "-")
+    )
+    assert code == 0
+    release = json.loads(out)["release"]
+    (attack,) = release["attacks"]
+    assert attack["bound"] == 1
+    found = attack["person_found"]["rate"] * attack["targets_requested"]
+    assert (found > 0.9 * attack["targets_attacked"]) == (protect == "none")
+    first = release["verdict"][0]
+    assert "nothing is promised against those who know ratings" in first
+    expected = {"none": "stand in it as they were given", "shuffle": "with the same items together"}
+    assert expected[protect] in first
+    for text in (" ".join(release["verdict"]), Path("a.html").read_text()):
+        assert not REASSURING.search(" ".join(text.split()).lower())
+
+
+def test_audit_of_a_release_that_cannot_be_made_again(run):
+    run(*ANONYMIZE, "--fill", "trust", "--trust", "trust.txt")
+    options = ("--preset", "public-profile", "--targets", 20, "--no-curves", "--json", "-")
+    code, out, _ = run("audit", "ratings.csv", "--release", "out", *options)
+    assert code == 0
+    assert json.loads(out)["release"]["membership"] is None

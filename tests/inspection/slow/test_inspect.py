@@ -1,0 +1,82 @@
+"""What a table holds, whatever it is written in."""
+
+import io
+import json
+import tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recveil.cli.show_inspection import show_inspection
+from recveil.inspection import inspect
+from recveil.io import understand
+from recveil.runtime.errors import RecveilError
+
+ROWS = [(f"u{n % 7}", f"i{n % 11}", n % 5 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(70)]
+
+TABLE = pa.table(
+    [list(column) for column in zip(*ROWS, strict=True)], ["user", "item", "rating", "date"]
+)
+
+TEXT = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for u, i, r, d in ROWS)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "ratings.csv").write_text(TEXT)
+    (tmp_path / "plain.csv").write_text(TEXT.partition("\n")[2])
+    (tmp_path / "european.csv").write_text(TEXT.replace(",", ";"))
+    objects = TABLE.to_pylist()
+    (tmp_path / "ratings.jsonl").write_text("\n".join(map(json.dumps, objects)))
+    pq.write_table(TABLE, tmp_path / "ratings.parquet")
+    (tmp_path / "parts").mkdir()
+    for at in range(2):
+        pq.write_table(TABLE.slice(35 * at, 35), tmp_path / "parts" / f"part-{at}.parquet")
+    return tmp_path
+
+
+IDS = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"),
+    min_size=1,
+    max_size=8,
+)
+
+TIMES = st.sampled_from(
+    ["2020-01-01", "2020-01-15 10:11:12", "978300760", "20051231", "0", "", "soon", "978300760.5"]
+)
+
+
+@given(st.lists(st.tuples(IDS, IDS, st.sampled_from(["1", "4.5", "x", ""]), TIMES), max_size=8))
+@settings(deadline=None, max_examples=100)
+def test_whatever_is_understood_can_be_looked_at(rows):
+    """What other verbs read is inspected and shown; what they refuse is refused."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * 4
+    table = pa.table([pa.array(column, pa.string()) for column in columns], TABLE.column_names)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ratings.csv")
+        pa_csv.write_csv(table, path)
+        for source in (path, table):
+            expected, refused = outcome(lambda source=source: understand(source, duplicates="last"))
+            found, refused_too = outcome(lambda source=source: inspect(source))
+            assert refused == refused_too
+            if refused:
+                continue
+            assert found.ratings == expected.ratings
+            json.dumps(found.to_dict())
+            with redirect_stdout(io.StringIO()) as out:
+                show_inspection(found, 3)
+            assert all(line.isprintable() for line in out.getvalue().split("\n"))
+
+
+def outcome(work):
+    """Return what something gives, and the message with which it is refused."""
+    try:
+        return work(), ""
+    except RecveilError as error:
+        return None, str(error)

@@ -1,0 +1,76 @@
+"""Parquet and Arrow files from anybody: what is wrong ends in an error, not a crash."""
+
+import signal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from error_assertions import raises
+from recveil.io import read_ratings
+from recveil.io.worker import decoder
+from recveil.runtime.errors import RecveilError, is_of_machine
+
+TABLE = pa.table(
+    {
+        "user": pa.array(["ann", "ben", "ann"]).dictionary_encode(),
+        "item": pa.array([7, 7, 9]),
+        "rating": pa.array([4.0, 3.5, 1.0]),
+    }
+)
+
+
+@pytest.fixture
+def afresh(monkeypatch):
+    """No process waits, before and after."""
+    decoder._Child.end_all()
+    yield monkeypatch
+    decoder._Child.end_all()
+
+
+def write(path, format, table=TABLE):
+    if format == "parquet":
+        pq.write_table(table, path)
+        return
+    with pa.OSFile(str(path), "wb") as file:
+        make = pa.ipc.new_stream if format == "stream" else pa.ipc.new_file
+        with make(file, table.schema) as writer:
+            writer.write_table(table)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGBUS", "SIGABRT"])
+def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
+    path = tmp_path / "ratings.parquet"
+    write(path, "parquet")
+    number = int(getattr(signal, name))
+    with afresh.context() as patch:
+        patch.setattr(
+            decoder,
+            "_START",
+            "import sys; sys.path[:] = sys.argv[1:]; from recveil.io.worker import child; "
+            f"import os; child.answer = lambda *_: os.kill(os.getpid(), {number}); child.serve()",
+        )
+        with pytest.raises(RecveilError) as told:
+            read_ratings(path)
+        assert name in str(told.value)
+        # It has a limit of its own, near which libraries abort: what is kept is not kept then.
+        may_lack_memory = name != "SIGBUS" and Path("/proc/self/statm").exists()
+        assert is_of_machine(told.value) == may_lack_memory
+        assert told.value.code == ("machine.killed" if may_lack_memory else "input.damaged")
+        assert ("--max-memory" in str(told.value)) == may_lack_memory
+    assert read_ratings(path).n_ratings == 3  # by another process
+
+
+def test_what_is_refused_leaves_the_process_for_the_next_file(tmp_path, afresh):
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    write(good, "parquet")
+    bad.write_bytes(good.read_bytes()[:9])
+    assert read_ratings(good).n_ratings == 3
+    (waiting,) = decoder._Child._idle
+    with raises("input.damaged"):
+        read_ratings(bad, format="parquet")
+    with raises("column.missing"):
+        read_ratings(good, user="town")
+    assert decoder._Child._idle == [waiting]
+    assert read_ratings(good).n_ratings == 3

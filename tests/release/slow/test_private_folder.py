@@ -1,0 +1,41 @@
+"""Whether a release was made from some ratings: told by a digest that the owner alone keeps."""
+
+import json
+
+import pytest
+
+from error_assertions import raises
+from recveil.auditing import audit
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.publish import describe
+from recveil.ratings import RatingScale
+
+SCALE = RatingScale(1, 5, 1)
+
+MADE = make_ratings(60, 20, 500, seed=2, scale=SCALE)
+
+OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
+
+WAYS = {
+    "padded": PredictiveAnonymizer(4, seed=1),
+    "model": PredictiveAnonymizer(4, labels="model", seed=1),
+    "k-corated": KCoRater(4, seed=1),
+    "sparse": SparseRows(4, seed=1),
+    "drawn": Synthesizer(20.0, catalogue="as-rated"),
+    "words": SharedWords(4, seed=1),
+}
+
+
+@pytest.mark.parametrize("way", ["padded", "drawn"])
+def test_an_audit_of_other_ratings_says_so_and_is_not_described(way, tmp_path):
+    WAYS[way].anonymize(MADE).write(tmp_path / "out")
+    for ratings, same in ((MADE, True), (OTHER, False)):
+        told = audit(ratings, release=tmp_path / "out", targets=5, curves=False).to_dict()
+        assert told["release"]["same_ratings"] is same
+        warned = any("was not made from these" in each for each in told["release"]["warnings"])
+        assert warned is not same
+        (tmp_path / "audit.json").write_text(json.dumps(told, default=str))
+    with raises("release.mismatch"):
+        describe(tmp_path / "out", tmp_path / "c.json", audit=tmp_path / "audit.json")

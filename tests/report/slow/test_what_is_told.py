@@ -1,0 +1,62 @@
+"""The tables of what a release tells, each with its control and its words."""
+
+import json
+import re
+
+import pytest
+
+from recveil.auditing import audit
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.report import audit_page
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=400, n_items=40, n_ratings=7_000, seed=6)
+
+
+def page_of(ratings, maker, folder):
+    """Return the page's text, and what it was made of."""
+    maker.anonymize(ratings).write(folder / "out")
+    found = audit(ratings, release=folder / "out", targets=60, curves=False).to_dict()
+    plain = json.loads(json.dumps(found))
+    page = re.sub(r"<style>.*?</style>", "", audit_page(plain), flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split()), plain["release"]
+
+
+@pytest.fixture(scope="module")
+def padded(ratings, tmp_path_factory):
+    return page_of(ratings, PredictiveAnonymizer(5, seed=1), tmp_path_factory.mktemp("padded"))
+
+
+def test_cells_stand_beside_popularity(padded):
+    text, release = padded
+    told = release["residual"]
+    assert "Who rated what" in text
+    assert f"{told['recall_at_95']:.1%}" in text
+    assert f"{told['popularity_auc']:.2f}" in text
+
+
+def test_fills_stand_beside_popularity(ratings, tmp_path):
+    text, release = page_of(ratings, KCoRater(5, seed=1), tmp_path)
+    last = release["fills"][-1]
+    assert f"who knows {last['people_known']} people" in text
+    assert f"most rated items: {last['popularity_precision']['0.5']['rate']:.1%}" in text
+    assert "who knows nobody, and makes a release" in text
+    assert "Who rated what" not in text
+
+
+def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
+    from recveil.io import write_ratings
+    from recveil.methods import anonymize
+
+    write_ratings(ratings, tmp_path / "ratings.csv")
+    anonymize(
+        *(tmp_path / "ratings.csv", tmp_path / "out"),
+        **{"k": 5, "homogenize": "simple", "seed": 1, "hide_items": True},
+    )
+    found = audit(ratings, release=tmp_path / "out", targets=60, curves=False).to_dict()
+    page = audit_page(json.loads(json.dumps(found)))
+    assert "Items under pseudonyms" in page
+    assert "names dealt to other items (control)" in page

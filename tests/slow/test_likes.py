@@ -1,0 +1,173 @@
+"""Likes through all verbs: who is found, what lists keep, and what is not told."""
+
+import json
+
+import numpy as np
+import pytest
+
+from recveil.attacks.adversary import PRESETS
+from recveil.attacks.reidentification.hidden_items import ItemSide
+from recveil.auditing import audit
+from recveil.auditing.shadow_releases import attack_by_shadows
+from recveil.cli import main
+from recveil.comparison import compare
+from recveil.datasets import make_ratings
+from recveil.methods import anonymize
+from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.report import audit_page
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+METHODS = ("k-corating", "sparse")
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(n_users=120, n_items=60, n_ratings=2_400, seed=1)
+
+
+@pytest.fixture(scope="module")
+def likes(ratings):
+    return ratings.as_likes()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, likes, ratings):
+    folder = tmp_path_factory.mktemp("likes")
+    for method in METHODS:
+        anonymize(likes, folder / method, k=5, method=method, seed=1)
+    anonymize(ratings, folder / "ratings", k=5, method="sparse", seed=1)
+    anonymize(likes, folder / "drawn", epsilon=60, catalogue="as-rated")
+    anonymize(likes, folder / "model", epsilon=60, catalogue="as-rated", layout="model")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def audited(likes, made):
+    return {
+        name: audit(likes, release=made / name, targets=120, curves=False).to_dict()
+        for name in METHODS
+    }
+
+
+class TestAudit:
+    def test_nobody_knows_ratings(self, audited):
+        for attack in audited["sparse"]["attacks"]:
+            assert attack["rating_error"] is None
+            assert not attack["likes_only"]
+            knew = PRESETS[attack["name"]].rating_error is not None
+            assert (
+                "Here no ratings are known: the table holds likes." in attack["description"]
+            ) == knew
+
+    def test_it_has_a_page(self, likes, made):
+        found = audit(likes, release=made / "k-corating", targets=20)
+        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        assert "the table holds likes" in page
+
+
+# What is said only where there are ratings.
+ABOUT_RATINGS = ("exact rating", "ratings", "labels", "rated", "fills", "liked another item more")
+
+
+class TestDrawn:
+    """Releases in which no row is anybody's."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def told(likes, made):
+        found = audit(likes, release=made / "drawn", shadows=8, targets=20, curves=False)
+        return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+    def test_membership_is_measured_and_nothing_is_said_of_values(self, told):
+        release = told["release"]
+        said = " ".join([*release["verdict"], release["headline"], *release["does_not_apply"]])
+        for words in ABOUT_RATINGS:
+            assert words not in said, words
+        assert "by adversaries who know likes" in said
+        assert "Who knows all likes of somebody tells so" in said
+        assert release["epsilon"] == 60
+        assert release["membership"]["all"]["auc"]["trials"]
+        assert release["shadows"]["n"] == 8
+        assert release["drawn"]["nearest"]
+        assert (release["drawn"]["inference"], release["attributes"]) == (None, None)
+
+    def test_exact_sums_of_few_people_tell_who_is_in_them(self, likes):
+        """Planted: each of sixty people is a sixtieth of the sums."""
+        found = attack_by_shadows(likes, self.exact, n=8).by_known["all"]
+        assert found.told.auc.low > 0.55
+
+    def test_a_release_of_others_tells_nothing(self, likes):
+        """The null: whoever is in the data, people are drawn from the same others."""
+        others = make_ratings(n_users=60, n_items=60, n_ratings=1_200, seed=9).as_likes()
+
+        class OfOthers:
+            def __init__(self, seed):
+                self.seed = seed
+
+            def anonymize(self, _likes):
+                return TestDrawn.exact(self.seed).anonymize(others)
+
+        found = attack_by_shadows(likes, OfOthers, n=8).by_known["all"]
+        assert found.told.auc.low <= 0.5 <= found.told.auc.high
+
+    @staticmethod
+    def exact(seed):
+        return Synthesizer(None, catalogue="as-rated", seed=seed)
+
+
+class TestCompare:
+    def test_all_methods_that_take_likes(self, likes, tmp_path):
+        found = compare(likes, tmp_path / "out", ks=[5], targets=20)
+        told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert {row["method"] for row in told["rows"]} == {
+            *("k-corating-likes", "sparse", "synthetic-10", "synthetic-3", "synthetic-1", "raw")
+        }
+        told = {row["method"]: row["problem"] for row in told["rows"]}
+        assert not any(told[name] for name in ("k-corating-likes", "sparse", "raw"))
+        # 120 people are too few for little an epsilon, and that is said in a line.
+        assert "epsilon" in told["synthetic-1"]
+        assert found.worth == "lists"
+        assert all(row.rmse is None for row in found.rows)
+
+    def test_there_is_an_answer_and_it_speaks_of_lists_alone(self, likes, tmp_path):
+        options = {"methods": ["sparse", "raw"], "ks": [5], "targets": 20, "min_k": 5}
+        choice = compare(likes, tmp_path / "out", **options).choice()
+        assert choice.row.title == "sparse, k = 5"
+        assert "lists" in choice.sentence
+        assert "RMSE" not in " ".join([choice.sentence, choice.advice])
+
+
+def test_every_verb_says_that_they_are_likes(likes, made, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    users, items = likes.user_positions(), likes.indices
+    pairs = [f"{user},{item}" for user, item in zip(users, items, strict=True)]
+    (tmp_path / "likes.csv").write_text("\n".join(["user,item", *pairs]))
+    release = str(made / "sparse")
+    for words in (
+        ("audit", "likes.csv", "--targets", "9", "--no-curves"),
+        ("selftest", "likes.csv"),
+        ("anonymize", "likes.csv", "-o", "out", "--k", "5", "--method", "sparse"),
+        ("evaluate", "likes.csv", "--release", "out", "--split", "0.2", "--no-membership"),
+        ("compare", "likes.csv", "-o", "comparison", "--k", "5", "--targets", "9"),
+        ("convert", "likes.csv", "again.csv"),
+    ):
+        with pytest.raises(SystemExit):
+            main(list(words))
+        out = " ".join(capsys.readouterr().out.split())
+        assert "Read 2,400 likes of 60 items by 120 users; no ratings: read as likes." in out, words
+        assert "RMSE" not in out, words
+    assert (tmp_path / "again.csv").read_text().startswith("user_id,item_id\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", release])
+    assert ended.value.code in (None, 0)
+
+
+def test_hidden_items_of_likes_are_named_by_their_company(likes, tmp_path):
+    """Nothing is divided by the range of likes."""
+    side = ItemSide.of_ratings(likes)
+    for numbers in (side.counts, side.means, side.spreads, side.alike, side.together):
+        assert np.isfinite(numbers).all()
+    anonymize(likes, tmp_path / "out", k=5, method="sparse", seed=1, hide_items=True)
+    told = audit(likes, release=tmp_path / "out", targets=20, curves=False).to_dict()
+    assert told["release"]["hidden_items"]["named"]["10"]["trials"] == 10

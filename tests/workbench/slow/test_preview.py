@@ -1,0 +1,54 @@
+from collections import Counter
+
+import pytest
+
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
+from recveil.publish import WrittenRelease
+from recveil.workbench.preview import preview
+
+RATINGS = make_ratings(60, 20, 600, seed=2)
+
+
+@pytest.mark.parametrize("layout", ["users", "groups"])
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+@pytest.mark.parametrize("homogenize", ["padded", "simple"])
+def test_the_crowd_is_counted_in_what_is_written(tmp_path, layout, file_format, homogenize):
+    release = PredictiveAnonymizer(4, seed=1, homogenize=homogenize).anonymize(RATINGS)
+    release.write(tmp_path / "out", layout=layout, file_format=file_format)
+    rows = preview(tmp_path / "out")
+    crowds = _crowds(tmp_path / "out")
+    assert 0 < len(rows) <= 20
+    for row in rows:
+        assert crowds[row.user_id] >= 4
+        assert f"for {crowds[row.user_id]} people" in row.sees
+        assert f"1 in {crowds[row.user_id]}." in row.sees
+        assert len(row.labels) == min(6, row.n_labels)
+
+
+def _crowds(folder):
+    """Count whose rows are equal, by the rows alone."""
+    rows = {}
+    for line in WrittenRelease(folder).to_arrow(people=True).to_pylist():
+        rows.setdefault(line["user_id"], []).append((line["item_id"], line["rating"]))
+    people = Counter(map(tuple, rows.values()))
+    return {user: people[tuple(row)] for user, row in rows.items()}
+
+
+def test_of_co_rated_rows_nothing_is_promised_against_who_knows_ratings(tmp_path):
+    KCoRater(3, seed=1).anonymize(RATINGS).write(tmp_path / "out")
+    for row in preview(tmp_path / "out"):
+        assert row.sees.startswith("The same items for ")
+        assert "nothing is promised against those who know ratings" in row.sees
+
+
+def test_drawn_rows_are_nobodys(tmp_path):
+    made = {"epsilon": "50", "catalogue": "as-rated"}
+    anonymize(RATINGS, tmp_path / "out", **made)
+    assert {row.sees.partition(":")[0] for row in preview(tmp_path / "out")} == {"Nobody’s row"}
+
+
+def test_a_model_has_no_rows(tmp_path):
+    made = {"epsilon": "none", "catalogue": "as-rated", "layout": "model"}
+    anonymize(RATINGS, tmp_path / "out", **made)
+    assert preview(tmp_path / "out") == []

@@ -1,0 +1,173 @@
+"""The room Release: a release is made, checked, described and taken away; its twin is not."""
+
+import io
+import shutil
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from recveil.verification import verify
+
+
+@pytest.fixture
+def dropped(browser, quick, small_table):
+    browser.drop("shop.csv", small_table)
+    browser.wait("data", "risk")
+    return browser
+
+
+@pytest.fixture
+def made(dropped):
+    dropped.send("/release/make", method="padded", k="4", name="first", file_format="csv")
+    (job,) = dropped.wait("release")
+    assert (job.state, job.error) == ("done", "")
+    return dropped
+
+
+def release(browser):
+    return next(job for job in browser.bench.project.jobs() if job.task == "release")
+
+
+def test_the_verdict_the_card_and_the_rows_are_shown(made):
+    page = made.get("/release").text
+    assert "✓ holds" in page
+    assert "4 are promised" in page
+    assert "## What is not promised" in page
+    assert "The same row for " in page
+    assert "style=" not in page
+
+
+def test_the_twin_is_named_and_never_served(made):
+    page = made.get("/release").text
+    twin = made.bench.project.folder / "releases" / "first.private"
+    assert str(twin) in page
+    assert (twin / "assignment.parquet").is_file()
+    number = release(made).id
+    for place in ("first.private/private.json", f"{number}/private.json", f"{number}/download/.."):
+        assert made.get(f"/release/{place}").status_code in (404, 200)
+        assert "seed" not in made.get(f"/release/{place}").text.partition("<main")[0]
+
+
+def test_what_is_downloaded_holds(made, tmp_path):
+    answer = made.get(f"/release/{release(made).id}/download")
+    assert answer.headers["content-disposition"] == 'attachment; filename="first.zip"'
+    with ZipFile(io.BytesIO(answer.content)) as archive:
+        assert not [name for name in archive.namelist() if "private" in name]
+        archive.extractall(tmp_path)
+    assert verify(tmp_path / "first").holds
+
+
+def test_what_was_changed_since_is_not_handed_out(made):
+    card = Path(release(made).settings["output"]) / "README.md"
+    card.write_text(card.read_text() + "\nAnn is p3.\n")
+    answer = made.get(f"/release/{release(made).id}/download")
+    assert answer.status_code == 400
+    assert "was changed after it was verified" in answer.text
+
+
+def test_the_publishers_words_stand_beside_the_release(made):
+    words = {"publisher": 'The "Library"', "contact": "data@example.org"}
+    made.send(f"/release/{release(made).id}/describe", **words)
+    assert [job.state for job in made.wait("release describe")] == ["done"]
+    answer = made.get(f"/release/{release(made).id}/download")
+    with ZipFile(io.BytesIO(answer.content)) as archive:
+        told = archive.read("croissant.json").decode()
+    assert 'The \\"Library\\"' in told
+    assert "first/ratings.csv" in told
+    assert "data@example.org" in made.get("/release").text  # kept for the next one
+    (card,) = made.bench.project.folder.glob("releases/*.card.toml")
+    assert card.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_release_of_the_same_name_has_nothing_of_the_one_before(made):
+    """Its description and its attack are its own."""
+    first = release(made)
+    made.send(f"/release/{first.id}/describe", publisher="The Library")
+    made.wait("release", "release describe")
+    made.send(f"/release/{first.id}/attack")
+    made.wait("release", "release attack")
+    output = Path(first.settings["output"])
+    shutil.rmtree(output)
+    shutil.rmtree(output.parent / "first.private")
+    made.send("/release/make", method="padded", k="6", name="first", file_format="csv")
+    made.wait("release")
+    page = made.get("/release").text
+    assert "as it will be published</summary>" not in page
+    assert "Attack this release with what the table tells" in page
+    answer = made.get(f"/release/{release(made).id}/download")
+    assert "croissant.json" not in ZipFile(io.BytesIO(answer.content)).namelist()
+    made.send(f"/release/{first.id}/describe", publisher="The Library")
+    made.wait("release", "release describe")
+    assert "is another release" in made.get(f"/release?release={first.id}").text
+
+
+def test_a_description_that_was_changed_is_not_handed_out(made):
+    made.send(f"/release/{release(made).id}/describe", publisher="The Library")
+    made.wait("release", "release describe")
+    (file,) = made.bench.project.folder.glob("releases/*.croissant.json")
+    file.write_text(file.read_text() + " ")
+    answer = made.get(f"/release/{release(made).id}/download")
+    assert answer.status_code == 400
+    assert "describe it again" in answer.text
+
+
+def test_words_that_hide_something_are_refused(made):
+    answer = made.send(f"/release/{release(made).id}/describe", publisher="a\u202eb")
+    assert answer.status_code == 400
+    assert "U+202E" in answer.text
+    assert not list(made.bench.project.folder.glob("releases/*.card.toml"))
+
+
+def test_a_second_release_of_the_same_people_is_warned_of(made):
+    made.send("/release/make", method="sparse", k="4", name="second", file_format="parquet")
+    made.wait("release")
+    page = made.get("/release").text
+    assert "Releases of the same people tell more together" in page
+    assert f"/release?release={release(made).id}" in page
+
+
+def test_a_name_that_is_taken_is_not_overwritten(made):
+    before = (Path(release(made).settings["output"]) / "release.json").read_bytes()
+    made.send("/release/make", method="padded", k="5", name="first", file_format="csv")
+    (job,) = made.wait("release")
+    assert job.state == "failed"
+    assert "exists" in made.get("/release").text
+    assert (Path(job.settings["output"]) / "release.json").read_bytes() == before
+
+
+def test_the_attack_on_it_is_told(made):
+    made.send(f"/release/{release(made).id}/attack")
+    assert [job.state for job in made.wait("release attack")] == ["done"]
+    page = made.get("/release").text
+    assert "In the release, " in page
+    number = made.bench.project.last_job("release attack").id
+    assert "sandbox" in made.get(f"/release/{number}/audit.html").headers["content-security-policy"]
+
+
+def test_the_log_tells_who_did_what(made):
+    page = made.get("/log").text
+    assert "made the release first of shop.csv" in page
+    assert "recveil anonymize" in page
+    command = release(made).command
+    assert command.endswith("--method predictive --homogenize padded --file-format csv")
+
+
+def test_an_attack_a_description_and_a_release_run_side_by_side(made):
+    number = release(made).id
+    again = {"method": "padded", "k": "5", "name": "second", "file_format": "csv"}
+    made.send(f"/release/{number}/attack", follow=False)
+    made.send(f"/release/{number}/describe", publisher="The Library", follow=False)
+    made.send("/release/make", **again, follow=False)
+    refused = made.send("/release/make", **{**again, "name": "third"})
+    jobs = made.wait("release attack", "release describe", "release")
+    assert [job.state for job in jobs] == ["done"] * 3
+    assert refused.status_code == 400
+    assert "is being made" in refused.text
+
+
+def test_a_cancelled_attack_leads_back_to_the_page(made):
+    made.send(f"/release/{release(made).id}/attack", follow=False)
+    attack = made.bench.project.last_job("release attack")
+    answer = made.send(f"/jobs/{attack.id}/cancel", follow=False)
+    assert answer.headers["location"] == "/release"
