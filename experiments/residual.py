@@ -19,7 +19,7 @@ from recveil.attacks import (
     attack_release,
     hold_out,
     infer_cells,
-    memberships,
+    infer_memberships,
 )
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -42,7 +42,7 @@ def main() -> None:
     print_cells(ratings, table)
     print_people(ratings, table, options.seed)
     held_out = hold_out(ratings, anonymizer, seed=options.seed)
-    for known, told in memberships(ratings, held_out, seed=options.seed).items():
+    for known, told in infer_memberships(ratings, held_out, seed=options.seed).items():
         print(
             f"| who is in the data, {known} ratings known (AUC) | {as_area(told.auc)} | "
             f"{as_area(told.null_auc)} when drawn by lot |"

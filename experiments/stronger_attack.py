@@ -19,7 +19,7 @@ from recveil.attacks import (
     attack_release,
     choose_targets,
     draw_knowledge,
-    membership,
+    infer_membership,
 )
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -78,7 +78,7 @@ def releases(
             for adversary in adversaries:
                 undated = replace(adversary, date_error=None)
                 found = attack_release(ratings, table, undated, targets)
-                told = membership(ratings, anonymizer, undated)
+                told = infer_membership(ratings, anonymizer, undated)
                 print(
                     f"| {homogenize}, k = {k} | {adversary.name} | {found.attack} "
                     f"| {found.group_found.rate:.1%} | {found.person_found.rate:.1%} "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks import Adversary, Matches, Membership, match_known_ratings, membership
+from recveil.attacks import Adversary, Matches, Membership, infer_membership, match_known_ratings
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Synthesizer
 from recveil.publish.staging import check_target
@@ -133,7 +133,7 @@ def demo(
         verified = drawn.write(drawn_output, force=force)
         begin(_TELLING)
         adversary = Adversary(known=KNOWN, rating_error=0)
-        members = membership(ratings, grouping, adversary, seed=seed)
+        members = infer_membership(ratings, grouping, adversary, seed=seed)
     bounds = bounds_of(drawn.published.claim)
     most = bounds["most_auc"], bounds["most_accuracy_of_two"]
     return Demo(ratings, before, _row_sizes(ratings), shared, verified, members, *most)

@@ -11,7 +11,7 @@ from recveil.attacks import (
     ScoreboardRH,
     attack_release,
     draw_knowledge,
-    membership,
+    infer_membership,
 )
 from recveil.attacks.reidentification.likelihood import find_nearest
 from recveil.auditing.outcome import run_attack
@@ -35,7 +35,7 @@ def released(anonymizer, ratings):
 @pytest.mark.parametrize("name", BASELINES)
 class TestEveryBaseline:
     def test_membership_is_measured(self, name, ratings):
-        result = membership(ratings, BASELINES[name](1), KNOWS, seed=1)
+        result = infer_membership(ratings, BASELINES[name](1), KNOWS, seed=1)
         assert result.members > 0
         assert 0 <= result.auc.rate <= 1
 

@@ -11,8 +11,8 @@ from recveil.attacks.membership.inference import (
     MEMBERSHIP,
     SCORERS,
     describe_membership,
-    membership,
-    memberships,
+    infer_membership,
+    infer_memberships,
     score_by_narrowest,
 )
 from recveil.datasets import make_ratings
@@ -67,7 +67,7 @@ def test_an_area_comes_with_what_a_stronger_test_found(area, width):
 
 def test_a_better_score_is_one_more_entry(invented, monkeypatch):
     anonymizer, adversary = PredictiveAnonymizer(5, seed=1), Adversary(known=4)
-    before = membership(invented, anonymizer, adversary, seed=3)
+    before = infer_membership(invented, anonymizer, adversary, seed=3)
     assert before.scorer in SCORERS
     outside = np.random.default_rng(3).permutation(invented.n_users)[: invented.n_users // 5]
 
@@ -75,7 +75,7 @@ def test_a_better_score_is_one_more_entry(invented, monkeypatch):
         return [np.zeros(known.targets.size), 1.0 - np.isin(known.targets, outside)]
 
     monkeypatch.setitem(SCORERS, "was told", was_told)
-    after = membership(invented, anonymizer, adversary, seed=3)
+    after = infer_membership(invented, anonymizer, adversary, seed=3)
     assert (after.auc.rate, after.scorer) == (1.0, "was told")
 
 
@@ -91,11 +91,11 @@ def test_a_score_that_is_the_same_for_everybody_is_not_chosen(invented, monkeypa
     monkeypatch.setattr(
         "recveil.attacks.membership.inference.SCORERS", {"same": same, "against": against}
     )
-    told = membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    told = infer_membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
     assert told.scorer == "against"
     assert told.auc.high - told.auc.low > 0.01
     monkeypatch.setattr("recveil.attacks.membership.inference.SCORERS", {"same": same})
-    told = membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    told = infer_membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
     assert (told.scorer, told.auc.rate) == ("same", 0.5)
 
 
@@ -126,8 +126,8 @@ class TestNarrowest:
     def test_filled_rows_tell_who_is_in_them_and_one_row_for_all_tells_nobody(self, monkeypatch):
         monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
         likes = make_ratings(n_users=200, n_items=150, n_ratings=4_000, seed=1).as_likes()
-        told = memberships(likes, hold_out(likes, KCoRater(3, seed=1)))
+        told = infer_memberships(likes, hold_out(likes, KCoRater(3, seed=1)))
         assert told["all"].auc.rate > 0.95
         assert told["all"].scorer == "narrowest"
-        null = memberships(likes, hold_out(likes, KCoRater(160, seed=1)))
+        null = infer_memberships(likes, hold_out(likes, KCoRater(160, seed=1)))
         assert null["all"].auc.low <= 0.5

@@ -8,7 +8,7 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, Candidates, draw_knowledge
 from recveil.attacks.membership.held_out import only
-from recveil.attacks.membership.inference import _all_scores, _choose, membership
+from recveil.attacks.membership.inference import _all_scores, _choose, infer_membership
 from recveil.attacks.reidentification.on_release import attack_release
 from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
@@ -165,7 +165,7 @@ def test_ratings_of_another_table(four_people, two_groups):
 
 class TestMembership:
     def test_raw_rows_tell_who_is_inside(self, invented):
-        result = membership(invented, InGroups(), Adversary(known=8), seed=1)
+        result = infer_membership(invented, InGroups(), Adversary(known=8), seed=1)
         assert result.auc.low > 0.9
         # Half of those who could be scored chose the score.
         assert 300 - result.skipped - 2 <= 2 * result.auc.trials <= 300 - result.skipped
@@ -173,12 +173,12 @@ class TestMembership:
 
     def test_one_row_for_all_tells_little(self, invented):
         everybody = InGroups(np.zeros(240, np.int64), k=240)
-        result = membership(invented, everybody, Adversary(known=4), seed=1)
+        result = infer_membership(invented, everybody, Adversary(known=4), seed=1)
         assert result.auc.low < 0.5 < result.auc.high
 
     def test_same_seed_same_result(self, invented):
         first, second, other = (
-            membership(invented, PredictiveAnonymizer(5, seed=1), STRONG, seed=seed)
+            infer_membership(invented, PredictiveAnonymizer(5, seed=1), STRONG, seed=seed)
             for seed in (1, 1, 2)
         )
         assert first == second
@@ -186,13 +186,13 @@ class TestMembership:
 
     def test_at_most_a_thousand_are_scored_and_half_of_them_measured(self):
         ratings = make_ratings(n_users=2600, n_items=30, n_ratings=26_000, seed=1)
-        result = membership(ratings, InGroups(), Adversary(known=1), holdout=0.45)
+        result = infer_membership(ratings, InGroups(), Adversary(known=1), holdout=0.45)
         assert (result.members, result.outsiders, result.skipped) == (500, 500, 0)
 
     @pytest.mark.parametrize("holdout", [0, 1, -0.5, 0.001, 0.999, math.nan])
     def test_somebody_must_be_on_either_side(self, invented, holdout):
         with raises("argument.value"):
-            membership(invented, InGroups(), STRONG, holdout=holdout)
+            infer_membership(invented, InGroups(), STRONG, holdout=holdout)
 
     def test_the_release_must_claim_the_k_that_was_asked_for(self, invented):
         class Lax(InGroups):
@@ -202,7 +202,7 @@ class TestMembership:
                 return replace(release, published=lower)
 
         with raises("argument.result") as caught:
-            membership(invented, Lax(), STRONG)
+            infer_membership(invented, Lax(), STRONG)
         assert "k is 2" in str(caught.value)
         assert "k = 1" in str(caught.value)
 

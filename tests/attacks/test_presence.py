@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recveil.attacks import Adversary, Candidates, area_under_curve, hold_out
 from recveil.attacks.knowledge import Knowledge, World, draw_knowledge, know_everything
 from recveil.attacks.membership.held_out import only
-from recveil.attacks.membership.inference import KNOWN, SCORERS, memberships
+from recveil.attacks.membership.inference import KNOWN, SCORERS, infer_memberships
 from recveil.attacks.membership.scores import chance_to_stand, score_by_presence
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, RawRelease, SparseRows
@@ -134,7 +134,7 @@ def test_sparse_rows_of_a_long_tail_are_told_from_by_which_items_they_hold(monke
     for other in ("counts", "values"):  # they tell more
         monkeypatch.delitem(SCORERS, other)
     monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
-    told = memberships(ratings, hold_out(ratings, SparseRows(5, seed=1)))["all"]
+    told = infer_memberships(ratings, hold_out(ratings, SparseRows(5, seed=1)))["all"]
     assert told.scorer == "presence"
     assert told.auc.low > 0.5
 

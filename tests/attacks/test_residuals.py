@@ -17,7 +17,7 @@ from recveil.attacks import (
     hold_out,
     infer_attributes,
     infer_cells,
-    memberships,
+    infer_memberships,
 )
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.inference.rated_cells import _area, _mark, _share, describe_cells
@@ -210,7 +210,9 @@ class TestNullRelease:
     def test_no_member_is_told_without_the_means_of_all_others(self, few, monkeypatch):
         monkeypatch.delitem(SCORERS, "values")
         monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
-        for told in memberships(few, hold_out(few, PredictiveAnonymizer(96, seed=1))).values():
+        for told in infer_memberships(
+            few, hold_out(few, PredictiveAnonymizer(96, seed=1))
+        ).values():
             assert told.auc.low <= 0.5 or not told.auc.trials
 
     def test_nothing_is_told_of_members_alone(self, few):
@@ -244,7 +246,7 @@ def test_an_attack_that_does_not_apply_is_not_the_strongest(seed, known):
 def test_a_lot_tells_nothing_and_members_are_told(monkeypatch):
     monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
     ratings = make_ratings(n_users=400, n_items=120, n_ratings=16_000, seed=2)
-    found = memberships(ratings, hold_out(ratings, PredictiveAnonymizer(5, seed=1)))
+    found = infer_memberships(ratings, hold_out(ratings, PredictiveAnonymizer(5, seed=1)))
     assert list(found) == ["8", "16", "all"]
     for told in found.values():
         assert told.null_auc.low < 0.5 < told.null_auc.high

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from recveil.attacks import Adversary, Candidates, memberships
+from recveil.attacks import Adversary, Candidates, infer_memberships
 from recveil.attacks.knowledge import World, know_everything
 from recveil.attacks.membership.held_out import hold_out, only
 from recveil.attacks.membership.inference import JOINT, SCORERS, _by_lot, _join_scores, _Scores
@@ -63,19 +63,19 @@ def test_without_outside_knowledge_or_values_there_is_no_score(sparse):
 
 def test_members_of_sparse_rows_are_inferred_where_other_scores_fail(sparse, monkeypatch):
     ratings, held_out = sparse
-    found = memberships(ratings, held_out)["all"]
+    found = infer_memberships(ratings, held_out)["all"]
     assert found.scorer in JOINT or found.scorer in ("counts", "values")
     assert found.auc.low > 0.6
     assert found.null_auc.low < 0.5 < found.null_auc.high
     others = {name: SCORERS[name] for name in SCORERS if name not in ("counts", "values")}
     monkeypatch.setattr("recveil.attacks.membership.inference.SCORERS", others)
-    assert memberships(ratings, held_out)["all"].auc.rate < found.auc.rate - 0.05
+    assert infer_memberships(ratings, held_out)["all"].auc.rate < found.auc.rate - 0.05
 
 
 def test_the_mean_of_one_group_reveals_members_to_an_adversary_with_the_means_of_all_others():
     ratings = make_ratings(n_users=200, n_items=40, n_ratings=4_000, seed=1)
     held_out = hold_out(ratings, PredictiveAnonymizer(160, seed=1))
-    assert memberships(ratings, held_out)["all"].auc.rate > 0.6
+    assert infer_memberships(ratings, held_out)["all"].auc.rate > 0.6
 
 
 def test_a_joint_score_of_noise_is_measured_on_users_it_was_not_fitted_on():

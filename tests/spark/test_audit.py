@@ -8,8 +8,8 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import PRESETS, Adversary, Knowledge
 from recveil.attacks.knowledge import Sought
+from recveil.auditing import _selftest as controls
 from recveil.auditing import audit as audit_here
-from recveil.auditing import selftest as controls
 from recveil.cli import main
 from recveil.ratings import RatingScale
 from recveil.spark import (

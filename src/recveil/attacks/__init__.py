@@ -15,7 +15,7 @@ from recveil.attacks.linkage import (
     intersect,
 )
 from recveil.attacks.membership.held_out import PartialRelease, hold_out
-from recveil.attacks.membership.inference import Membership, membership, memberships
+from recveil.attacks.membership.inference import Membership, infer_membership, infer_memberships
 from recveil.attacks.registry import ATTACKS, Attack, AttackEntry, find_attack, register_attack
 from recveil.attacks.reidentification.likelihood import Likelihood, Nearest, find_nearest
 from recveil.attacks.reidentification.on_release import RatingErrors, ReleaseAttack, attack_release
@@ -93,6 +93,8 @@ __all__ = [
     "infer_attributes",
     "infer_cells",
     "infer_links",
+    "infer_membership",
+    "infer_memberships",
     "information_by_rank",
     "intersect",
     "items_needed",
@@ -100,8 +102,6 @@ __all__ = [
     "label_based",
     "match_known_ratings",
     "mean_interval",
-    "membership",
-    "memberships",
     "nearest_similarity",
     "register_attack",
     "share_at_least",

@@ -11,6 +11,7 @@ from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.attacks.reidentification.hidden_items import Catalogue
 from recveil.attacks.reidentification.nominal_pairs import pairs_of
 from recveil.auditing import work_estimates as durations
+from recveil.auditing._selftest import Check
 from recveil.auditing.attacked_release import AttackedRelease
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
 from recveil.auditing.curves import Figure, Sufficient, guarantees, plain_figure
@@ -26,7 +27,6 @@ from recveil.auditing.outcome import Outcome
 from recveil.auditing.paper_measures import Deanonymized, GraphAttack
 from recveil.auditing.release_attacks import attack_opened
 from recveil.auditing.risk import Risk
-from recveil.auditing.selftest import Check
 from recveil.auditing.shadow_releases import shadow_published
 from recveil.auditing.table_attacks import attack_table, fitted
 from recveil.auditing.verdict import warnings_of, write_verdict

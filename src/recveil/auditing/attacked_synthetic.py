@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from recveil.attacks import Adversary, Anonymizer, ReleasedTable, hold_out, memberships
+from recveil.attacks import Adversary, Anonymizer, ReleasedTable, hold_out, infer_memberships
 from recveil.attacks.inference.attributes import (
     Resemblance,
     infer_attributes,
@@ -169,7 +169,7 @@ def attack_drawn(
     if anonymizer is not None:
         try:
             held_out = hold_out(ratings, anonymizer, seed=seed)
-            told = memberships(ratings, held_out, {_STRONGEST: _WHO, **KNOWN}, seed)
+            told = infer_memberships(ratings, held_out, {_STRONGEST: _WHO, **KNOWN}, seed)
             found = {
                 "membership": told.pop(_STRONGEST),
                 "by_known": told,

@@ -15,7 +15,7 @@ from recveil.attacks import (
     hold_out,
     infer_attributes,
     infer_cells,
-    memberships,
+    infer_memberships,
 )
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.inference.strikes import left_untried
@@ -211,7 +211,7 @@ def attack_table(
                 held_out = hold_out(ratings, anonymizer, seed=seed)
                 find_residuals(held_out.table.candidates, ratings.scale)  # it is remembered
                 begin(durations.MEMBERS)
-                told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
+                told = infer_memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
                 if not ratings.is_unary:  # of likes, nobody can guess which were liked most
                     attributes = infer_attributes(ratings, held_out, strongest, seed)
             except RecveilError as error:  # four fifths of the people may be fewer than k

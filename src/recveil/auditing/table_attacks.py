@@ -14,6 +14,7 @@ from recveil.attacks.knowledge import (
     without_ratings,
 )
 from recveil.auditing import work_estimates as durations
+from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
 from recveil.auditing.outcome import Outcome, run_attack
 from recveil.auditing.paper_measures import (
@@ -23,7 +24,6 @@ from recveil.auditing.paper_measures import (
     measure_deanonymized,
 )
 from recveil.auditing.risk import Risk, measure_risk
-from recveil.auditing.selftest import Check, check_attack
 from recveil.ratings import Ratings
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief

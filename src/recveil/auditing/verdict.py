@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from recveil.attacks import Interval
 from recveil.attacks.statistics import no_better
+from recveil.auditing._selftest import Check
 from recveil.auditing.curves import Sufficient
 from recveil.auditing.outcome import Outcome
-from recveil.auditing.selftest import Check
 from recveil.runtime.errors import describe_count
 
 # Of the targets asked for, so many must have been attacked before a low rate may reassure.

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from rich.table import Table
 
+__all__ = ["THE_REST", "Cancelled", "HowFar", "busy", "listening", "parts", "track"]
+
 # What is left is estimated once so large a part is done: the first parts of a work, such as reading
 # and compiling, say little of the others.
 _GROUND = 0.1

@@ -13,8 +13,8 @@ from recveil.attacks import (
     ScoreboardRH,
     attack_release,
     draw_knowledge,
+    infer_membership,
     match_known_ratings,
-    membership,
 )
 from recveil.auditing import audit
 from recveil.auditing.curves import Figure
@@ -70,7 +70,7 @@ def shown(ratings, folder):
     k_corated = KCoRater(3, "funk-svd", seed=SEED).anonymize(ratings)
     anonymized = anonymize(folder / "ratings.csv", folder / "out", k=3, seed=SEED)
     table, adversary = ReleasedTable.from_release(padded, ratings), Adversary(known=4)
-    told = membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
+    told = infer_membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
     knowledge = draw_knowledge(ratings, adversary, np.arange(20), seed=SEED)
     candidates = Candidates.from_ratings(ratings)
     matches = match_known_ratings(ratings, 4, seed=SEED)

@@ -111,7 +111,7 @@ class Membership(NamedTuple):
         return min(self.members, self.outsiders) >= FEWEST
 
 
-def membership(
+def infer_membership(
     ratings: Ratings,
     anonymizer: Anonymizer,
     adversary: Adversary,
@@ -153,15 +153,15 @@ def membership(
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> anonymizer = PredictiveAnonymizer(k=5, seed=1)
-    >>> result = membership(ratings, anonymizer, Adversary(known=4), holdout=0.25)
+    >>> result = infer_membership(ratings, anonymizer, Adversary(known=4), holdout=0.25)
     >>> result.members, result.outsiders, result.skipped  # three have too few ratings
     (21, 7, 3)
     """
     held_out = hold_out(ratings, anonymizer, holdout, seed)
-    return memberships(ratings, held_out, {"": adversary}, seed)[""]
+    return infer_memberships(ratings, held_out, {"": adversary}, seed)[""]
 
 
-def memberships(
+def infer_memberships(
     ratings: Ratings,
     held_out: PartialRelease,
     adversaries: Mapping[str, Adversary | None] = KNOWN,
@@ -189,7 +189,7 @@ def memberships(
     >>> from recveil.methods import PredictiveAnonymizer
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
-    >>> found = memberships(ratings, hold_out(ratings, PredictiveAnonymizer(k=5, seed=1)))
+    >>> found = infer_memberships(ratings, hold_out(ratings, PredictiveAnonymizer(k=5, seed=1)))
     >>> [(known, told.members) for known, told in found.items()]
     [('8', 18), ('16', 9), ('all', 24)]
     """
@@ -328,7 +328,7 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     Parameters
     ----------
     auc : Interval
-        From `membership`.
+        From `infer_membership`.
     who : str
         The sentence's first words.
     shadows : Interval, optional
