@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from numba.core import event
 
 from recveil.datasets import make_ratings
 from recveil.evaluation import recipient
@@ -55,10 +56,11 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Fail a test of the fast tier that is slow; its fixtures and doctests do not count."""
-    limit, before = item.config.getoption("--cpu-limit"), time.process_time()
-    result = yield
-    spent = time.process_time() - before
+    """Fail a slow test of the fast tier; fixtures, doctests and compiling do not count."""
+    limit, before, compiling = item.config.getoption("--cpu-limit"), time.process_time(), []
+    with event.install_timer("numba:compile", compiling.append):
+        result = yield
+    spent = time.process_time() - before - sum(compiling)
     if limit is not None and spent > limit and isinstance(item, pytest.Function):
         pytest.fail(f"took {spent:.1f} CPU seconds; move it to a folder `slow` next to its file")
     return result

@@ -1,7 +1,6 @@
 """A measure is one entry: rows, JSON, table and page have it from there."""
 
 import json
-from pathlib import Path
 from typing import get_type_hints
 
 import pytest
@@ -20,14 +19,6 @@ def clean():
     yield
     MEASURES.clear()
     MEASURES.update(known)
-
-
-def test_the_docs_show_another_measure():
-    source = Path(__file__).with_name("test_another_measure.py").read_text(encoding="utf-8")
-    _, rest = source.split("# docs/how-to/extending.md: from here\n")
-    code, _ = rest.split("# docs/how-to/extending.md: to here\n")
-    page = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
-    assert f"```python\n{code.strip()}\n```" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("clean")

@@ -25,6 +25,7 @@ PREDICTIVE = {
     "grouping": "KGather",
     "label_step": None,
 }
+
 K_CORATING = {
     "method": "k-coRating",
     "fill": "item-mean",
@@ -70,14 +71,19 @@ def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
 
 
 LIKES = {"method": "k-coRating", "grouping": "gecom", "ratings": "likes"}
+
 OF_LIKES = {
     "format": "recveil-release-6",
     "scale": {"low": 1.0, "high": 1.0, "step": 1.0},
     "settings": LIKES,
 }
+
 NO_CARD = "the card belongs to another release.json"  # as that is none
+
 ONES = ("p00aa-0,7,1", "p00aa-0,9,1", "p00aa-1,7,1", "p00aa-1,9,1")
+
 TWENTY = tuple(f"p00aa-{person:02},7,1" for person in range(20))
+
 PAIR = ("p00aa-0,7,4", "p00aa-0,9,1.5", "p00aa-1,7,4", "p00aa-1,9,1.5")
 
 
@@ -239,15 +245,3 @@ class TestNumbers:
         sink = io.BytesIO()
         csv.write_csv(pa.table({"a": [value]}), sink)
         assert sink.getvalue() == f'"a"\n{independent_text.number(value)}\n'.encode()
-
-
-@given(st.lists(st.tuples(st.text(), st.integers(-(2**63), 2**63 - 1), st.floats()), max_size=4))
-def test_any_values_in_the_one_notation(rows):
-    """As Arrow writes them, in which text is whatever it is."""
-    columns = dict(zip("aib", zip(*rows, strict=True), strict=True)) if rows else {}
-    kinds = {"a": str, "i": int, "b": float}
-    types = {"a": pa.string(), "i": pa.int64(), "b": pa.float64()}
-    table = pa.table({name: pa.array(columns.get(name, ()), types[name]) for name in kinds})
-    sink = io.BytesIO()
-    csv.write_csv(table, sink)
-    assert list(independent_text.problems_of_text(sink.getvalue(), kinds)) == []
