@@ -1,18 +1,22 @@
-"""recveil: publish rating data without giving its people away.
+"""Publish rating data without exposing its users.
 
-What most programs need stands here; `docs/api.md` lists the packages, which hold the rest. Verbs
-share their name with a package, and are in it: ``from recveil.verification import verify``.
+The verbs and the classes that most programs need are here; `docs/api.md` lists the packages.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recveil.attacks import Adversary
-    from recveil.evaluation import Evaluator
+    from recveil.auditing import audit
+    from recveil.comparison import compare
+    from recveil.evaluation import Evaluator, evaluate
+    from recveil.inspection import inspect
     from recveil.io import read_ratings
-    from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+    from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
+    from recveil.publish import convert
     from recveil.ratings import Ratings, RatingScale
     from recveil.runtime.errors import RecveilError
+    from recveil.verification import verify
 
     __version__: str
 
@@ -27,7 +31,14 @@ __all__ = [
     "SparseRows",
     "Synthesizer",
     "__version__",
+    "anonymize",
+    "audit",
+    "compare",
+    "convert",
+    "evaluate",
+    "inspect",
     "read_ratings",
+    "verify",
 ]
 
 _HOMES = {
@@ -40,13 +51,20 @@ _HOMES = {
     "RecveilError": "recveil.runtime.errors",
     "SparseRows": "recveil.methods",
     "Synthesizer": "recveil.methods",
+    "anonymize": "recveil.methods",
+    "audit": "recveil.auditing",
+    "compare": "recveil.comparison",
+    "convert": "recveil.publish",
+    "evaluate": "recveil.evaluation",
+    "inspect": "recveil.inspection",
     "read_ratings": "recveil.io",
+    "verify": "recveil.verification",
 }
 
 if not TYPE_CHECKING:  # else a checker would take any name for one of ours
 
     def __getattr__(name: str) -> object:
-        """Look a name up when somebody asks: `import recveil` and the command line start fast."""
+        """Import the home of a name when it is used first, so that `import recveil` is fast."""
         if name == "__version__":
             from importlib.metadata import version
 
