@@ -1,7 +1,7 @@
-"""Methods: how releases of each method are made. A method is one module and one entry here.
+"""Registry of how releases of each method are made. A method is one module and one entry here.
 
-What everybody may know of a method (what it publishes and promises, its options, its words) is its
-`recveil.release.method.Method`, which those need, too, who check and attack releases.
+The public facts of a method (what it publishes and claims, its options, its texts) are its
+`recveil.release.method.Method`, which verification and attacks need too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +69,7 @@ from recveil.runtime.errors import RecveilError, unknown
 
 
 def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | None:
-    """Return one for predictive anonymization; None if a part was somebody's own."""
+    """Return an anonymizer for predictive anonymization; None if a component is custom."""
     settings, claim = manifest.settings, manifest.claim
     # By the names under which releases tell of the parts that have their usual parameters.
     predictors = {told(make(0)): name for name, make in PREDICTORS.items()}
@@ -92,7 +92,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
 
 
 def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
-    """Return one for k-coRating; None if the fill, or who trusts whom, is not at hand."""
+    """Return an anonymizer for k-coRating; None if the fill or the trust file is not available."""
     settings = manifest.settings
     if publishes_likes(settings):
         return KCoRater(manifest.claim.k, grouping=settings["grouping"], seed=seed)
@@ -109,10 +109,10 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
 
 
 def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
-    """Return one for synthetic people, with noise that the seed repeats.
+    """Return a synthesizer whose noise the seed repeats.
 
-    Which items there are, an adversary who makes such releases takes from their own people. Where
-    somebody asked for so many people, as many are drawn.
+    An adversary with shadow releases takes the list of items from their own users. If the release
+    has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
     asked = manifest.settings["people"] == "asked for"
@@ -131,12 +131,12 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
 
 
 def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
-    """Return one for sparse rows."""
+    """Return an anonymizer for sparse rows."""
     return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)
 
 
 def words_again(manifest: Manifest, seed: int) -> SharedWords | None:
-    """Return one for words without an order; None if the grouping was somebody's own."""
+    """Return an anonymizer for nominal labels; None if the grouping is custom."""
     groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
     settings = manifest.settings
     if settings["grouping"] not in groupings:
@@ -204,7 +204,7 @@ class Maker:
 
 
 def is_rule(given: object) -> bool:
-    """Say whether privacy levels were given as a rule: a text with a colon, or of digits.
+    """Return whether privacy levels are a rule, that is, a text with a colon or of digits.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def _levels(given: Any, ratings: Ratings, k: int) -> Any:
 
 
 def _reject_idle_b(options: Options) -> None:
-    """Refuse a b that says nothing, as every set of items stands in one row anyway."""
+    """Raise a RecveilError for a b without effect: every set of items is in one row anyway."""
     b = options.get("b", 1)
     if b != 1 and options.get("l", 1) == 1:
         raise RecveilError(
@@ -350,7 +350,7 @@ def forget(maker: Maker) -> None:
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of the methods whose releases can be written; the first is the default.
+    """Return the names of the methods whose releases can be written, the default first.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
     """
     expected = manifest.method.expected(manifest.settings)
     if manifest.claim.levels:
-        return None  # those who are left out would take theirs along
+        return None  # dropped users would take their ratings with them
     if any(setting.name not in manifest.settings for setting in expected):
         return None
     return _maker(manifest.method).again(manifest, seed)
@@ -404,7 +404,7 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
 def sampler_of(
     manifest: Manifest,
 ) -> Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]]:
-    """Return what draws people from the model of a release; see `Maker.sample`.
+    """Return the function that samples users from the model of a release; see `Maker.sample`.
 
     Raises
     ------
@@ -422,13 +422,13 @@ def sampler_of(
 
 
 def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
-    """Return what the owner of a release is to be told of it, in sentences.
+    """Return the summary of a release for its publisher, in sentences.
 
     Parameters
     ----------
     release : Sides
     ratings : Ratings
-        What it was made of.
+        The anonymized ratings.
     """
     return _maker(method_of(release.published.settings)).tell(release, ratings)
 
