@@ -142,6 +142,16 @@ def dry_run(
     ------
     RecveilError
         As `anonymize`, for errors before the work. Later errors remain possible.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     found = dry_run(ratings, Path(folder, "out"), k=5)
+    ...     found.foreseen.groups, found.foreseen.expected.labels, list(Path(folder).iterdir())
+    (10, 290, [])
     """
     ready = prepare(
         source,

@@ -265,7 +265,9 @@ class SharedWords:
     seed : int, optional
         Fixes every random choice. Drawn from the system by default.
 
-    Notes ----- Guarantee: every published record represents at least k users with identical rows,
+    Notes
+    -----
+    Guarantee: every published record represents at least k users with identical rows,
     so the records alone re-identify no user with probability above 1/k. Precondition: groups of at
     least k, which is checked here and, from the written files, by `recveil.verification`. It does
     not guarantee that a user's labels stay hidden, nor protect against membership inference.

@@ -92,7 +92,9 @@ class PredictiveAnonymizer:
         Fixes every random choice, except in predictors and groupings passed as objects, which have
         their own. Drawn from the system by default, and kept in the private folder.
 
-    Notes ----- Guarantee: every published record represents at least k users with identical rows
+    Notes
+    -----
+    Guarantee: every published record represents at least k users with identical rows
     (Chang et al., Definition 3.3; with privacy levels, Chen 2012, Definition 1: at least as many as
     each of them requested), so the records alone re-identify no user with probability above 1/k
     (Theorem 6.1). Precondition: the grouping returns groups of at least k, which is checked here

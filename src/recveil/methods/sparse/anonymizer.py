@@ -63,7 +63,9 @@ class SparseRows:
     seed : int, optional
         Fixes every random choice. Drawn from the system by default, and kept in the private folder.
 
-    Notes ----- Guarantee: every published record represents at least k users with identical rows
+    Notes
+    -----
+    Guarantee: every published record represents at least k users with identical rows
     (Chang et al., Definition 3.3), so the records alone re-identify no user with probability above
     1/k. This is not differential privacy: item embeddings, item counts and cluster means are fitted
     to the ratings without noise, so membership inference may succeed.

@@ -196,7 +196,9 @@ def draw_supports(
     indices : ndarray of int32
         Positions among the items of `choices`, ascending in each row.
 
-    Notes ----- Source: systematic sampling (Madow and Madow 1944), over classes, item by item.
+    Notes
+    -----
+    Source: systematic sampling (Madow and Madow 1944), over classes, item by item.
     Consecutive rows share an item's count, so similar neighbours give each cluster its share. The
     number of rows with an item differs by less than one from the sum of its probabilities, except
     for items added to empty rows. A row contains an item with exactly its probability, whatever its

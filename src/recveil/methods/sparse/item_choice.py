@@ -128,6 +128,12 @@ def weigh_choices(ratings: Ratings, support: NDArray[Any]) -> sparse.csr_array:
         At least one rating per user.
     support : ndarray of int, shape (n_items,)
         Item counts, of these or more users.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1], [7, 8], [5, 5])
+    >>> (weigh_choices(ratings, np.array([1, 16])).toarray() ** 2).round(3)
+    array([[0.5  , 0.125]])
     """
     chosen = ratings.csr.astype(np.float64)
     scale = ratings.scale
@@ -197,7 +203,13 @@ def learn_embeddings(
 
 
 def log_activity(activity: NDArray[Any]) -> Numbers:
-    """Return log numbers of ratings; 0 counts as 1."""
+    """Return log numbers of ratings; 0 counts as 1.
+
+    Examples
+    --------
+    >>> log_activity(np.array([0, 1]))
+    array([0., 0.])
+    """
     return np.log(np.maximum(activity, 1), dtype=np.float64)
 
 

@@ -111,7 +111,9 @@ def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: 
     grid : float
         From `sum_grid`.
 
-    Notes ----- Take a user with n ratings on these items. Let e be their deviations from the items'
+    Notes
+    -----
+    Take a user with n ratings on these items. Let e be their deviations from the items'
     means (less their own mean), b the embeddings along a direction (less their mean), and a the
     lean of the user's choices along it. The first number is ``a sum(e b)`` over ``sqrt(sum(e²)
     sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz ``sum(e b)² <= sum(e²) sum(b²)``, so the squares

@@ -159,7 +159,9 @@ def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
     rng : Generator
         Draws the simulated sample of users.
 
-    Notes ----- Minimizes weighted least squares, each measurement weighted by its noise, with a
+    Notes
+    -----
+    Minimizes weighted least squares, each measurement weighted by its noise, with a
     normal prior for embeddings. The optimizer is Adam with exact gradients. The sample's embeddings
     are orthonormal, so that its own sampling error plays no part.
     """

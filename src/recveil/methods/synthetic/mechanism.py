@@ -44,7 +44,9 @@ def threshold(
     RecveilError
         If an argument is out of range.
 
-    Examples -------- With one item per user, an item of a single user is released with probability
+    Examples
+    --------
+    With one item per user, an item of a single user is released with probability
     one in a million if the threshold is 4.75 standard deviations above its sum:
 
     >>> round(threshold(10.0, 1e-6, 1), 2)

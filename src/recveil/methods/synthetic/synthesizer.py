@@ -84,7 +84,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
         Makes the release repeatable, for experiments. Such a release is not written: the seed would
         let an adversary remove the noise.
 
-    Notes ----- Every query on users passes `Mechanism` once; everything else postprocesses its
+    Notes
+    -----
+    Every query on users passes `Mechanism` once; everything else postprocesses its
     noisy answers. docs/explanation/differential-privacy.md has the proofs. Implicit feedback has no
     queries on rating values, so the other queries get the whole budget.
 
