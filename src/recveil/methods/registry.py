@@ -160,31 +160,31 @@ class Maker:
     Parameters
     ----------
     method : Method
-        What everybody may know of it.
+        Its public facts.
     make : callable
-        Takes k, and by name the seed and options that were given; returns an anonymizer.
+        Takes k, and by name the seed and the options that are set; returns an anonymizer.
     again : callable
-        Takes a release's manifest and a seed, and returns what makes such releases, or None.
+        Takes a release's manifest and a seed; returns an anonymizer for such releases, or None.
     read : dict of str to callable
-        How an option that is given as a file or in words becomes what `make` takes: a function of
-        what was given, the ratings and k.
+        Converts an option that is a file or a rule to what `make` takes: a function of the
+        option, the ratings and k.
     people_in : dict of str to str
         Options that may be files that name users: what kind of file, for `understand`.
     check : callable
-        Takes the options that were given, and refuses those that do nothing together.
+        Takes the options that are set, and raises for those without effect together.
     expect : callable, optional
         Takes ratings, k, options, layout and file format before any work, and returns what the
-        release will take; None where only the finished groups tell.
+        release's estimated size; None if it depends on the finished groups.
     foresee : callable, optional
         Takes what `expect` does, of a method that takes no k None instead, and says for a dry
         run what the release would be; None where nobody can tell.
     tell : callable
-        Takes a release and the ratings that it was made of, and returns sentences for its owner.
+        Takes a release and its ratings, and returns sentences for the publisher.
     is_secret : callable
-        Takes the options that were given, and says whether no seed may fix what is drawn, because
-        whoever guesses it undoes the release; then `make` gets None.
+        Takes the options that are set, and returns whether a seed is forbidden, because an
+        adversary who guesses it would undo the release; then `make` gets None.
     sample : callable, optional
-        Draws people from a written model: takes its manifest, its table, how many, and a generator,
+        Samples users from a written model: takes its manifest, its table, a number, a generator,
         and yields blocks of `Records` over the table's items. None if a method has no model.
     """
 
