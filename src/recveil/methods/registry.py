@@ -177,7 +177,7 @@ class Maker:
         release's estimated size; None if it depends on the finished groups.
     foresee : callable, optional
         Takes what `expect` does, of a method that takes no k None instead, and says for a dry
-        run what the release would be; None where nobody can tell.
+        run what the release would be; None if unknown.
     tell : callable
         Takes a release and its ratings, and returns sentences for the publisher.
     is_secret : callable
@@ -466,7 +466,7 @@ def _variant(name: str) -> tuple[Method, Variant]:
 
 
 def has_k(name: str) -> bool:
-    """Say whether a variant takes a k: a baseline takes none, it is one setting.
+    """Return whether a variant takes a k: a baseline takes none, it is one setting.
 
     Examples
     --------

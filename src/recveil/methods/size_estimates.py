@@ -95,7 +95,7 @@ def foresee_predictive(
 def foresee_words(
     ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what rows of words without an order would be: padded ones.
+    """Estimate a release of nominal labels, whose rows are padded.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def foresee_sparse(
 def foresee_synthetic(
     ratings: Ratings, _k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what drawn people would be, and ask nothing of anybody: no epsilon is spent.
+    """Estimate a release of synthetic users, without spending any privacy budget.
 
     It looks at nothing but the numbers of users, items and ratings, which every verb says first.
 

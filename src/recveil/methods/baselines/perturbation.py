@@ -427,7 +427,7 @@ def reconstruct_distribution(
 
     Notes
     -----
-    Source: Agrawal & Srikant 2000, as told by Chen 2012, section 2.2.1. It begins with equal
+    Source: Agrawal & Srikant 2000, as described by Chen 2012, section 2.2.1. It begins with equal
     shares. Each round asks, by Bayes' rule, from which grid value each noisy value is likely to
     stem, and takes the mean of the answers as the next shares. Over a grid this is the EM
     algorithm: no round makes the noisy values less likely, and the shares tend to their maximum
@@ -495,7 +495,7 @@ class HistogramRecovery(NamedTuple):
 def histogram_recovery(
     original: ArrayLike, noisy: ArrayLike, noise: LabelNoise, grid: ArrayLike
 ) -> HistogramRecovery:
-    """Say how far `reconstruct_distribution` recovers the histogram of the original values.
+    """Report how far `reconstruct_distribution` recovers the histogram of the original values.
 
     Parameters
     ----------

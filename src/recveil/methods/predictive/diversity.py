@@ -95,7 +95,7 @@ def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
 
 
 def can_prune(support: Any, added: Any, b: int) -> bool:
-    """Say whether pruning for sets of b items stays within the limits of this module.
+    """Return whether pruning for sets of b items stays within the limits of this module.
 
     Unpruned bundles are right as well, only dearer.
     """
@@ -260,7 +260,7 @@ def _prune(
 
 @compiled()
 def _is_needed(counts: NDArray[Any], row: NDArray[Any], least: int) -> bool:
-    """Say whether the item, or its pair with one of the row's, would occur in too few groups."""
+    """Return whether the item, or its pair with one of the row's, would occur in too few groups."""
     found = False
     for other in row:  # the item itself is one of them
         if counts[other] <= least:
@@ -273,7 +273,7 @@ def _is_needed(counts: NDArray[Any], row: NDArray[Any], least: int) -> bool:
 def _is_needed_in_three(
     counts: NDArray[Any], holders: NDArray[Any], item: int, row: NDArray[Any], least: int
 ) -> bool:
-    """Say whether a set of the item and two of the row's would occur in too few groups."""
+    """Return whether a set of the item and two of the row's would occur in too few groups."""
     n_words = holders.shape[1]
     both = np.empty((row.size, n_words), np.uint64)
     for at in range(row.size):
@@ -581,7 +581,7 @@ def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int
 
 
 def _is_diverse(support: Any, b: int, least: int) -> bool:
-    """Say whether nothing needs to be added; no, where that takes too long to find out."""
+    """Return whether nothing needs to be added; no, where that takes too long to find out."""
     if least == 1 or support.nnz == support.shape[0] * np.unique(support.indices).size:
         return True  # full rows, as padding leaves them, are alike
     try:

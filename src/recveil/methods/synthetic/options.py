@@ -200,7 +200,7 @@ def parse_epsilon(given: Any) -> float | None:
 
 
 def check_drawing(options: Mapping[str, Any]) -> None:
-    """Refuse what makes no sense before anything is read.
+    """Raise a RecveilError for invalid options, before any input is read.
 
     Raises
     ------
@@ -239,7 +239,7 @@ that delta could leave over; leave it out
 
 
 def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
-    """Refuse to draw very many synthetic users, before anything is read or asked.
+    """Raise a RecveilError for very many synthetic users, before any read or query.
 
     Raises
     ------
