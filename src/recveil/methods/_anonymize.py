@@ -1,4 +1,4 @@
-"""anonymize: from a file of ratings to a verified release, in one call."""
+"""Turn a file of ratings into a verified release in one call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,7 +32,7 @@ from recveil.verification import Verification
 
 
 def options_of_method(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide keywords into the options of methods, and all others.
+    """Split keywords into options of methods and all others.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def options_of_method(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
 
 
 def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were really given, or refuse what the method would not look at.
+    """Return the options that were set, or raise for those that the method does not have.
 
-    None counts as not given, and so does what another method's option is anyway.
+    None and the default of another method's option count as not set.
 
     Raises
     ------
@@ -68,27 +68,27 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -> str:
-    """Return the method that follows from what was asked for: k, or what is given instead.
+    """Return the method that follows from k, or from the option of another guarantee.
 
     Parameters
     ----------
     method : str or None
-        As it was named; None if it was not.
+        The requested method, if any.
     k : int or None
     given : dict
-        The options of methods, None for those that were not given.
+        The options of methods, None for those that are not set.
 
     Raises
     ------
     RecveilError
-        If neither promise is asked for, or both.
+        If no guarantee is requested, or two are.
 
     Examples
     --------
     >>> choose_method(None, 5, {}), choose_method("k-corating", 5, {})
     ('predictive', 'k-corating')
     """
-    # One class of promise is asked for by k; each other one by an option of its own.
+    # The guarantee of one class is requested by k; every other one by its own option.
     asked = [each for each in all_methods() if each.asked_by and given.get(each.asked_by)]
     if k is not None and asked:
         flag = asked[0].asked_by
@@ -116,16 +116,16 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
 
 
 def _promises() -> str:
-    """Say the promises that can be asked for, a line each."""
-    told = ["--k K: at least k people share each published row"]
-    told += [
+    """Format the guarantees that can be requested, one per line."""
+    lines = ["--k K: at least k people share each published row"]
+    lines += [
         f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
     ]
-    return "".join(f"\n  {line}" for line in told)
+    return "".join(f"\n  {line}" for line in lines)
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Say whether a value is what an option of some method is if nobody gives it."""
+    """Return whether a value is the default of an option of some method."""
     options = (known.option(name) for known in all_methods())
     return any(
         option is not None and type(option.default) is type(value) and option.default == value
@@ -134,7 +134,7 @@ def _is_usual(name: str, value: Any) -> bool:
 
 
 def _reject_strange(method: Method, chosen: Mapping[str, Any]) -> None:
-    """Refuse options that the method would not look at."""
+    """Raise a RecveilError for options that the method does not have."""
     for other in all_methods():
         strange = [
             option
@@ -151,7 +151,7 @@ def _reject_strange(method: Method, chosen: Mapping[str, Any]) -> None:
 
 
 def _reject_of_another(method: Method, name: str, value: Any) -> None:
-    """Refuse a value that another method knows by that name, as it is not unknown."""
+    """Raise a RecveilError for an invalid choice, naming the method that knows it."""
     own = method.option(name)
     if own is None or not own.choices or not isinstance(value, str) or value in own.choices:
         return
@@ -195,10 +195,7 @@ _READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing an
 
 @brief
 class Anonymized(NamedTuple):
-    """What was read, what was made of it, and what the checker says of the written files.
-
-    And the earlier releases of the same people that were seen: two of them tell more than one.
-    """
+    """The ratings, the release, its verification and earlier releases of the same users."""
 
     ratings: Ratings
     release: Release
@@ -207,7 +204,7 @@ class Anonymized(NamedTuple):
     earlier: tuple[Earlier, ...] = ()
 
     def warnings(self, output: Path) -> list[str]:
-        """Say what the release that was written to `output` tells together with each of these."""
+        """Return warnings about the release written to `output` and each earlier one."""
         made, ratings_sha256 = self.release.published, self.release.private.ratings_sha256
         return warnings_of(self.earlier, output, made.claim, ratings_sha256)
 
@@ -239,42 +236,42 @@ def anonymize(
         The ratings, in any format that `recveil.io` reads. In a file without a header, whose
         format does not fix their order, `user` and `item` must say which column is which.
     output : path
-        The folder to be published; its private twin is `output` + ".private".
+        The folder to publish; its private folder is `output` + ".private".
     k : int, optional
-        Smallest group of people who share what the method makes them share. Either k is given, or
-        what another method is asked for by instead, such as epsilon.
+        Smallest group of users who share what the method makes them share. Give either k or the
+        option of another guarantee, such as epsilon.
     method : str, optional
         "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
         one that was registered; see `recveil.methods.registry`.
     layout, file_format, force, allow_large
         See `Release.write`.
     against : path, optional
-        An earlier release; `earlier` of the result tells whether it holds some of the same people.
-        Those in the folder of the output are looked at without being named.
+        An earlier release; `earlier` of the result reports whether it has some of the same users.
+        Releases next to the output are checked automatically.
     seed : int, optional
-        Fixes everything random; drawn from the system if not given.
+        Fixes every random choice; drawn from the system by default.
     hide_items : bool
-        Publish a pseudonym in the place of each item's id, in an order drawn at random; the private
-        twin alone tells which is which. Attacks often tell it, too: audit the release.
+        Publish a pseudonym instead of each item's id, in random order; only the private folder has
+        the mapping. Attacks often infer it: audit the release.
     tell : callable, optional
-        Is told what the release will take, as soon as it is known: before the work for padded
-        rows, before the writing for others, whose groups say how many labels there are.
+        Called with the size and time estimate: before the work for padded rows, and before writing
+        for others, whose size depends on their groups.
     **options
-        Those of the method, whose class says what they mean and what they are if not given:
+        Options of the method, documented with their defaults in its class:
         homogenize, predictor, grouping, round_labels, b and l for "predictive", and
         `privacy_levels` as a file with the columns user_id and k, in which users who are missing
         have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
-        protect for "k-corating", and `trust` as a file of whom people say they trust. And those of
+        protect for "k-corating", and `trust` as a file of users' trust statements. And options of
         reading, passed to `understand`: format, scale, duplicates, drop_off_scale, and names or
         places of columns.
 
     Raises
     ------
     RecveilError
-        If the source cannot be read, a setting makes no sense or is of the other method, or the
-        output cannot be written or would be too large. Nothing is written then.
+        If the source cannot be read, an option is invalid or of another method, or the output
+        cannot be written or would be too large. Nothing is written then.
     UnknownOrderError
-        If nothing tells which column holds the users.
+        If the user column cannot be determined.
 
     Examples
     --------
@@ -323,19 +320,19 @@ def anonymize(
 
 @brief
 class Prepared(NamedTuple):
-    """All that is known before the work: what was read, and how the release will be made.
+    """The input and settings of a release before the work.
 
     Attributes
     ----------
     reading : Reading
     maker : Maker
     given : dict
-        The options of the method that were given.
+        The options of the method that are set.
     anonymizer : Anonymizer
     seed : int
     size : Size
     expected : Expected or None
-        None where only the finished groups tell.
+        None if the size depends on the finished groups.
     earlier : tuple of Earlier
     """
 
@@ -350,12 +347,12 @@ class Prepared(NamedTuple):
 
     @property
     def ratings(self) -> Ratings:
-        """What was read."""
+        """The ratings."""
         return self.reading.ratings
 
 
 def _make(ready: Prepared, *, hide_items: bool) -> Release:
-    """Make a release, whose card says how many rows of the input are not in it."""
+    """Make a release; its card reports dropped rows of the input."""
     sides = (
         anonymize_hidden(ready.ratings, ready.anonymizer, ready.seed)
         if hide_items
@@ -386,14 +383,14 @@ def prepare(
     is_dry: bool = False,
     **options: Any,
 ) -> Prepared:
-    """Read and check all that `anonymize` is given, and write nothing.
+    """Read and check the arguments of `anonymize`, and write nothing.
 
-    The parameters are those of `anonymize`; `is_dry` leaves what killed runs left as it is.
+    The parameters are those of `anonymize`; `is_dry` leaves files of interrupted runs alone.
 
     Raises
     ------
     RecveilError
-        As `anonymize`, for all that is seen before the work.
+        As `anonymize`, for errors before the work.
     """
     given, reading = options_of_method(options)
     maker = maker_of(choose_method(method, k, given))
@@ -411,7 +408,7 @@ def prepare(
     reject_two_standard_inputs(source=source, **files)
     check_target(output, force=force, is_dry=is_dry)  # a mistyped output should not cost the work
     reject_within(source, output)
-    # The published rows carry no times, so that bad ones need not stop anybody.
+    # Published rows have no timestamps, so invalid ones are not an error.
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
     found = understand(source, times=False, k=k, people_in=people_in, **reading)
     ratings = found.ratings
@@ -434,13 +431,13 @@ def prepare(
     if expected is not None and isinstance(k, int):
         takes = {"takes_likes": maker.method.takes_likes}
         takes["takes_unordered"] = maker.method.takes_unordered
-        check_users(ratings, k, **takes)  # who is refused need not hear how long it would take
+        check_users(ratings, k, **takes)  # an error should come before the estimate
         size.check(expected)
     return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
 
 
 def reject_within(source: Any, output: str | PathLike[str]) -> None:
-    """Raise a RecveilError if the input stands in the output, or would with the next run."""
+    """Raise a RecveilError if the input is in the output, or would be on the next run."""
     held = file_at(source)
     stood_for = [] if held is None else [held, *files_at(held)]
     if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
@@ -458,7 +455,7 @@ def reject_within(source: Any, output: str | PathLike[str]) -> None:
 def _reject_idle(
     maker: Maker, given: Mapping[str, Any], k: int | None, seed: int | None, *, hide_items: bool
 ) -> None:
-    """Refuse what a method does not look at, or what would undo its promise."""
+    """Raise a RecveilError for options that the method ignores or that would void its guarantee."""
     method = maker.method
     if k is not None and not method.takes_k:
         raise RecveilError(
@@ -491,7 +488,7 @@ def _can_hide(method: Method) -> bool:
 
 
 def check_layout(method: Method, layout: Layout) -> None:
-    """Refuse a layout that the method's releases never have, before any query or grouping."""
+    """Raise a RecveilError for a layout that the method does not have, before any work."""
     if layout == "groups" and method.asked_by:
         raise RecveilError(
             f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
@@ -501,7 +498,7 @@ def check_layout(method: Method, layout: Layout) -> None:
 
 
 def _reject_feedback(maker: Maker, ratings: Ratings, *, is_secret: bool) -> None:
-    """Refuse likes where a method needs ratings, and a scale that nobody named or paid for."""
+    """Reject unsupported feedback types, and inferred scales under a privacy budget."""
     if not maker.method.takes_unordered:
         reject_unordered(ratings, "this method")
     if ratings.is_unary and not maker.method.takes_likes:
@@ -515,7 +512,7 @@ def _reject_feedback(maker: Maker, ratings: Ratings, *, is_secret: bool) -> None
 
 
 def _reject_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
-    """Refuse a scale that was read off the ratings where everything that is told must be paid."""
+    """Reject an inferred scale if every published statistic is charged to the budget."""
     if ratings.scale.inferred:
         raise RecveilError(
             f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
@@ -526,7 +523,7 @@ def _reject_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
 
 
 def _reject_unsaid_likes(maker: Maker, likes: Ratings) -> None:
-    """Refuse ratings that were taken for likes because all are equal: one person's may differ."""
+    """Reject inferred implicit feedback: one user with other ratings would change it."""
     if likes.scale.inferred:
         raise RecveilError(
             f"likes (--likes): all ratings are equal, and were taken for likes; one person could "
@@ -536,15 +533,12 @@ def _reject_unsaid_likes(maker: Maker, likes: Ratings) -> None:
         )
 
 
-# What each kind of file that names users is called.
+# Name of each kind of file that lists users.
 _FILES = {"levels": "a file of privacy levels", "trust": "a file of who trusts whom"}
 
 
 def _files(maker: Maker, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are files which name users: these may help to tell them from items.
-
-    Privacy levels may be a rule instead, which names nobody.
-    """
+    """Return the options that are files of user ids, which help to identify the user column."""
     files = {
         name: given[name] for name in maker.people_in if name in given and not is_rule(given[name])
     }
@@ -555,7 +549,7 @@ def _files(maker: Maker, given: Mapping[str, Any]) -> dict[str, Any]:
 
 @brief
 class Size(NamedTuple):
-    """Where the release goes, and how large it may be."""
+    """The output of the release and the limit of its size."""
 
     output: Path
     layout: Layout
@@ -564,7 +558,7 @@ class Size(NamedTuple):
     tell: Callable[[Expected], object] | None
 
     def check(self, expected: Expected) -> None:
-        """Tell what is expected, and refuse what is too large."""
+        """Pass the estimate to the callback; raise a RecveilError if it is too large."""
         parent = self.output.absolute().parent
         reject_too_large(expected, parent, self.layout, allow_large=self.allow_large)
         if self.tell is not None:

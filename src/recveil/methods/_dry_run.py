@@ -1,4 +1,4 @@
-"""dry_run: what would be published, and what it would take, without doing it."""
+"""Estimate a release without making it."""
 
 from os import PathLike
 from pathlib import Path
@@ -20,22 +20,22 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class DryRun(NamedTuple):
-    """What would be published, and what it would take. Nothing of it was done.
+    """The estimate of a release that was not made.
 
     Attributes
     ----------
     reading : Reading
-        What was read, and what was understood of it.
+        The input, and how it was interpreted.
     method : Method
     k : int or None
     foreseen : Foreseen or None
-        None for a method that cannot tell.
+        None for a method without estimates.
     earlier : tuple of Earlier
-        Earlier releases of the same people that were seen.
+        Earlier releases of the same users.
     doubt : str
-        Why the run might refuse, if it takes as much as foreseen; empty if it would not.
+        Why the run might be refused at the estimated size; empty if it would not.
     leftovers : tuple of str
-        What runs that were cut short left beside the output: the run begins with it.
+        Files of interrupted runs next to the output, which the run removes first.
     """
 
     reading: Reading
@@ -97,7 +97,7 @@ class DryRun(NamedTuple):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the estimate as plain data, for JSON."""
         foreseen = self.foreseen
         return {
             "dry_run": True,
@@ -128,9 +128,9 @@ def dry_run(
     against: str | PathLike[str] | None = None,
     **options: Any,
 ) -> DryRun:
-    """Say what `anonymize` would do with the same arguments; group nobody, and write nothing.
+    """Estimate what `anonymize` would do with the same arguments, without grouping or writing.
 
-    No random number is drawn, so that no epsilon is spent.
+    No random number is drawn, so no privacy budget is spent.
 
     Parameters
     ----------
@@ -141,8 +141,7 @@ def dry_run(
     Raises
     ------
     RecveilError
-        As `anonymize`, for all that it would refuse before the work. What only the work finds out
-        may still be refused then.
+        As `anonymize`, for errors before the work. Later errors remain possible.
 
     Examples
     --------
@@ -185,7 +184,7 @@ def dry_run(
 
 
 def _doubt(foreseen: Foreseen | None, parent: Path, layout: Layout, *, allow_large: bool) -> str:
-    """Return why the run would refuse what is foreseen; it sees more than we do, and may not."""
+    """Return why a run of the estimated size might be refused; the run checks more."""
     if foreseen is None or foreseen.expected is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""sample: from a model that was released to a release of people drawn from it."""
+"""Sample synthetic users from a published model, as a new release."""
 
 from os import PathLike
 from pathlib import Path
@@ -35,36 +35,36 @@ def sample(
     seed: int | None = None,
     force: bool = False,
 ) -> Verification:
-    """Draw people from a release of the layout `model`, and write them as a release.
+    """Sample users from a release of the layout `model`, and write them as a release.
 
-    Nothing is asked of anybody's ratings: what is drawn follows from what was published. So the new
-    release repeats claim and ledger of the model, has no private twin, and may be drawn as often as
-    anybody likes, with a seed or without.
+    Sampling postprocesses the published model and reads no ratings. So the new release repeats the
+    model's claim and ledger, has no private folder, and sampling may be repeated, with or without a
+    seed.
 
     Parameters
     ----------
     release : path
-        A folder that holds a model.
+        A release folder with a model.
     output : path
-        The folder to be written: a release of the layout `users`.
+        The folder to write: a release of the layout `users`.
     people : int
-        How many to draw.
+        Number of synthetic users.
     file_format : {"parquet", "csv"}
     seed : int, optional
-        The same seed draws the same people; drawn from the system if not given.
+        The same seed samples the same users; drawn from the system by default.
     force : bool
-        Replace an older release at the same place.
+        Replace an older release at the same path.
 
     Returns
     -------
     Verification
-        What the checker says of the written files; it always holds.
+        The verification of the written files; it always passes.
 
     Raises
     ------
     RecveilError
-        If the folder holds no model, or does not verify; if people are none; or if the output
-        exists or cannot be written.
+        If the folder has no model or does not verify, if the number of users is invalid, or if the
+        output exists or cannot be written.
     """
     reject_no_path("a release folder", release=release)
     reject_no_path("a release", is_output=True, output=output)
@@ -95,7 +95,7 @@ def _draw(
     output: Path,
     file_format: FileFormat,
 ) -> Published:
-    """Return people drawn from a model that holds; each block of them as it is asked for."""
+    """Return the published synthetic users of a verified model, sampled block by block."""
     found = verify(folder)
     if not found.holds:
         raise RecveilError(
@@ -126,7 +126,7 @@ def _draw(
 def _reject_beyond_disk(
     manifest: Manifest, items: NDArray[Any], people: int, output: Path, file_format: str
 ) -> None:
-    """Refuse more people than the disk holds, where the model says how much they rate."""
+    """Raise a RecveilError if the estimated release does not fit on the disk."""
     activity, step = manifest.settings.get("activity"), manifest.settings.get("label_step")
     if not activity or not step:
         return

@@ -1,4 +1,4 @@
-"""Base: what all anonymizers share: the checks, the seed, and putting a release together."""
+"""Checks, seeds and release assembly that all anonymizers share."""
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ from recveil.release.records import Groups, Records
 from recveil.release.sides import FileFormat, Layout, Private, Published
 from recveil.runtime.errors import RecveilError, describe_count
 
-# Labels have ten digits after the point; a release tells no rating beyond so much.
+# Published values have ten decimals.
 FINEST_STEP, _LARGEST = 1e-9, 1e12
 
 Blocks = Callable[[], Iterator[Records]]
@@ -44,11 +44,11 @@ def check_k(k: Any, least: int = 2) -> None:
 def check_users(
     ratings: Ratings, k: int, *, takes_likes: bool = False, takes_unordered: bool = False
 ) -> None:
-    """Raise a RecveilError unless groups of k can be made of people with ratings.
+    """Raise a RecveilError unless users with ratings can form groups of k.
 
-    Likes, unless a method takes them, ratings that are all equal, and a scale that nobody named,
-    and whose end fewer than k people used, are refused, too: the published scale would tell of
-    them.
+    Also rejects implicit feedback that the method does not support, ratings that are all equal, and
+    an inferred scale with an end that fewer than k users used, since the published scale would
+    reveal them.
     """
     if ratings.n_users < k:
         raise RecveilError(
@@ -63,10 +63,7 @@ def check_users(
 
 
 def check_every_user_rated(ratings: Ratings, *, takes_unordered: bool = False) -> None:
-    """Raise a RecveilError if a user has no rating, or ratings are words without an order.
-
-    Or if the scale is one whose labels a release cannot tell.
-    """
+    """Raise a RecveilError if a user has no rating, or for unsupported labels or scales."""
     check_scale(ratings.scale)
     if not takes_unordered:
         reject_unordered(ratings, "this method")
@@ -121,10 +118,10 @@ def rounded(values: Any, scale: RatingScale, step: float | None) -> Any:
 
 
 def secret_rng(seed: int, ratings: Ratings) -> np.random.Generator:
-    """Return a generator that nobody can repeat who knows the seed alone.
+    """Return a generator that the seed alone does not repeat.
 
-    The seed and a digest of the private ratings go into it together: whoever guesses a seed such
-    as 0 can undo nothing that was drawn here.
+    It is seeded with the seed and a digest of the private ratings, so an adversary who guesses a
+    seed such as 0 cannot undo its random choices.
     """
     return np.random.default_rng([seed, int.from_bytes(ratings.digest()[:16], "big")])
 
@@ -143,12 +140,12 @@ def assemble(
     used: Mapping[str, Any] | None = None,
     levels: NDArray[np.int64] | None = None,
 ) -> Release:
-    """Put the two sides of a release together; the pseudonyms' prefix is drawn from `rng`.
+    """Assemble the public and private parts of a release; `rng` draws the pseudonyms' prefix.
 
     Parameters
     ----------
     ratings : Ratings
-        What it is made of.
+        The anonymized ratings.
     rng : Generator
         From `secret_rng`.
     claim, settings, blocks, default_layout, expect
@@ -156,7 +153,7 @@ def assemble(
     groups, seed, levels
         See `Private`.
     used : dict
-        The full settings, for the owner alone.
+        The full settings, for the private folder.
     """
     published = Published(
         claim=claim,
@@ -181,5 +178,5 @@ def assemble(
 
 
 def with_private(release: Release, **changes: Any) -> Release:
-    """Return a release of whose private side some parts are others."""
+    """Return a release with changes to its private part."""
     return replace(release, private=replace(release.private, **changes))

@@ -1,4 +1,4 @@
-"""Parts: the predictors and groupings of predictive anonymization, by name or as objects."""
+"""Predictors and groupings of predictive anonymization, by name or as objects."""
 
 import copy
 from collections.abc import Callable
@@ -47,7 +47,7 @@ LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
 
 
 def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
-    """Return the predictor of a name, made from a seed, or a copy of the one that was given.
+    """Return the named predictor, made from a seed, or a copy of the given one.
 
     Raises
     ------
@@ -119,21 +119,21 @@ def _kind(choice: Any) -> str:
 
 
 def settings_of(predictor: Any, grouping: Any) -> dict[str, Any]:
-    """Return all parameters of predictor and grouping, for the owner's records."""
+    """Return all parameters of predictor and grouping, for the private folder."""
     return {"predictor": _parameters(predictor), "grouping": grouping.get_params()}
 
 
 def _parameters(part: Any) -> dict[str, Any]:
-    """Return what a predictor was given, but no statements of trust."""
+    """Return a predictor's parameters, without trust statements."""
     given = getattr(part, "__dict__", {}).items()
     return {name: value for name, value in given if not name.endswith("_") and name != "links"}
 
 
 def told(part: Any) -> str:
-    """Return what the public settings call a part: by its class alone, if a name stands for it.
+    """Return a component's public name, which is its class alone if it has the usual parameters.
 
-    One with parameters of its own gets another name, so that nobody takes the usual one for it:
-    who makes the release again, to attack it, would make another.
+    A component with other parameters gets another name, so that shadow releases are not made with
+    the usual one.
     """
     usual: list[type[Any]] = [FunkSVD, ItemMean, *GROUPINGS.values(), *LEVEL_GROUPINGS.values()]
     ours = {made.__name__: made for made in usual}

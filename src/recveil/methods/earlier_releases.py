@@ -1,4 +1,4 @@
-"""Earlier: releases of the same people that exist already, and what another one adds to them."""
+"""Find earlier releases of the same users, and warn of what they disclose together."""
 
 import json
 import math
@@ -20,29 +20,30 @@ from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, quoted, reason_of
 from recveil.runtime.safe_repr import brief
 
-# So many places are named one by one; and from that delta on, nothing is promised.
+# Number of releases named in full; delta from which nothing is guaranteed.
 _MOST_NAMED, _NO_DELTA = 3, 0.5
 
 
 @brief
 class Earlier(NamedTuple):
-    """A release that was made before, as its private twin tells.
+    """An earlier release, read from its private folder.
 
     Attributes
     ----------
     folder : Path
-        The published folder, which may be gone; its private twin is there.
+        The published folder, which need not exist; its private folder does.
     people : int
-        How many of the people who are anonymized now are in it, too.
+        Number of the users to anonymize that this release also contains.
     sha256 : str
-        Of its release.json.
+        Digest of its release.json.
     problem : str
-        Why its people could not be read; "" if they could.
+        Why its users could not be read; "" if they could.
     history : tuple of Promised
-        What it promises, and those that stood at its place before; who was in these, no file tells
-        any more. Without itself, if nobody of these people is in it.
+        Its claim, and those of the releases it replaced, whose users are no longer recorded.
+        Without its own claim if it contains none of these users.
     ratings_sha256 : str or None
-        Of what it was made from, if that is told. Of other ratings, equal ids may be of others.
+        Digest of its ratings, if recorded. In releases of other ratings, equal ids may be other
+        users.
     """
 
     folder: Path
@@ -54,24 +55,24 @@ class Earlier(NamedTuple):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether all that stood there has a ledger, so that it can be added up."""
+        """Whether all releases of the history have a ledger, so that they compose."""
         return bool(self.history) and all(promised.mu is not None for promised in self.history)
 
     @property
     def counts(self) -> bool:
-        """Whether the release itself tells something more, and not those alone that it replaced."""
+        """Whether the release itself discloses more, not only those that it replaced."""
         return bool(self.history) and self.history[0].sha256 == self.sha256
 
     def _facts(self) -> dict[str, object]:
         return {"": self.folder.name, "people": self.people}
 
 
-# Counts how many of the wanted people are in the private twin whose files are given.
+# Counts the sought users in the given files of a private folder.
 Count = Callable[[Path, list[str]], int]
 
 
 def count_here(users: NDArray[Any]) -> Count:
-    """Return what counts how many of some people are in a private twin, in this process."""
+    """Return a function that counts users in a private folder, in this process."""
     wanted = pa.array(users).cast(pa.string())
 
     def count(twin: Path, files: list[str]) -> int:
@@ -84,7 +85,7 @@ def count_here(users: NDArray[Any]) -> Count:
 def warnings_of(
     earlier: Sequence[Earlier], output: Path, claim: Claim, ratings_sha256: str | None = None
 ) -> list[str]:
-    """Say what a new release tells together with each earlier one, and how to measure it.
+    """Return warnings about a new release and each earlier one, with how to measure the linkage.
 
     Parameters
     ----------
@@ -93,16 +94,16 @@ def warnings_of(
     output : Path
         The published folder that was written.
     claim : Claim
-        What that one promises.
+        Its claim.
     ratings_sha256 : str, optional
-        Of what it was made from. Where an earlier one was made from the same ratings, its people
-        are the same; else only their ids are known to be.
+        Digest of its ratings. An earlier release of the same ratings has the same users; otherwise
+        only their ids are known to be equal.
 
     Returns
     -------
     list of str
-        One for each. Releases with a ledger share one, as what they tell adds up: those made from
-        the same ratings, and all, in case that the ids of the others are the same people.
+        One per release. Releases with a ledger share a warning, since their privacy loss adds up:
+        those of the same ratings, and all of them in case equal ids are the same users.
 
     Examples
     --------
@@ -119,21 +120,21 @@ def warnings_of(
     new = _New(output, claim, ratings_sha256)
     drawn = [each for each in earlier if each.is_drawn] if claim.ledger else []
     same = [each for each in drawn if new.is_of_same(each)]
-    told = {id(each): _add_up(drawn, new) for each in drawn if each not in same}
-    told |= {id(each): _add_up(same, new) for each in same}
-    return [told.get(id(each)) or _warn(each, new) for each in earlier]
+    warned = {id(each): _add_up(drawn, new) for each in drawn if each not in same}
+    warned |= {id(each): _add_up(same, new) for each in same}
+    return [warned.get(id(each)) or _warn(each, new) for each in earlier]
 
 
 @brief
 class _New(NamedTuple):
-    """What is said of the release that was written."""
+    """The release that was written."""
 
     output: Path
     claim: Claim
     ratings_sha256: str | None
 
     def is_of_same(self, earlier: Earlier) -> bool:
-        """Whether the people are known to be the same, as the ratings are; ids may be anybody's."""
+        """Whether the users are known to be the same, since the ratings are."""
         return self.ratings_sha256 is not None and earlier.ratings_sha256 == self.ratings_sha256
 
     def _facts(self) -> dict[str, object]:
@@ -141,7 +142,7 @@ class _New(NamedTuple):
 
 
 def _warn(earlier: Earlier, new: _New) -> str:
-    """Say what a release and another one tell whose promises do not add up."""
+    """Return the warning for two releases whose guarantees do not compose."""
     if earlier.problem:
         return (
             f"beside the output lies the private twin of an earlier release, "
@@ -149,9 +150,9 @@ def _warn(earlier: Earlier, new: _New) -> str:
             f"the same people, publish one of the two only"
         )
     in_rows = claim_kind(new.claim.kind).contains_users
-    stands = earlier.counts and not _is_at(earlier, new.output)
+    is_in_place = earlier.counts and not _is_at(earlier, new.output)
     measure = ""
-    if stands and earlier.history[0].contains_users and in_rows:
+    if is_in_place and earlier.history[0].contains_users and in_rows:
         measure = (
             f"; recveil audit --release {new.output.name} --against {earlier.folder} measures it"
         )
@@ -159,7 +160,7 @@ def _warn(earlier: Earlier, new: _New) -> str:
 
 
 def _all_tell(history: Sequence[Promised], claim: Claim) -> str:
-    """Say what is left of promises that do not add up, once all releases are known."""
+    """Return what remains of guarantees that do not compose, if the adversary has all releases."""
     if claim_kind(claim.kind).contains_users and any(old.contains_users for old in history):
         return (
             "Whoever has more than one can intersect their groups, and what each promises holds "
@@ -174,7 +175,7 @@ def _all_tell(history: Sequence[Promised], claim: Claim) -> str:
 
 
 def _add_up(earlier: list[Earlier], new: _New) -> str:
-    """Say what all drawn releases promise together: whoever has all of them has all their noise."""
+    """Return the composed guarantee of synthetic releases."""
     before = each_once(promised for release in earlier for promised in release.history)
     epsilon, delta = _together([Promised.of("", new.claim), *before])
     large = of_large_epsilon(epsilon)
@@ -190,8 +191,8 @@ def _add_up(earlier: list[Earlier], new: _New) -> str:
 def _together(history: list[Promised]) -> tuple[float, float]:
     """Return epsilon and delta of all queries of some releases, as if they were one.
 
-    The names of items are given away in any of them with the sum of their probabilities: delta is
-    doubled until that is less. Where nothing is left to be promised, epsilon is infinite.
+    The probabilities that thresholds fail add up: delta is doubled until it exceeds their sum.
+    Epsilon is infinite if no guarantee remains.
     """
     delta = max(promised.delta or 0.0 for promised in history)
     threshold = math.fsum(promised.threshold_delta or 0.0 for promised in history)
@@ -203,25 +204,25 @@ def _together(history: list[Promised]) -> tuple[float, float]:
     return epsilon_of(mu, delta_left(delta, threshold)), delta
 
 
-def _said(earlier: list[Earlier], new: _New, told: str) -> str:
-    """Say who is in which releases (of many, in the first few), and then what they tell."""
+def _said(earlier: list[Earlier], new: _New, warning: str) -> str:
+    """Format which releases contain the users (the first few by name), followed by the warning."""
     are_same = all(map(new.is_of_same, earlier))
     first, *more = [
         (f"{each.people:,}" if each.counts else "perhaps some", _place(each, new.output))
         for each in earlier
     ]
-    stand = "of these people are" if are_same else "ids of these people stand"
-    named = [f"{first[0].capitalize()} {stand} in {first[1]}"]
-    named += [f"{people} in {place}" for people, place in more[: _MOST_NAMED - 1]]
+    verb = "of these people are" if are_same else "ids of these people stand"
+    named = [f"{first[0].capitalize()} {verb} in {first[1]}"]
+    named += [f"{n_users} in {place}" for n_users, place in more[: _MOST_NAMED - 1]]
     if left := len(earlier) - len(named):
         named.append(f"some in {left:,} more")
     if not are_same:
-        told = f"If they are the same people, {told[0].lower()}{told[1:]}"
-    return f"{'; '.join(named)}, too. {told}"
+        warning = f"If they are the same people, {warning[0].lower()}{warning[1:]}"
+    return f"{'; '.join(named)}, too. {warning}"
 
 
 def _place(earlier: Earlier, output: Path) -> str:
-    """Name a release, and say how many others stood at its place before."""
+    """Format a release's name and the number of releases it replaced."""
     name, n = quoted(earlier.folder.name), len(earlier.history)
     if not earlier.counts:
         return f"{f'{n:,} releases' if n > 1 else 'the release'} that stood at {name} before"
@@ -238,27 +239,27 @@ def _is_at(earlier: Earlier, output: Path) -> bool:
 def find_earlier(
     users: NDArray[Any] | Count, output: Path, against: str | PathLike[str] | None = None
 ) -> list[Earlier]:
-    """Look for earlier releases of some people: beside an output, and where somebody says.
+    """Return earlier releases of some users next to an output, and at a given path.
 
     Parameters
     ----------
     users : ndarray, shape (n_users,), or callable
-        The ids of the people who are to be anonymized, or what counts them in a private twin.
+        The ids of the users to anonymize, or a function that counts them in a private folder.
     output : Path
-        The folder to be written; all private twins in the same folder are looked at, that of an
-        older release at its place, too.
+        The folder to write. All private folders of its parent are searched, including that of an
+        older release at the same path.
     against : path, optional
         The published folder of an earlier release elsewhere.
 
     Returns
     -------
     list of Earlier
-        Those that hold somebody of these people, and those that cannot be read; by name.
+        Releases with some of these users, and unreadable ones; by name.
 
     Raises
     ------
     RecveilError
-        If `against` has no private twin that can be read.
+        If `against` has no readable private folder.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def find_earlier(
 
 
 def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
-    """Leave out the very release that was written: once more, it tells nothing more."""
+    """Remove the release that was just written."""
     own = FileEntry.of(output / MANIFEST).sha256
     found = []
     for release in earlier:
@@ -304,15 +305,15 @@ def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
 
 
 def _read(twin: Path, count: Count) -> Earlier:
-    """Count the wanted people in a release."""
+    """Count the sought users in a release."""
     folder = twin.with_name(twin.name.removesuffix(".private"))
     try:
-        told = json.loads(read_whole(twin / PRIVATE_MANIFEST).decode())
-        people = count(twin, assignment_files(told))
-        sha256 = told["release"]["sha256"]
-        history = describe_history(told, folder)
-        if not people:
+        manifest = json.loads(read_whole(twin / PRIVATE_MANIFEST).decode())
+        n_users = count(twin, assignment_files(manifest))
+        sha256 = manifest["release"]["sha256"]
+        history = describe_history(manifest, folder)
+        if not n_users:
             history = tuple(each for each in history if each.sha256 != sha256)
-        return Earlier(folder, people, sha256, "", history, told.get("ratings_sha256"))
+        return Earlier(folder, n_users, sha256, "", history, manifest.get("ratings_sha256"))
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         return Earlier(folder, 0, "", reason_of(error))

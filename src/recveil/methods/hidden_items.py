@@ -1,4 +1,4 @@
-"""Hiding: items under pseudonyms, so that a release does not say what its items are."""
+"""Publish items under pseudonyms."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,19 +18,19 @@ from recveil.release.sides import Anonymizer, Published
 
 
 def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Release:
-    """Anonymize ratings, and put a pseudonym in the place of each item's id.
+    """Anonymize ratings, and replace each item's id by a pseudonym.
 
-    The items are renamed and put into an order drawn at random before anything else is done, so
-    that no order within the release tells the old one. The mapping stands on the private side.
+    Items are renamed and randomly reordered before anything else, so that no order within the
+    release reveals the old one. The mapping is in the private folder.
 
     Parameters
     ----------
     ratings : Ratings
-        Items that nobody rated are left out.
+        Items without ratings are dropped.
     anonymizer : Anonymizer
         Makes the release.
     seed : int
-        Fixes the order, together with the ratings: nobody repeats it who knows the seed alone.
+        Fixes the order, together with the ratings; the seed alone does not repeat it.
 
     Returns
     -------
@@ -38,8 +38,8 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
 
     Notes
     -----
-    What an item is can often be told all the same, from who else rated it and how; an audit of the
-    release says how often (`recveil.attacks.naming`).
+    An adversary can often infer an item from who else rated it and how; an audit of the release
+    measures how often (`recveil.attacks.naming`).
 
     Examples
     --------
@@ -71,7 +71,7 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
 
 
 def _published_items(published: Published) -> NDArray[np.bool_]:
-    """Say which items stand in a record; once all do, no more records are looked at."""
+    """Return which items occur in a record; reading stops once all do."""
     found = np.zeros(published.items.size, np.bool_)
     for block in published.blocks():
         found[block.indices] = True
@@ -81,7 +81,7 @@ def _published_items(published: Published) -> NDArray[np.bool_]:
 
 
 def _blocks_on(published: Published, kept: NDArray[np.bool_]) -> Iterator[Records]:
-    """Yield the records, whose items are counted without those that stand in none."""
+    """Yield the records, with positions among the published items."""
     place = (np.cumsum(kept) - 1).astype(np.int32)
     return (replace(block, indices=place[block.indices]) for block in published.blocks())
 

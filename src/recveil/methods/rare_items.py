@@ -1,10 +1,9 @@
-"""Rare items: what few people rated, which must not tell of these people, nor take long.
+"""Handle rare items, so that they disclose no user and take little time.
 
-A label that is learned from the rating of one person is that person's rating, whatever it is
-called: items with few raters are left out, or labelled as if they were one item. And a long tail
-has more items than people have ratings. Looking at each class with each of them takes time that
-grows with people times items; dealing them by how often they were rated takes time that grows with
-the ratings.
+A predicted value that is learned from one user's rating equals that rating. So items with few
+raters are dropped, or predicted as one pooled item. A long tail also has more items than users have
+ratings. Sampling each class by each of them takes time proportional to users times items; dealing
+them by item count takes time proportional to the ratings.
 """
 
 from collections.abc import Sequence
@@ -18,9 +17,9 @@ from recveil.release.specs.sparse import MOST_COMMON
 
 
 def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
-    """Return the items that are to be labelled as if they were one, in ascending order.
+    """Return the items to predict as one, in ascending order.
 
-    They are all that fewer than `least` people rated, and the next one, if fewer people than that
+    These are all items with fewer than `least` raters, and the next one if fewer users than that
     rated any of these.
 
     Examples
@@ -40,9 +39,9 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
 
 
 def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
-    """Return which item each item is labelled as, shape (n_items,): those of the pool, as one.
+    """Return the item as which each item is predicted, shape (n_items,).
 
-    The first item of `pooled_items` stands for all of them, and each other item for itself.
+    The first item of `pooled_items` represents all of them; every other item represents itself.
 
     Examples
     --------
@@ -57,13 +56,12 @@ def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
 
 
 def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
-    """Return ratings in which items are one with what stands for them; no dates, any number.
+    """Return ratings with pooled items merged into one, without dates, on a continuous scale.
 
-    Who rated several items that become one gives it their mean rating of these. So of what is
-    learned about it nobody has more than one rating in as many as there are raters: of the pool
-    of `labelled_as`, at most 1/least, however many of its items they rated. (A pool has at least
-    `least` raters, if there are as many people: it ends with an item that so many rated, if all
-    before it have fewer together.)
+    A user who rated several merged items gives the pooled item the mean of these ratings. So each
+    user has one rating among all raters of it: for the pool of `labelled_as` a share of at most
+    1/least, however many of its items they rated. (A pool has at least `least` raters if there are
+    as many users: it ends with an item that has so many, if all before it have fewer together.)
 
     Parameters
     ----------
@@ -96,22 +94,22 @@ def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
 def split_items(
     support: NDArray[Any], least: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Split the items that are published into common and rare ones, each in ascending order.
+    """Split the published items into common and rare ones, each in ascending order.
 
     Parameters
     ----------
     support : ndarray of int, shape (n_items,)
-        How many people rated each item.
+        Item counts.
     least : int
-        Items that fewer people rated are in neither part: that one of them stood in a row would
-        say that somebody rated it.
+        Items with fewer raters are in neither part: one of them in a row would reveal that a user
+        rated it.
 
     Returns
     -------
     common : ndarray of int32
-        The `MOST_COMMON` items that most people rated; the earlier ones, where as many did.
+        The `MOST_COMMON` items with the largest counts; ties go to earlier items.
     rare : ndarray of int32
-        All others that `least` people rated.
+        All others with at least `least` raters.
 
     Examples
     --------
@@ -125,12 +123,12 @@ def split_items(
 
 
 def activity_on(ratings: Ratings, kinds: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """Count how many items of each kind each person rated, shape (n_users, n_kinds).
+    """Count the items of each kind that each user rated, shape (n_users, n_kinds).
 
     Parameters
     ----------
     ratings : Ratings
-        Everybody has at least one.
+        At least one rating per user.
     kinds : sequence of ndarray of int32
         Items of each kind.
 
@@ -155,27 +153,27 @@ def deal_rare(
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw which rows hold which rare items, by popularity and room alone.
+    """Sample the rows of each rare item, by item count and row length alone.
 
-    A row with room for twice as many items holds each of them twice as likely, whatever the tastes
-    of its people.
+    A row with twice the rare length contains each item with twice the probability, whatever the
+    embeddings of its users.
 
     Parameters
     ----------
     support : ndarray of int, shape (n_rare,)
-        How many people shall have each item on average, at least one.
+        Expected count of each item, at least one.
     lengths : ndarray of float64, shape (n_classes,)
-        How many rare items each row shall hold on average, in proportion.
+        Expected number of rare items in each row, up to a factor.
     sizes : ndarray of int64, shape (n_classes,)
-        How many people share each row.
+        Users per row.
     rng : Generator
-        Draws where each item's count begins.
+        Draws the start of each item's count.
 
     Returns
     -------
     rows : ndarray of int64, shape (n_drawn,)
     items : ndarray of int64, shape (n_drawn,)
-        Places in `support`, ascending; no pair of a row and an item comes twice.
+        Positions in `support`, ascending; no pair of a row and an item occurs twice.
 
     Notes
     -----
@@ -192,7 +190,7 @@ def deal_rare(
     if not support.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     reached = np.cumsum(lengths)
-    # So much of `lengths` lies between a draw of an item and the next.
+    # Distance in `lengths` between samples of an item.
     apart = float(lengths @ sizes) / support
     start = rng.random(support.size)
     drawn = np.maximum(np.ceil(reached[-1] / apart - start), 0).astype(np.int64)
@@ -200,7 +198,7 @@ def deal_rare(
     nth = np.arange(items.size) - np.repeat(np.cumsum(drawn) - drawn, drawn)
     rows = np.searchsorted(reached, (start[items] + nth) * apart[items], side="right")
     rows = np.minimum(rows, lengths.size - 1)  # rounding may lead one beyond the last row
-    # An item that more people rated than its rows have room for would stand in one row twice.
+    # An item with more raters than its rows have users would be in one row twice.
     again = np.zeros(items.size, bool)
     again[1:] = (items[1:] == items[:-1]) & (rows[1:] == rows[:-1])
     return rows[~again], items[~again]

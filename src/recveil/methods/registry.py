@@ -1,7 +1,7 @@
-"""Methods: how releases of each method are made. A method is one module and one entry here.
+"""Registry of how releases of each method are made. A method is one module and one entry here.
 
-What everybody may know of a method (what it publishes and promises, its options, its words) is its
-`recveil.release.method.Method`, which those need, too, who check and attack releases.
+The public facts of a method (what it publishes and claims, its options, its texts) are its
+`recveil.release.method.Method`, which verification and attacks need too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +69,7 @@ from recveil.runtime.errors import RecveilError, unknown
 
 
 def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | None:
-    """Return one for predictive anonymization; None if a part was somebody's own."""
+    """Return an anonymizer for predictive anonymization; None if a component is custom."""
     settings, claim = manifest.settings, manifest.claim
     # By the names under which releases tell of the parts that have their usual parameters.
     predictors = {told(make(0)): name for name, make in PREDICTORS.items()}
@@ -92,7 +92,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
 
 
 def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
-    """Return one for k-coRating; None if the fill, or who trusts whom, is not at hand."""
+    """Return an anonymizer for k-coRating; None if the fill or the trust file is not available."""
     settings = manifest.settings
     if publishes_likes(settings):
         return KCoRater(manifest.claim.k, grouping=settings["grouping"], seed=seed)
@@ -109,10 +109,10 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
 
 
 def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
-    """Return one for synthetic people, with noise that the seed repeats.
+    """Return a synthesizer whose noise the seed repeats.
 
-    Which items there are, an adversary who makes such releases takes from their own people. Where
-    somebody asked for so many people, as many are drawn.
+    An adversary with shadow releases takes the list of items from their own users. If the release
+    has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
     asked = manifest.settings["people"] == "asked for"
@@ -131,12 +131,12 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
 
 
 def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
-    """Return one for sparse rows."""
+    """Return an anonymizer for sparse rows."""
     return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)
 
 
 def words_again(manifest: Manifest, seed: int) -> SharedWords | None:
-    """Return one for words without an order; None if the grouping was somebody's own."""
+    """Return an anonymizer for nominal labels; None if the grouping is custom."""
     groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
     settings = manifest.settings
     if settings["grouping"] not in groupings:
@@ -160,31 +160,31 @@ class Maker:
     Parameters
     ----------
     method : Method
-        What everybody may know of it.
+        Its public facts.
     make : callable
-        Takes k, and by name the seed and options that were given; returns an anonymizer.
+        Takes k, and by name the seed and the options that are set; returns an anonymizer.
     again : callable
-        Takes a release's manifest and a seed, and returns what makes such releases, or None.
+        Takes a release's manifest and a seed; returns an anonymizer for such releases, or None.
     read : dict of str to callable
-        How an option that is given as a file or in words becomes what `make` takes: a function of
-        what was given, the ratings and k.
+        Converts an option that is a file or a rule to what `make` takes: a function of the
+        option, the ratings and k.
     people_in : dict of str to str
         Options that may be files that name users: what kind of file, for `understand`.
     check : callable
-        Takes the options that were given, and refuses those that do nothing together.
+        Takes the options that are set, and raises for those without effect together.
     expect : callable, optional
         Takes ratings, k, options, layout and file format before any work, and returns what the
-        release will take; None where only the finished groups tell.
+        release's estimated size; None if it depends on the finished groups.
     foresee : callable, optional
         Takes what `expect` does, of a method that takes no k None instead, and says for a dry
-        run what the release would be; None where nobody can tell.
+        run what the release would be; None if unknown.
     tell : callable
-        Takes a release and the ratings that it was made of, and returns sentences for its owner.
+        Takes a release and its ratings, and returns sentences for the publisher.
     is_secret : callable
-        Takes the options that were given, and says whether no seed may fix what is drawn, because
-        whoever guesses it undoes the release; then `make` gets None.
+        Takes the options that are set, and returns whether a seed is forbidden, because an
+        adversary who guesses it would undo the release; then `make` gets None.
     sample : callable, optional
-        Draws people from a written model: takes its manifest, its table, how many, and a generator,
+        Samples users from a written model: takes its manifest, its table, a number, a generator,
         and yields blocks of `Records` over the table's items. None if a method has no model.
     """
 
@@ -204,7 +204,7 @@ class Maker:
 
 
 def is_rule(given: object) -> bool:
-    """Say whether privacy levels were given as a rule: a text with a colon, or of digits.
+    """Return whether privacy levels are a rule, that is, a text with a colon or of digits.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def _levels(given: Any, ratings: Ratings, k: int) -> Any:
 
 
 def _reject_idle_b(options: Options) -> None:
-    """Refuse a b that says nothing, as every set of items stands in one row anyway."""
+    """Raise a RecveilError for a b without effect: every set of items is in one row anyway."""
     b = options.get("b", 1)
     if b != 1 and options.get("l", 1) == 1:
         raise RecveilError(
@@ -350,7 +350,7 @@ def forget(maker: Maker) -> None:
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of the methods whose releases can be written; the first is the default.
+    """Return the names of the methods whose releases can be written, the default first.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
     """
     expected = manifest.method.expected(manifest.settings)
     if manifest.claim.levels:
-        return None  # those who are left out would take theirs along
+        return None  # dropped users would take their ratings with them
     if any(setting.name not in manifest.settings for setting in expected):
         return None
     return _maker(manifest.method).again(manifest, seed)
@@ -404,7 +404,7 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
 def sampler_of(
     manifest: Manifest,
 ) -> Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]]:
-    """Return what draws people from the model of a release; see `Maker.sample`.
+    """Return the function that samples users from the model of a release; see `Maker.sample`.
 
     Raises
     ------
@@ -422,13 +422,13 @@ def sampler_of(
 
 
 def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
-    """Return what the owner of a release is to be told of it, in sentences.
+    """Return the summary of a release for its publisher, in sentences.
 
     Parameters
     ----------
     release : Sides
     ratings : Ratings
-        What it was made of.
+        The anonymized ratings.
     """
     return _maker(method_of(release.published.settings)).tell(release, ratings)
 
@@ -466,7 +466,7 @@ def _variant(name: str) -> tuple[Method, Variant]:
 
 
 def has_k(name: str) -> bool:
-    """Say whether a variant takes a k: a baseline takes none, it is one setting.
+    """Return whether a variant takes a k: a baseline takes none, it is one setting.
 
     Examples
     --------

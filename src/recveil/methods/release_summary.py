@@ -1,4 +1,4 @@
-"""Telling: what the owner of a release is told of it when it is made."""
+"""Summaries of a new release, printed for its publisher."""
 
 from typing import Any
 
@@ -15,64 +15,64 @@ from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.release.specs.sparse import LEAST_CROWD
 from recveil.runtime.errors import describe_count
 
-# Of delta times the number of people.
+# Threshold of delta times the number of users.
 _LARGE_DELTA = 0.1
-# At epsilon 1, MovieLens 100K has two tastes, some 70 % of a person's ratings are left out, and
-# lists keep 45 % of what raw ratings give, about as the popular items; at epsilon 3 it has four
-# tastes, 37 % are left out, and 68 % kept.
+# At epsilon 1, MovieLens 100K has two directions, some 70 % of a user's ratings are dropped, and
+# recommendations retain 45 % of the utility of raw ratings, about as the popularity baseline; at
+# epsilon 3 it has four directions, 37 % are dropped, and 68 % is retained.
 _FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
 
 
 def describe_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
-    """Say how many ratings the rows show, what can be worked out where they show few, and the cost.
+    """Report the share of ratings that the rows disclose, known attacks, and the cost of diversity.
 
     Parameters
     ----------
     release : Sides
     ratings : Ratings
-        What it was made of.
+        The anonymized ratings.
     """
     return rows_as_json(release, ratings.n_users, int(ratings.support.max()))
 
 
 def rows_as_json(release: Sides, n_users: int, most_raters: int) -> list[str]:
-    """Say it without a look at the ratings: of so many people, so many rated one item at most."""
+    """Report the same from the number of users and the largest item count."""
     given, cost = release.private.lone_ratings, release.private.diversity_cost
-    told = []
+    lines = []
     if given is not None:
-        told.append(
+        lines.append(
             f"Published {_how_near(given)}. {given.rating_share:.1%}, from "
             f"{given.user_share:.1%} of the people, because nobody else in the group rated the "
             f"item; the others because all who rated it agree, or their rounded mean is the "
             f"rating. With a larger k they are fewer."
         )
         if given.is_rounded_off:
-            told.append(
+            lines.append(
                 f"Whoever takes a label for the rating of everybody in the group who rated the "
                 f"item is right, to within {given.within:g}, in {given.near_label_share:.1%} of "
                 f"cases."
             )
         elif given.label_share is not None:
-            told.append(
+            lines.append(
                 f"Whoever takes a label that is a value of the scale for the rating of everybody "
                 f"in the group who rated the item is right in {given.label_share:.1%} of cases."
             )
     settings = release.published.settings
-    told += method_of(settings).undone_by(settings)
+    lines += method_of(settings).undone_by(settings)
     if _could_be_sparse(release, n_users, most_raters):
-        told.append(SPARSE_KEEPS_MORE)
+        lines.append(SPARSE_KEEPS_MORE)
     if cost is not None:
-        told.append(
+        lines.append(
             f"Diversity added {cost.added:,} labels to {cost.labels:,}, on average "
             f"{cost.harm:.2f} points off their item's mean; RMSE of the items' means before "
             f"and after: {cost.rmse_before:.4f}, {cost.rmse_after:.4f}."
             + ("" if cost.pruned else " The table is too large to take back needless ones.")
         )
-    return told
+    return lines
 
 
 def _could_be_sparse(release: Sides, n_users: int, most_raters: int) -> bool:
-    """Say whether these are padded rows of people whom sparse ones, too, could promise the same."""
+    """Return whether the release has padded rows, and sparse rows could have the same claim."""
     claim, settings = release.published.claim, release.published.settings
     return (
         settings["homogenize"] == "padded"
@@ -85,7 +85,7 @@ def _could_be_sparse(release: Sides, n_users: int, most_raters: int) -> bool:
 
 
 def _how_near(given: ExactRatings) -> str:
-    """Say how many ratings the rows show, and how exactly where labels are rounded off them."""
+    """Format the share of ratings that the rows disclose, and its precision."""
     if given.is_rounded_off:
         return (
             f"to within the rounding ({given.within:g}): {given.near_share:.1%} of the "
@@ -95,19 +95,19 @@ def _how_near(given: ExactRatings) -> str:
 
 
 def describe_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
-    """Say what k-coRating did, and what it does not do.
+    """Report what k-coRating added, and what it does not protect.
 
     Parameters
     ----------
     release : Sides
     ratings : Ratings
-        What it was made of.
+        The anonymized ratings.
     """
     return k_corating_as_json(release, ratings.n_ratings)
 
 
 def k_corating_as_json(release: Sides, n_ratings: int) -> list[str]:
-    """Say it without a look at the ratings, of which there are so many."""
+    """Report the same from the number of ratings."""
     private, public = release.private.settings, release.published.settings
     if release.published.scale.unary:
         added = private["filled_cells"]
@@ -117,26 +117,26 @@ def k_corating_as_json(release: Sides, n_ratings: int) -> list[str]:
             f"adversary learns about a group holds for each of its users.",
             *method_of(public).undone_by(public),
         ]
-    # Of what somebody who knows ratings can do, the verdict has warned already.
+    # The verdict already warns of an adversary who knows ratings.
     stay = (
         ", which stand as they are: to find a person by them is nearly as easy as before"
         if public["protect"] == "none"
         else ""
     )
-    told = [
+    lines = [
         f"Filled {describe_count(private['filled_cells'], 'cell')} "
         f"({private['filled_cells'] / n_ratings:.1f} for "
         f"each rating) next to {n_ratings:,} real ratings{stay}."
     ]
     if trust := private.get("trust"):
-        told.append(
+        lines.append(
             f"Trust: {describe_count(trust['statements'], 'statement')} of one user about another; "
             f"{describe_count(trust['ignored_lines'], 'line')} about "
             f"{describe_count(trust['unknown_users'], 'user')} without ratings "
             f"{'was' if trust['ignored_lines'] == 1 else 'were'} ignored."
         )
     if public["protect"] == "shuffle":
-        told.append(
+        lines.append(
             "The labels of each item were dealt anew within the groups. That is your word: no "
             "file can prove it. Where all of a group gave the same rating, it is known, and where "
             "fills can be worked out, as item means can, a real one stands out in its group."
@@ -145,47 +145,47 @@ def k_corating_as_json(release: Sides, n_ratings: int) -> list[str]:
         why = (
             "" if release.published.scale.step else f", as {release.published.scale} is continuous"
         )
-        told.append(
+        lines.append(
             f"Warning: fills are not rounded to the scale{why}. They show which ratings are real."
         )
-    return told
+    return lines
 
 
 def describe_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
-    """Say what was promised, what was left out, and what attacks undo.
+    """Report the guarantee, the dropped items and known attacks.
 
     Parameters
     ----------
     release : Sides
     ratings : Ratings
-        What it was made of.
+        The anonymized ratings.
     """
     del ratings
     return drawn_as_json(release)
 
 
 def drawn_as_json(release: Sides) -> list[str]:
-    """Say it without a look at the ratings, which nobody may have together."""
+    """Report the same without the ratings, which may be distributed."""
     public, claim = release.published, release.published.claim
-    likes, told = public.scale.unary, []
+    likes, lines = public.scale.unary, []
     if claim.epsilon is not None and claim.delta is not None:
-        told.append(
+        lines.append(
             f"Drawn from sums with noise for epsilon {claim.epsilon:g} and delta {claim.delta:g}: "
             f"nothing else was asked of anybody."
         )
         if claim.delta > LOUD_DELTA:
-            told.append(f"Warning: {of_large_delta(claim.delta)}")
+            lines.append(f"Warning: {of_large_delta(claim.delta)}")
         elif claim.delta * public.n_users > _LARGE_DELTA:
-            told.append(
+            lines.append(
                 f"delta is more than a tenth of one over the {public.n_users:,} people; a smaller "
                 f"one (--delta) promises more."
             )
         if large := of_large_epsilon(claim.epsilon):
-            told.append(f"Warning: {large}")
+            lines.append(f"Warning: {large}")
     if public.settings["pooled_share"] > 0:
-        told.append(_pooled(public.settings["pooled_share"], claim, likes=likes))
+        lines.append(_pooled(public.settings["pooled_share"], claim, likes=likes))
     tastes = release.private.settings["tastes"]
-    told.append(
+    lines.append(
         f"{tastes:,} {'taste' if tastes == 1 else 'tastes'} of people (directions in which they "
         f"differ) stood out of the noise."
         if claim.epsilon is not None
@@ -193,16 +193,16 @@ def drawn_as_json(release: Sides) -> list[str]:
     )
     is_hidden = tastes < _FEW_TASTES or public.settings["pooled_share"] > _MUCH_LEFT_OUT
     if claim.epsilon is not None and is_hidden:
-        told.append(
+        lines.append(
             "Warning: little of what people like, and others do not, stands out of the noise, and "
             "recommenders may learn nothing but what is popular. If people do differ, more of "
             "them, or a larger epsilon, keep more; recveil evaluate measures it."
         )
-    return told + list(method_of(public.settings).undone_by(public.settings))
+    return lines + list(method_of(public.settings).undone_by(public.settings))
 
 
 def _pooled(share: float, claim: Claim, *, likes: bool) -> str:
-    """Say how much of what people rated is of items that nobody drawn has."""
+    """Format the share of ratings on items that are not released."""
     of = f"Of a person's {'likes' if likes else 'ratings'}"
     if claim.epsilon is None:
         rated = "like" if likes else "rated"
@@ -231,34 +231,34 @@ def _left_out(n: int, share: float, k: int) -> list[str]:
 
 
 def describe_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
-    """Say how far the release's counts of items are off, and what attacks are known to undo.
+    """Report the error of the release's item counts, and known attacks.
 
     Parameters
     ----------
     release : Sides
     ratings : Ratings
-        What it was made of.
+        The anonymized ratings.
     """
     place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
     at = np.array([place_of[item] for item in release.items.tolist()], np.int64)
     people = np.zeros(ratings.n_items)
     for block in release.published.blocks():
-        behind = np.repeat(block.sizes, np.diff(block.indptr))
-        # Hidden items stand in another order, and not all of them need to be published.
-        people += np.bincount(at[block.indices], weights=behind, minlength=ratings.n_items)
+        sizes = np.repeat(block.sizes, np.diff(block.indptr))
+        # Hidden items have another order, and not all of them need to be published.
+        people += np.bincount(at[block.indices], weights=sizes, minlength=ratings.n_items)
     return sparse_as_json(release, people, ratings.support)
 
 
 def sparse_as_json(release: Sides, people: NDArray[Any], support: NDArray[Any]) -> list[str]:
-    """Say it without a look at the ratings.
+    """Report the same from item counts.
 
     Parameters
     ----------
     release : Sides
     people : ndarray, shape (n_items,)
-        How many people the release says rated each item.
+        Item counts of the release.
     support : ndarray of int, shape (n_items,)
-        How many did.
+        Item counts of the ratings.
     """
     off = np.abs(people - support)[support > 0]
     k = release.published.claim.k
@@ -277,6 +277,6 @@ def sparse_as_json(release: Sides, people: NDArray[Any], support: NDArray[Any]) 
 
 
 def describe_of_undone(release: Sides, _: Ratings) -> list[str]:
-    """Say what attacks are known to undo: of every method that has no more to say."""
+    """Report known attacks, for a method without a summary of its own."""
     settings = release.published.settings
     return list(method_of(settings).undone_by(settings))

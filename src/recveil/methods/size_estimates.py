@@ -1,4 +1,4 @@
-"""Foreseen: what a release would be, and take, before any of its work is done."""
+"""Estimate a release's size, memory and time before any work."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -21,9 +21,9 @@ from recveil.ratings import Ratings
 from recveil.release.synthetic_form import step_of_drawn
 
 Options = Mapping[str, Any]
-# Bytes: Python with its libraries, and beside them for each rating and for each label, of which not
-# more than a few blocks are held at a time. Fitted to MovieLens 100K and 1M, and to invented tables
-# of up to 100 million ratings (docs/explanation/results.md).
+# Bytes of Python and its libraries, per rating and per value; only a few blocks of values are in
+# memory at a time. Fitted to MovieLens 100K and 1M, and to synthetic tables of up to 100 million
+# ratings (docs/explanation/results.md).
 _LIBRARIES = 0.38e9
 _A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
 _BY_NEIGHBOURS = ("similarity", "trust")
@@ -40,20 +40,20 @@ _GROUPS_AT_RANDOM = (
 
 
 class Foreseen(NamedTuple):
-    """What a release would be.
+    """The estimate of a release.
 
     Attributes
     ----------
     groups : int or None
-        At most so many; None where no row is anybody's.
+        Upper bound; None if rows belong to no real user.
     people : int
-        How many stand behind the rows, or are drawn.
+        Number of users that the rows represent, or of synthetic users.
     expected : Expected or None
-        What it will take; None for what is small.
+        Estimated size and time; None for small releases.
     memory : int
-        Bytes at the peak of the work; about.
+        Approximate peak memory in bytes.
     basis : tuple of str
-        What the numbers are estimated from, a clause each.
+        The basis of the estimates, one clause each.
     """
 
     groups: int | None
@@ -66,7 +66,7 @@ class Foreseen(NamedTuple):
 def foresee_predictive(
     ratings: Ratings, k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what predictive anonymization would make.
+    """Estimate a release of predictive anonymization.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def foresee_predictive(
 def foresee_words(
     ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what rows of words without an order would be: padded ones.
+    """Estimate a release of nominal labels, whose rows are padded.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def foresee_words(
 def foresee_k_corating(
     ratings: Ratings, k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what k-coRating would make.
+    """Estimate a release of k-coRating.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def foresee_k_corating(
 def foresee_sparse(
     ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what sparse rows would be.
+    """Estimate a release of sparse rows.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def foresee_sparse(
 def foresee_synthetic(
     ratings: Ratings, _k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Say what drawn people would be, and ask nothing of anybody: no epsilon is spent.
+    """Estimate a release of synthetic users, without spending any privacy budget.
 
     It looks at nothing but the numbers of users, items and ratings, which every verb says first.
 
@@ -200,7 +200,7 @@ def foresee_synthetic(
 
 
 def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:
-    """Return the items that people are drawn on, at most; refuse a catalogue that lacks some."""
+    """Return an upper bound of the items; raise a RecveilError for an incomplete catalogue."""
     catalogue = options.get("catalogue")
     if catalogue is None or (isinstance(catalogue, str) and catalogue == AS_RATED):
         return ratings.items
@@ -211,7 +211,7 @@ def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:
 
 
 def _most_groups(ratings: Ratings, k: int, levels: Any) -> int:
-    """Return how many groups there are at most; who asks for more people takes more of them."""
+    """Return the largest possible number of groups, given privacy levels."""
     shares = 1 / k if levels is None else 1 / np.asarray(levels)
     return max(1, int(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
 
@@ -233,15 +233,15 @@ def _expect_at_random(
 
 
 def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
-    """Return how many items a group has rated together, on average, if it is drawn at random.
+    """Return the expected number of items that a random group has rated together.
 
     Parameters
     ----------
     support : ndarray of int64, shape (n_items,)
-        How many people rated each item.
+        Item counts.
     n_users : int
     size : int
-        How many people a group has, at most `n_users`.
+        Users per group, at most `n_users`.
 
     Examples
     --------
@@ -264,6 +264,6 @@ def _with_memory(
 
 
 def _memory(ratings: Ratings, expected: Expected | None, a_rating: int) -> int:
-    """Return how many bytes the work takes at its peak."""
+    """Return the approximate peak memory in bytes."""
     labels = 0 if expected is None else min(_A_LABEL * expected.labels, _MOST_OF_LABELS)
     return round(_LIBRARIES + a_rating * ratings.n_ratings + labels)

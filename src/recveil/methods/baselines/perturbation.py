@@ -1,4 +1,4 @@
-"""Reconstruction: how the original values are distributed, from noisy ones and the noise's law."""
+"""Baselines without a guarantee, additive noise, and reconstruction of a distribution from it."""
 
 import math
 from abc import ABC, abstractmethod
@@ -31,9 +31,9 @@ _BLOCK_RATINGS = 1 << 22
 
 
 class Baseline(ABC):
-    """Ratings published without any promise, to compare promises with.
+    """A release without any guarantee, as a baseline for others.
 
-    A subclass stores its parameters, `seed` among them, and says what it publishes.
+    A subclass stores its parameters, `seed` among them, and defines what it publishes.
     """
 
     method: ClassVar[str]
@@ -42,7 +42,7 @@ class Baseline(ABC):
     seed: int | None
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Turn ratings into a release that promises nothing; `ratings` stay as they are.
+        """Return a release of the ratings, without a guarantee; they are not modified.
 
         Raises
         ------
@@ -66,10 +66,10 @@ class Baseline(ABC):
 
     @abstractmethod
     def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
-        """Decide who stands behind which record, and what the records say."""
+        """Return the users and the contents of the records."""
 
     def _settings(self, _scale: RatingScale) -> dict[str, Any]:
-        """Return what everybody may know."""
+        """Return the settings that are published."""
         return {name: value for name, value in vars(self).items() if name != "seed"}
 
     def _check(self, ratings: Ratings) -> None:
@@ -82,19 +82,18 @@ class Baseline(ABC):
 
 
 class GlobalItemMeans(Baseline):
-    """Publish one row for everybody: the mean rating of each item. It promises nothing.
+    """Publish one row for all users, the mean rating of each item, without a guarantee.
 
-    Nobody's row can be told from another's, but the mean of an item that one person rated is their
-    rating. For a recipient this is the least that a release can be worth: averages, and nothing of
-    what goes with what. It equals `PredictiveAnonymizer` with simple homogenizing and one group of
-    everybody.
+    Users are indistinguishable, but the mean of an item with one rater is that user's rating. This
+    is the least utility of a release: averages without any correlation. It equals
+    `PredictiveAnonymizer` with simple homogenizing and one group.
 
     Parameters
     ----------
     round_labels : {"usual", "tenth", "scale", "none"} or float
         As in `PredictiveAnonymizer`.
     seed : int, optional
-        Fixes the order of the people on the private side.
+        Fixes the order of the users in the private folder.
 
     Examples
     --------
@@ -159,10 +158,10 @@ class SameCells(Baseline):
 
 
 class RawRelease(SameCells):
-    """Publish the ratings as they are, under pseudonyms. It promises nothing.
+    """Publish the ratings unchanged under pseudonyms, without a guarantee.
 
-    This is what Narayanan & Shmatikov attacked. Dates are left out, as in every release here, so
-    that an audit of the raw table with its dates finds more people than an attack on this.
+    Narayanan & Shmatikov attacked such a release. Dates are dropped, as in every release, so an
+    audit of the raw table with its dates re-identifies more users than an attack on this.
 
     Parameters
     ----------
@@ -195,9 +194,9 @@ class RawRelease(SameCells):
 
 
 class RandomValues(SameCells):
-    """Publish who rated what, with ratings drawn evenly from the scale. It promises nothing.
+    """Publish who rated what, with uniformly random ratings, without a guarantee.
 
-    Which items somebody rated is enough to find them, if the items are few or rare.
+    The set of rated items suffices to re-identify a user, if the items are few or rare.
 
     Parameters
     ----------
@@ -230,7 +229,7 @@ class RandomValues(SameCells):
 
 
 def each_user_alone(n_users: int, rng: np.random.Generator) -> Groups:
-    """Give everybody a record of their own, in a random order.
+    """Give each user an own record, in random order.
 
     Examples
     --------
@@ -321,25 +320,24 @@ class LabelNoise:
 
 
 class AdditiveNoise(SameCells):
-    """Publish each rating plus noise of its own. It promises nothing.
+    """Publish each rating plus independent noise, without a guarantee.
 
-    Who rated what stays as it was, and that alone finds people. Labels go beyond the ends of the
-    scale and stay there: what is told to everybody is the noise's distribution, and only with
-    labels that were not clipped `reconstruct_distribution` can undo it. Whoever wants one rating
-    clips the label themselves, and is nearer to the truth by it.
+    Who rated what is unchanged, which suffices to re-identify users. Values beyond the ends of the
+    scale are not clipped: the noise's distribution is public, and `reconstruct_distribution` can
+    undo it only with unclipped values. An adversary who clips a value gets nearer to the rating.
 
     Parameters
     ----------
     kind : {"gaussian", "uniform"}
     scale : float, optional
-        Standard deviation of the noise, in rating points; a quarter of the scale's range (1 point
-        of 1 to 5) if not given.
+        Standard deviation of the noise, in rating points; by default a quarter of the scale's range
+        (1 point of 1 to 5).
     seed : int, optional
         Fixes the order of the records and the noise.
 
     Notes
     -----
-    Source: Agrawal & Srikant 2000, as told by Chen 2012, section 2.2.1.
+    Source: Agrawal & Srikant 2000, as described by Chen 2012, section 2.2.1.
 
     Examples
     --------
@@ -429,7 +427,7 @@ def reconstruct_distribution(
 
     Notes
     -----
-    Source: Agrawal & Srikant 2000, as told by Chen 2012, section 2.2.1. It begins with equal
+    Source: Agrawal & Srikant 2000, as described by Chen 2012, section 2.2.1. It begins with equal
     shares. Each round asks, by Bayes' rule, from which grid value each noisy value is likely to
     stem, and takes the mean of the answers as the next shares. Over a grid this is the EM
     algorithm: no round makes the noisy values less likely, and the shares tend to their maximum
@@ -497,7 +495,7 @@ class HistogramRecovery(NamedTuple):
 def histogram_recovery(
     original: ArrayLike, noisy: ArrayLike, noise: LabelNoise, grid: ArrayLike
 ) -> HistogramRecovery:
-    """Say how far `reconstruct_distribution` recovers the histogram of the original values.
+    """Report how far `reconstruct_distribution` recovers the histogram of the original values.
 
     Parameters
     ----------
@@ -532,7 +530,7 @@ def _gather(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     _, first, counts = np.unique(
         np.floor((values - values[0]) / width), return_index=True, return_counts=True
     )
-    # One of the values stands for all: a middle of the interval might be beyond the noise's reach.
+    # One of the values represents all: an interval's middle might be beyond the noise's reach.
     return values[first + counts // 2], counts.astype(np.float64)
 
 

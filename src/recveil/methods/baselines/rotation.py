@@ -1,4 +1,4 @@
-"""RotationPerturbation: full rows turned in space, so that who is near to whom stays as it was."""
+"""RotationPerturbation, which rotates full rows and so preserves distances between users."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -29,36 +29,36 @@ _DIGITS = 11
 
 
 class RotationPerturbation(Baseline):
-    """Publish every row multiplied with one secret random orthogonal matrix. It promises nothing.
+    """Publish every row multiplied by one secret random orthogonal matrix, without a guarantee.
 
-    Distances between any two people, and the angles between their rows, stay exactly what they
-    were, so whatever looks at these alone works as on the raw data. A published label is a mix of
-    all ratings of the person, and not what they think of the item whose name it bears; it may lie
-    far beyond the scale. So a recommender that reads the labels as ratings learns little.
+    Distances between users, and angles between their rows, are preserved exactly, so methods that
+    use only these work as on the raw data. A published value is a mix of all ratings of the user,
+    not a rating of its item, and may be far beyond the scale. So a recommender that reads the
+    values as ratings learns little.
 
-    **That attacks find nobody does not mean that nobody can be found.** The attacks of
-    `recveil.attacks` read labels as ratings, too, and do not try to undo the rotation. Whoever does
-    needs no luck: the distances among rows that they know tell which published ones these are, and
-    from as many of them as there are dimensions the rotation follows by linear algebra.
+    **A failed attack is no evidence of safety.** The attacks of `recveil.attacks` read values as
+    ratings too, and do not try to undo the rotation. An adversary can: distances among known rows
+    identify the published ones, and from as many of them as there are dimensions the rotation
+    follows by linear algebra.
 
     Parameters
     ----------
     space : {"padded", "latent"}
-        What is turned. "padded": the padded rows, the person's own ratings in them, in as many
+        The space to rotate. "padded": the padded rows with the user's own ratings, in as many
         dimensions as there are rated items, about the point where all ratings are 0. "latent": the
-        predicted rows, only in the directions in which predictions differ, about their mean. Item
-        means are kept then, and labels stay near the scale; own ratings count by what the
-        predictor learnt from them.
+        predicted rows, only in the directions in which predictions differ, about their mean. This
+        preserves item means, and values stay near the scale; own ratings count only through the
+        predictor.
     predictor : str or Padder
         As in `PredictiveAnonymizer`: rotating needs full rows.
     seed : int, optional
-        Fixes everything random. Whoever knows it cannot undo the rotation without the ratings.
+        Fixes every random choice. The seed does not undo the rotation without the ratings.
 
     Notes
     -----
-    Source: Chen & Liu 2005, as told by Chen 2012, section 2.2.2. Neither says what becomes of empty
-    cells; padding them is our reading, as is the table: one label for each person and rated item.
-    The matrix is uniformly distributed over all orthogonal ones, reflections included.
+    Source: Chen & Liu 2005, as described by Chen 2012, section 2.2.2. Neither specifies
+    empty cells; padding them is our interpretation, as is the table: one value for each user and
+    rated item. The matrix is uniformly distributed over all orthogonal ones, reflections included.
 
     Examples
     --------
@@ -151,24 +151,24 @@ class RotationPerturbation(Baseline):
 
 
 class GeometricPerturbation(RotationPerturbation):
-    """Publish every row rotated, shifted and with noise on each label. It promises nothing.
+    """Publish every row rotated, shifted and with noise on each value, without a guarantee.
 
-    The noise is what is new: it keeps somebody who knows rows from undoing the rotation exactly,
-    and the more known rows they have, the less it helps. Distances are kept but for the noise.
+    The noise prevents an adversary who knows rows from undoing the rotation exactly; the more known
+    rows they have, the less it helps. Distances are preserved up to the noise.
 
     Parameters
     ----------
     scale : float, optional
-        Standard deviation of the Gaussian noise, in rating points; a tenth of the scale's range if
-        not given.
+        Standard deviation of the Gaussian noise, in rating points; by default a tenth of the
+        scale's range.
     space, predictor, seed
-        As in `RotationPerturbation`, whose warning about attacks holds here, too.
+        As in `RotationPerturbation`, whose warning about attacks applies here too.
 
     Notes
     -----
-    Source: Chen & Liu 2007, ``G(X) = R X + Ψ + Δ``; Chen 2012, section 2.2.3, tells it without the
-    shift Ψ, which is the same for everybody. Reading: each item's shift is drawn evenly from half
-    the scale's range below 0 to half above.
+    Source: Chen & Liu 2007, ``G(X) = R X + Ψ + Δ``; Chen 2012, section 2.2.3, describes
+    it without the shift Ψ, which is the same for all users. Interpretation: each item's shift is
+    uniform from half the scale's range below 0 to half above.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class GeometricPerturbation(RotationPerturbation):
 def padded_rows(
     ratings: Ratings, padding: Padding, users: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Return some users' predictions of some items, their own ratings over them.
+    """Return some users' predictions of some items, with their own ratings where they have any.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""KCoRater: fill rows up until everybody shares their set of rated items with k - 1 others."""
+"""KCoRater, an anonymizer that fills rows until k users share their set of rated items."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -42,63 +42,63 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.threads import pool
 
-# Up to so many cells, supports are compared as they are; beyond, by their main directions.
+# Up to this many cells, item sets are compared directly; beyond, by their principal directions.
 _DENSE_CELLS = 1 << 22
 _DIRECTIONS = 50
 
 
 class KCoRater:
-    """Publish everybody's real ratings, with invented ones until k people rated the same items.
+    """Publish all real ratings, with fills until k users rated the same items.
 
-    The claim `co-rated` is about which items were rated, not about the ratings: these stay as they
-    are. Whoever knows some of a person's *ratings* finds them nearly as easily as before; see
-    docs/explanation/k-corating.md, and ask `recveil audit`.
+    The claim `co-rated` concerns which items were rated, not the ratings, which stay unchanged. An
+    adversary who knows some of a user's *ratings* re-identifies them nearly as easily as before;
+    see docs/explanation/k-corating.md, and run `recveil audit`.
 
     Parameters
     ----------
     k : int
-        Smallest group of people with the same rated items, at least 2.
+        Smallest group of users with the same rated items, at least 2.
     fill : str or Fill
-        What is written into the added cells: "item-mean", "random", "funk-svd", "similarity"
-        (`UserKNN`), "trust" (`TrustKNN`), or an object with `fit` and `predict`.
+        Values of the added cells: "item-mean", "random", "funk-svd", "similarity" (`UserKNN`),
+        "trust" (`TrustKNN`), or an object with `fit` and `predict`.
     grouping : str
-        "gecom", the paper's; "supports", k-gather on the sets of rated items, which fills fewer
-        cells; or a name of `GROUPINGS`, on the predicted tastes.
+        "gecom", the paper's; "supports", k-gather on the sets of rated items, which needs fewer
+        fills; or a name of `GROUPINGS`, on the predicted embeddings.
     trust : StatedTrust, optional
-        For "trust": whom people say they trust, from `recveil.io.read_trust`. If not given, trust
-        is worked out from the ratings.
+        For "trust": users' trust statements, from `recveil.io.read_trust`. By default trust is
+        derived from the ratings.
     round_fills : bool
-        Round the fills to the scale. Otherwise they give themselves away, as they do on a
-        continuous scale, which nothing can be rounded to.
+        Round the fills to the scale. Unrounded fills are distinguishable from ratings, as they
+        always are on a continuous scale.
     protect : {"none", "labels", "mean", "shuffle"}
-        Beyond the paper: whether labels tell whose they are. "mean" (or "labels"): each label is
-        the mean of the group's labels for the item, on a grid of a tenth of the scale's step, so
-        that the claim becomes `identical-rows`. "shuffle": the labels of each item are dealt anew
-        among the members of the group. See Notes for what that promises.
+        Beyond the paper: protection of the values. "mean" (or "labels"): each value is the group's
+        mean for the item, on a grid of a tenth of the scale's step, and the claim becomes
+        `identical-rows`. "shuffle": the values of each item are permuted within the group. See
+        Notes for its guarantee.
     threads : int
-        Groups are filled in parallel; the result does not depend on it.
+        Number of threads that fill groups; the result does not depend on it.
     seed : int, optional
-        Fixes everything random. Drawn from the system if not given.
+        Fixes every random choice. Drawn from the system by default.
 
     Notes
     -----
     Source: k-coRating, Definition 3 and Algorithms 1 to 3 (GeCom, PaGeCom). Fills are learned from
     the original ratings, never from fills.
 
-    Rounded fills, too, can be told by whoever can work them out again: where most labels of an item
-    are its mean, the others are real. "mean" hides no rating that somebody
-    alone gave in their group, if the fills that were averaged with it can be worked out; only which
-    of the members gave it stays open.
+    An adversary who can recompute the fills distinguishes rounded ones too: where most values of an
+    item are its mean, the others are real. "mean" does not hide a rating that only one user of the
+    group gave, if the fills averaged with it can be recomputed; only the member stays hidden.
 
-    "shuffle" deals the labels of each item in a group of s people independently of other items, and
-    each of the s! ways is equally likely. So a label in a record is its owner's with probability
-    1/s, as far as the release itself tells. That is no claim of the file's, which stays `co-rated`.
-    And it hides whose a label is, not what was given: if all members gave the same rating,
-    everybody's is known; and where fills can be worked out, as item means can, a label that is none
-    of them is the rating of the one who rated. At k = 9, with item means, who knows the group and
-    who rated what is told 57 % of the ratings of MovieLens 100K.
+    "shuffle" permutes the values of each item in a group of s users independently of other items,
+    with each of the s! permutations equally likely. So as far as the release reveals, a value in a
+    record belongs to its user with probability 1/s. The files cannot prove that, so the claim stays
+    `co-rated`. It hides whose a value is, not which values were given: if all members gave the same
+    rating, it is known; and if fills can be recomputed, as item means can, any other value is the
+    rating of the member who rated. At k = 9, with item means, an adversary who knows the group and
+    who rated what learns 57 % of the ratings of MovieLens 100K.
 
-    Of likes, whoever has the same items has the same row, so that the claim is `identical-rows`.
+    With implicit feedback, users with the same items have the same row, so the claim is
+    `identical-rows`.
 
     Examples
     --------
@@ -133,18 +133,20 @@ class KCoRater:
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Turn ratings into a release; `ratings` stay as they are.
+        """Return a release of the ratings, which are not modified.
 
         Raises
         ------
         RecveilError
             If k is below 2 or above the number of users, a user has no rating, all ratings are
-            equal and no likes, nobody named the scale and fewer than k people used one of its ends,
-            a setting is unknown or not for likes, or `trust` is about others or not asked for.
+            equal and not implicit feedback, the scale is inferred and fewer than k users used one
+            of its ends, an option is invalid or unsupported, or `trust` concerns other users or is
+            not used.
         """
         self.check(ratings)
         seed = drawn_seed(self.seed)
-        # Nothing random comes from the seed alone: who guessed it could tell users by their fills.
+        # Nothing random depends on the seed alone: an adversary who guesses it could recognize
+        # fills.
         rng = secret_rng(seed, ratings)
         group_seed = int(rng.integers(2**32))
         fill = make_fill(self.fill, int(rng.integers(2**63)), self.trust)
@@ -193,7 +195,7 @@ class KCoRater:
         )
 
     def step(self, scale: RatingScale) -> float | None:
-        """Return the step of all labels, or None if fills are as they come."""
+        """Return the step of all values, or None if fills are not rounded."""
         if self._averages:
             return label_step("usual", scale)
         return scale.step if self.round_fills else None
@@ -203,7 +205,7 @@ class KCoRater:
         return self.protect in ("labels", "mean")
 
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:
-        """Return how a release on a scale is made, as far as everybody may know it."""
+        """Return the settings that are published."""
         if scale.unary:
             return {"method": K_CORATING.title, "grouping": self.grouping, "ratings": "likes"}
         settings: dict[str, Any] = {
@@ -221,13 +223,13 @@ class KCoRater:
         return settings
 
     def check(self, ratings: Ratings) -> None:
-        """Raise what `anonymize` would raise before any work."""
+        """Raise the errors of `anonymize` before any work."""
         self.check_options()
         check_users(ratings, self.k, takes_likes=True)
         self.check_labels(ratings.scale)
 
     def check_options(self) -> None:
-        """Raise what would be raised whatever the ratings."""
+        """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
         if self.protect not in get_args(Protect):
@@ -248,7 +250,7 @@ class KCoRater:
             )
 
     def check_labels(self, scale: RatingScale) -> None:
-        """Refuse settings that make no sense of words, or of likes."""
+        """Raise a RecveilError for options that the kind of rating does not support."""
         if scale.words:
             reject_between_words(round_fills=self.round_fills)
         if scale.unary:
@@ -277,7 +279,7 @@ class KCoRater:
 
 
 def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
-    """Put the groups, and the members of each, into a random order: theirs tells about them."""
+    """Permute the groups and the members of each, since their order is informative."""
     group_of = np.repeat(rng.permutation(groups.sizes.size), groups.sizes)
     order = np.lexsort((rng.random(group_of.size), group_of))
     sizes = np.bincount(group_of)
@@ -285,7 +287,7 @@ def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
 
 
 def _alone(groups: Groups) -> Groups:
-    """Return the same people, each with a record of their own."""
+    """Return the same users with a record each."""
     return Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64))
 
 
@@ -301,7 +303,7 @@ def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:
 
 
 def _parameters(fill: Fill) -> dict[str, Any]:
-    """Return a fill's parameters, for the owner's records, but no statements of trust."""
+    """Return a fill's parameters for the private folder, without trust statements."""
     given = getattr(fill, "__dict__", {}).items()
     return {
         "name": type(fill).__name__,

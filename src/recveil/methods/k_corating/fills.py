@@ -19,7 +19,7 @@ _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Learned(Protocol):
-    """Knows what to write into cells that nobody rated.
+    """Predicts values for the added cells.
 
     `predict` is called by several threads at once, with the cells of some groups at a time.
     """
@@ -102,7 +102,7 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
     seed : int
         For the fills by name; objects keep their own.
     trust : StatedTrust, optional
-        For "trust": whom people say they trust, instead of what is worked out from ratings.
+        For "trust": users' trust statements, instead of trust derived from ratings.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any]
 def filling_costs(
     own: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Say how many cells must be filled for somebody alone to join each of some classes.
+    """Report how many cells must be filled for somebody alone to join each of some classes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shared words: at least k people share one row of words that have no order."""
+"""SharedWords, an anonymizer whose groups of at least k users share one row of nominal labels."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
 
-# So many directions tell people's own words apart, beside how often they give each word.
+# Number of directions for users' own labels, next to the frequencies of their labels.
 _DIRECTIONS = 50
 # Shares that differ by less are equal: the last digits of a sum must not choose a word.
 _DIGITS = 9
@@ -40,16 +40,16 @@ _DIGITS = 9
 
 @brief
 class WordShares(NamedTuple):
-    """How often each word is given, smoothed: each counts once more than it was given.
+    """Smoothed label frequencies: each label counts once more than it was given.
 
     Attributes
     ----------
     of_items : ndarray of float64, shape (n_items, n_words)
     of_people : ndarray of float64, shape (n_users, n_words)
-        Each row adds up to 1. Only words count that `many_gave` to the item: what somebody alone
-        says is no habit that their group's row may show.
+        Each row sums to 1. Only labels that `many_gave` to the item count, so that a group's row
+        does not reveal the habit of a single user.
     many_gave : ndarray of bool, shape (n_items, n_words)
-        Whether enough people gave a word to an item for it to count as theirs.
+        Whether enough users gave a label to an item for it to count.
     """
 
     of_items: NDArray[np.float64]
@@ -57,27 +57,27 @@ class WordShares(NamedTuple):
     many_gave: NDArray[np.bool_]
 
     def at(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return how likely each word is in some cells, shape (n_cells, n_words).
+        """Return the probability of each label in some cells, shape (n_cells, n_words).
 
-        It is the mean of the item's shares and the person's.
+        It is the mean of the item's and the user's frequencies.
         """
         return (self.of_items[items] + self.of_people[users]) / 2
 
 
 def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
-    """Count words by item and by person, and smooth the shares (Laplace: one more of each word).
+    """Return label frequencies per item and per user, smoothed (Laplace, one more of each).
 
     Parameters
     ----------
     ratings : Ratings
-        Words without an order.
+        Nominal labels.
     least : int
-        Items that fewer people gave a word are counted as if they were one: the commonest word of
-        one that a single person knows would be that person's. Each person counts once there, by
-        the shares of their words: nobody is more than one in `least`, whatever they gave. And
-        so many must have given a word to an item for it to count as theirs, by itself and among
-        the words that they usually give: else the group of who alone gave it could be the only
-        one that shows it. Words that fewer people gave to anything have no share.
+        Items with fewer raters are counted as one item: otherwise the most frequent label of an
+        item with a single rater would be that user's. Each user counts once there, by the
+        frequencies of their labels, so no user has more than one part in `least`. At least this
+        many users must give a label to an item for it to count, by itself and in the users'
+        frequencies: otherwise only the group of its single user might show it. Labels that fewer
+        users gave to anything have no share.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     items = ratings.indices.astype(np.int64)
     many_gave = counted(items, ratings.n_items) >= least
     in_use = _givers(users, words, n_words) >= least
-    # Where there is none at all, each is as likely as the others, which tells of nobody.
+    # Without any label, all are equally likely, which discloses no user.
     possible = in_use if in_use.any() else np.ones(n_words, np.bool_)
     known = in_use[words]
     of_items, pool = counted(items, ratings.n_items, known), pooled_items(ratings, least)
@@ -116,7 +116,7 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
 
 
 def _givers(users: NDArray[np.int64], words: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
-    """Return how many people gave each word to anything, shape (n_words,)."""
+    """Return how many users gave each label to anything, shape (n_words,)."""
     return np.bincount(np.unique(users * n_words + words) % n_words, minlength=n_words)
 
 
@@ -183,20 +183,20 @@ def group_shares(
 
 
 def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[np.float32]:
-    """Place each person so that near ones have nearly the same padded rows.
+    """Return user embeddings such that near users have nearly the same padded rows.
 
     Parameters
     ----------
     ratings : Ratings
     shares : WordShares
     seed : int
-        Of the directions that stand for all items and words, where there are many.
+        Seed of the random directions that replace items and labels, if there are many.
 
     Returns
     -------
     ndarray of float32, shape (n_users, n_dimensions)
-        How likely each word is for them, and in what their own words differ from that, where
-        many gave these.
+        The user's label frequencies, and the deviations of their own labels from these, where many
+        users gave them.
     """
     n_words, words = shares.of_items.shape[1], word_positions(ratings)
     users = ratings.user_positions().astype(np.int64)
@@ -241,37 +241,36 @@ def drawn(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
 
 
 ByWord = Literal["commonest", "shares"]
-# Shares of words in a block of groups: small enough to forget.
+# Cells per block of groups.
 _BLOCK_CELLS = 1 << 22
 
 
 class SharedWords:
-    """Give groups of at least k people one row of words.
+    """Give groups of at least k users one row of nominal labels.
 
-    Cells that nobody filled are padded with probabilities of words, people with similar padded rows
-    form a group, and each item gets one word for the whole group.
+    Empty cells are padded with label probabilities, users with similar padded rows form a group,
+    and each item gets one label for the whole group.
 
     Parameters
     ----------
     k : int
         Smallest group, at least 2.
     homogenize : {"commonest", "shares"}
-        "commonest" writes the word with the largest share in the group's padded rows; of equal
-        ones, the first of the scale. "shares" draws a word by these shares, once for each group and
-        item, so that rows stay identical within a group, and over all groups words are about as
-        frequent as they are expected to be.
+        "commonest" writes the label with the largest share in the group's padded rows; ties go to
+        the first of the scale. "shares" samples a label by these shares, once for each group and
+        item, so that rows stay identical within a group and labels keep their expected frequencies
+        overall.
     grouping : str, optional
-        One of `GROUPINGS`; the first if not given.
+        One of `GROUPINGS`; the first by default.
     seed : int, optional
-        Fixes everything random. Drawn from the system if not given.
+        Fixes every random choice. Drawn from the system by default.
 
     Notes
     -----
-    Guarantee: every published record stands for at least k people with identical rows, so that
-    nobody is found with probability above 1/k from the records alone. Precondition: groups of at
+    Guarantee: every published record represents at least k users with identical rows,
+    so the records alone re-identify no user with probability above 1/k. Precondition: groups of at
     least k, which is checked here and, from the written files, by `recveil.verification`. It does
-    not say
-    that a person's words stay hidden, nor who is in the data.
+    not guarantee that a user's labels stay hidden, nor protect against membership inference.
 
     Examples
     --------
@@ -298,14 +297,14 @@ class SharedWords:
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Turn ratings into a release; `ratings` stay as they are.
+        """Return a release of the ratings, which are not modified.
 
         Raises
         ------
         RecveilError
-            If ratings are no words without an order, k is below 2 or above the number of users,
-            somebody has no rating, nobody named the words and fewer than k people used one, a
-            setting is unknown, or the grouping returns a group below k.
+            If ratings are not nominal labels, k is below 2 or above the number of users, a user has
+            no rating, the labels are inferred and fewer than k users used one, an option is
+            invalid, or the grouping returns a group below k.
         """
         self.check(ratings)
         seed = drawn_seed(self.seed)
@@ -341,7 +340,7 @@ class SharedWords:
         )
 
     def check(self, ratings: Ratings) -> None:
-        """Raise what `anonymize` would raise before any work."""
+        """Raise the errors of `anonymize` before any work."""
         check_seed(self.seed)
         check_k(self.k)
         if self.homogenize not in get_args(ByWord):
@@ -367,7 +366,7 @@ class SharedWords:
     def _blocks(
         self, ratings: Ratings, shares: WordShares, groups: Groups, drawing: int
     ) -> Iterator[Records]:
-        """Yield the rows of the groups; every item that anybody rated has a word."""
+        """Yield the rows of the groups; every rated item has a label."""
         items = np.flatnonzero(ratings.support).astype(np.int32)
         cells = ratings.n_items * len(ratings.scale.words)
         step = max(1, _BLOCK_CELLS // cells)

@@ -1,4 +1,4 @@
-"""PredictiveAnonymizer: pad, group, homogenize (Chang et al., sections 4 and 5.2)."""
+"""PredictiveAnonymizer, which pads, groups and homogenizes (Chang et al., sections 4 and 5.2)."""
 
 import math
 from collections.abc import Iterator
@@ -53,58 +53,56 @@ Labels = Literal["rated", "model"]
 
 
 class PredictiveAnonymizer:
-    """Publish groups of at least k people who share one row of labels.
+    """Publish equivalence classes of at least k users who share one row.
 
-    A predictor fills the empty cells, so that people who rated different items can be compared;
-    a grouping gathers at least k similar people; homogenizing gives each group one row.
+    A predictor fills the empty cells, so that users who rated different items can be compared; a
+    grouping forms groups of at least k similar users; homogenizing gives each group one row.
 
     Parameters
     ----------
     k : int
         Smallest group, at least 2.
     homogenize : {"padded", "simple"}
-        "padded" averages the padded rows: every published row is full. Who rated what is not
-        hidden by that: see docs/explanation/threats.md, "What padded rows tell". "simple" averages
-        the ratings of those who rated: rows stay sparse, and an item that one member alone
-        rated, or on which all who rated it agree, is published with the exact rating.
+        "padded" averages the padded rows, so every published row is full. That does not hide who
+        rated what: see docs/explanation/threats.md, "What padded rows tell". "simple" averages the
+        raters' ratings: rows stay sparse, and an item with one rater in the group, or whose raters
+        agree, is published with the exact rating.
     predictor : str or Predictor
-        "funk-svd", "item-mean", or an object that can `fit` and `predict`, such as `UserKNN`. One
-        that gives a `padding` as well is much faster: any other one is asked for each cell, twice,
-        and by several threads at once.
+        "funk-svd", "item-mean", or an object with `fit` and `predict`, such as `UserKNN`. One that
+        also has `padding` is much faster: others are called twice per cell, from several threads.
     grouping : str or scikit-learn clusterer, optional
         One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
         levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
     round_labels : {"usual", "tenth", "scale", "none"} or float
-        Grid of the published labels: a tenth of the scale's step (as usual; where ratings are
-        words, the nearest word), the scale itself, none, or a step in rating points. An exact mean
-        such as 3.667 tells how many people were averaged; on a grid it tells less. The claim does
-        not depend on it.
+        Grid of the published values: a tenth of the scale's step (the default; for ordinal labels
+        the nearest word), the scale itself, none, or a step in rating points. An exact mean such as
+        3.667 reveals how many users were averaged; a grid reveals less. The claim does not depend
+        on it.
     privacy_levels : str or array-like of int, shape (n_users,), optional
-        How many people shall share a row with each user at least, instead of k for all: one number
-        for each user in the order of `Ratings.users`, or a rule for `levels_by_rule`. A user of
-        level 1 may stand alone, and is then published as they are.
+        Smallest group of each user, instead of k for all: one number per user in the order of
+        `Ratings.users`, or a rule for `levels_by_rule`. A user of level 1 may have an own row, and
+        is then published unchanged.
     b, l : int
-        Diversity: every set of b items (1 to 3) that stands in a published row shall stand in at
-        least l different ones. What is missing is added.
+        Diversity: every set of b items (1 to 3) of a published row must occur in at least l
+        different rows. Missing items are added.
     labels : {"rated", "model"}
-        What padded rows average: "rated", each member's own ratings, and predictions where they
-        have none; "model", predictions alone, so that no rating stands out of them.
+        What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
+        "model", predictions alone, so that no rating is recognizable.
     seed : int, optional
-        Fixes everything random, but for predictors and groupings that are given as objects: they
-        keep their own. Drawn from the system if not given, and kept in the private side alone.
+        Fixes every random choice, except in predictors and groupings passed as objects, which have
+        their own. Drawn from the system by default, and kept in the private folder.
 
     Notes
     -----
-    Guarantee: every published record stands for at least k people with identical rows (Chang et
-    al., Definition 3.3; with privacy levels, Chen 2012, Definition 1: for at least as many as each
-    of them asked for), so nobody is found with probability above 1/k from the records alone
+    Guarantee: every published record represents at least k users with identical rows
+    (Chang et al., Definition 3.3; with privacy levels, Chen 2012, Definition 1: at least as many as
+    each of them requested), so the records alone re-identify no user with probability above 1/k
     (Theorem 6.1). Precondition: the grouping returns groups of at least k, which is checked here
-    and, from the written files, by `recveil.verification`. It does not say that a person's ratings
-    stay
-    hidden: who knows the group learns its row.
+    and, from the written files, by `recveil.verification`. It does not guarantee that a user's
+    ratings stay hidden: an adversary who knows the group learns its row.
 
-    The order of the records comes from the seed and a digest of the private ratings together, so
-    that knowing the seed is not enough to undo it.
+    The order of the records depends on the seed and a digest of the private ratings, so the seed
+    alone does not undo it.
 
     Examples
     --------
@@ -143,15 +141,15 @@ class PredictiveAnonymizer:
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Turn ratings into a release; `ratings` stay as they are.
+        """Return a release of the ratings, which are not modified.
 
         Raises
         ------
         RecveilError
             If k is below 2 or above the number of users, a user has no rating, all ratings are
-            equal, nobody named the scale and fewer than k people used one of its ends, a setting is
-            unknown, the grouping returns a group below k or somebody's level, or there are fewer
-            than l groups.
+            equal, the scale is inferred and fewer than k users used one of its ends, an option is
+            invalid, the grouping returns a group below k or a user's level, or there are fewer than
+            l groups.
         """
         self.check(ratings)
         levels = self._levels(ratings)
@@ -213,7 +211,7 @@ class PredictiveAnonymizer:
         return with_private(release, lone_ratings=lone, diversity_cost=cost)
 
     def check(self, ratings: Ratings) -> None:
-        """Raise what `anonymize` would raise before any work."""
+        """Raise the errors of `anonymize` before any work."""
         check_seed(self.seed)
         check_k(self.k, least=2 if self.privacy_levels is None else 1)
         check_parameters(self.b, self.l)
@@ -248,7 +246,7 @@ class PredictiveAnonymizer:
             )
 
     def _known(self, ratings: Ratings) -> Ratings:
-        """Return what predictions are learned from."""
+        """Return the ratings from which predictions are learned."""
         if self.labels == "rated":
             return ratings
         return merge_items(ratings, labelled_as(ratings, int(self.k)))
@@ -263,7 +261,7 @@ class PredictiveAnonymizer:
     def _diversify(
         self, ratings: Ratings, padding: Padded, groups: Groups
     ) -> tuple[AddedEdges | None, DiversityCost | None]:
-        """Choose what must be added, and count what it costs."""
+        """Choose the items to add, and measure their cost."""
         if self.l == 1:
             return None, None
         if groups.sizes.size < self.l:
@@ -310,7 +308,7 @@ class PredictiveAnonymizer:
 def _widths(
     ratings: Ratings, groups: Groups, homogenize: Homogenize, added: AddedEdges | None
 ) -> NDArray[np.int64]:
-    """Return how many labels the row of each group has, shape (n_groups,)."""
+    """Return the number of values in each group's row, shape (n_groups,)."""
     if homogenize == "padded":
         return np.full(groups.sizes.size, (ratings.support > 0).sum())
     more = 0 if added is None else np.diff(added.edges.indptr)
@@ -396,7 +394,7 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
 
 
 def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
-    """Refuse levels between 1 and the highest, by the name of a user who has one."""
+    """Raise a RecveilError for levels between 1 and the highest, naming such a user."""
     highest = levels.max()
     between = np.flatnonzero((levels != 1) & (levels != highest))
     if between.size:

@@ -73,8 +73,8 @@ def bundle(support: Any, size: int) -> NDArray[np.int64]:
 def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
     """Return what each group lacks of the items of its bundle, as a csr_array of int8.
 
-    With these added, the groups of a bundle hold the same items. So every set of items that stands
-    in a group, of any size, stands in all groups of a bundle.
+    With these added, the groups of a bundle hold the same items. So every set of items that occurs
+    in a group, of any size, occurs in all groups of a bundle.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
 
 
 def can_prune(support: Any, added: Any, b: int) -> bool:
-    """Say whether pruning for sets of b items stays within the limits of this module.
+    """Return whether pruning for sets of b items stays within the limits of this module.
 
     Unpruned bundles are right as well, only dearer.
     """
@@ -110,10 +110,10 @@ def can_prune(support: Any, added: Any, b: int) -> bool:
 def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> NDArray[np.bool_]:
     """Take back added edges that no set of items needs, the most harmful first.
 
-    An edge goes if, without it, every set of at most b items in the group's row still stands in
+    An edge goes if, without it, every set of at most b items in the group's row still occurs in
     `least` groups. Edges of `support` always stay.
 
-    *Guarantee*: if every set of at most b items that stands in a row of ``support + added`` stands
+    *Guarantee*: if every set of at most b items that occurs in a row of ``support + added`` occurs
     in `least` rows, so it does afterwards. One pass is enough: an edge that had to stay for the
     sake of a set must stay for good, since the set's other edges then have to as well.
 
@@ -159,7 +159,7 @@ def _ones(table: Any, dtype: Any) -> Any:
 
 
 def _pair_counts(table: Any) -> NDArray[Any]:
-    """Return in how many groups each pair of items stands, shape (n_items, n_items)."""
+    """Return in how many groups each pair of items occurs, shape (n_items, n_items)."""
     narrow = np.uint16 if table.shape[0] < 1 << 16 else np.uint32
     counts = np.zeros((table.shape[1], table.shape[1]), narrow)
     _count_pairs(table.indptr, table.indices, counts)
@@ -260,7 +260,7 @@ def _prune(
 
 @compiled()
 def _is_needed(counts: NDArray[Any], row: NDArray[Any], least: int) -> bool:
-    """Say whether the item, or its pair with one of the row's, would stand in too few groups."""
+    """Return whether the item, or its pair with one of the row's, would occur in too few groups."""
     found = False
     for other in row:  # the item itself is one of them
         if counts[other] <= least:
@@ -273,7 +273,7 @@ def _is_needed(counts: NDArray[Any], row: NDArray[Any], least: int) -> bool:
 def _is_needed_in_three(
     counts: NDArray[Any], holders: NDArray[Any], item: int, row: NDArray[Any], least: int
 ) -> bool:
-    """Say whether a set of the item and two of the row's would stand in too few groups."""
+    """Return whether a set of the item and two of the row's would occur in too few groups."""
     n_words = holders.shape[1]
     both = np.empty((row.size, n_words), np.uint64)
     for at in range(row.size):
@@ -378,14 +378,14 @@ def diversify(
     *,
     bundle_size: int | None = None,
 ) -> AddedEdges:
-    """Choose the edges to add, so that each set of b items in a group stands in l groups.
+    """Choose the edges to add, so that each set of b items in a group occurs in l groups.
 
     - b = 1: an item that too few groups hold goes to those groups whose own label for it would be
       nearest to the mean label of its holders; of equally near ones, the first.
     - b = 2 and 3, unless nothing needs to be added: the groups are gathered into bundles of at
       least `bundle_size`, and all groups of a bundle take over all of its items; then edges are
       taken back, the most harmful first (its label the farthest from the item's mean), as long as
-      every set of at most b items in the group's row still stands in l groups.
+      every set of at most b items in the group's row still occurs in l groups.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def diversify(
     b : {1, 2, 3}
         Items in a set.
     l : int
-        Groups in which each set must stand, at least 1.
+        Groups in which each set must occur, at least 1.
     labels : callable or array-like of float, shape (n_groups, n_items)
         The label that each group would give each item. A callable gets the positions of groups and
         of items, two arrays of one length, and returns their labels, such as `padded_labels`.
@@ -413,11 +413,11 @@ def diversify(
 
     Notes
     -----
-    Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that stands in a
-    group afterwards stands in at least l groups, which anyone can check from the published file.
-    Definition 5.3 asks it only for the sets that a user rated; as what a user rated stands in their
+    Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that occurs in a
+    group afterwards occurs in at least l groups, which anyone can check from the published file.
+    Definition 5.3 asks it only for the sets that a user rated; as what a user rated occurs in their
     group's row, it follows. The converse is wrong: the definition allows a row to hold a set of
-    items that no single member rated, and that stands nowhere else.
+    items that no single member rated, and that occurs nowhere else.
 
     The definition counts groups; it does not ask that they look alike. The table with the fewest
     added edges gives l groups every item, and whoever sees l full rows crosses them out. So the
@@ -581,7 +581,7 @@ def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int
 
 
 def _is_diverse(support: Any, b: int, least: int) -> bool:
-    """Say whether nothing needs to be added; no, where that takes too long to find out."""
+    """Return whether nothing needs to be added; no, where that takes too long to find out."""
     if least == 1 or support.nnz == support.shape[0] * np.unique(support.indices).size:
         return True  # full rows, as padding leaves them, are alike
     try:

@@ -1,4 +1,4 @@
-"""SparseRows: identical rows for at least k people, drawn from groups of at least twenty."""
+"""SparseRows, an anonymizer whose equivalence classes of at least k users share a sampled row."""
 
 import itertools
 import math
@@ -38,42 +38,40 @@ from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
 
-# Predictions of clusters are moved at most so many times as far from each other as they are.
+# Largest factor by which cluster means are moved apart.
 _APART = 2.0
-# Labels of a block of records: small enough to forget.
+# Cells per block of records.
 _BLOCK_LABELS = 1 << 20
 
 
 class SparseRows:
-    """Publish classes of at least k people who share one drawn row, with as many items as people.
+    """Publish equivalence classes of at least k users who share one sampled row.
 
-    People are gathered in crowds of at least `crowd` with similar tastes, and each crowd is dealt
-    at random into classes of at least k. A class gets a row of its own: how many items it holds,
-    and which, is drawn by what people of the crowd's tastes choose, so that the release counts each
-    of its items nearly as often as the ratings do. Items that fewer than k people rated are left
-    out. A label is the crowd's mean prediction for the item. No rating stands in a row, and nothing
-    in it is about a class: its people are a random part of their crowd. Of likes, nothing is
-    predicted: a row is a set of items.
+    Users with similar ratings form clusters of at least `crowd` users, and each cluster is divided
+    at random into classes of at least k. The number and choice of a row's items are sampled from
+    what the cluster's users choose, such that the release nearly reproduces the item counts of the
+    ratings. Items that fewer than k users rated are dropped. A value is the cluster's mean
+    prediction for the item. A row contains no rating and no information about its class, which is a
+    random part of its cluster. Implicit feedback has no predicted values: a row is a set of items.
 
     Parameters
     ----------
     k : int
         Smallest class, at least 2.
     crowd : int
-        Smallest crowd, 20 to 256; never fewer than k.
+        Smallest cluster, 20 to 256; never fewer than k.
     seed : int, optional
-        Fixes everything random. Drawn from the system if not given, and kept in the private side
-        alone.
+        Fixes every random choice. Drawn from the system by default, and kept in the private folder.
 
     Notes
     -----
-    Guarantee: every published record stands for at least k people with identical rows (Chang et
-    al., Definition 3.3), so nobody is found with probability above 1/k from the records alone. It
-    is no differential privacy: tastes of items, their counts and the crowds' means are fitted to
-    the ratings without noise, so that attacks on who is in the data may succeed.
+    Guarantee: every published record represents at least k users with identical rows
+    (Chang et al., Definition 3.3), so the records alone re-identify no user with probability above
+    1/k. This is not differential privacy: item embeddings, item counts and cluster means are fitted
+    to the ratings without noise, so membership inference may succeed.
 
-    The order of the records, who is in which class, and what is drawn come from the seed and a
-    digest of the private ratings together, so that knowing the seed is not enough to undo it.
+    Record order, classes and samples depend on the seed and on a digest of the private ratings, so
+    the seed alone does not undo them.
 
     Examples
     --------
@@ -92,14 +90,14 @@ class SparseRows:
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Turn ratings into a release; `ratings` stay as they are.
+        """Return a release of the ratings, which are not modified.
 
         Raises
         ------
         RecveilError
-            If k is below 2, k or the crowd is above the number of users, the crowd is not 20 to
-            256, a user has no rating, all ratings are equal, or nobody named the scale and fewer
-            than k people used one of its ends.
+            If k is below 2, k or the cluster size is above the number of users, the cluster size is
+            not 20 to 256, a user has no rating, all ratings are equal, or the scale is inferred and
+            fewer than k users used one of its ends.
         """
         self.check(ratings)
         seed = drawn_seed(self.seed)
@@ -113,8 +111,8 @@ class SparseRows:
         kept = split_items(ratings.support, int(self.k))
         activity = activity_on(ratings, kept)
         classes = deal_classes(crowd_of, activity, int(self.k), rng)
-        tastes = learn_embeddings(ratings, places, crowd_of, kept[0], activity[:, 0])
-        drawn = _fit_and_draw(ratings.support, kept, tastes, classes, rng)
+        embeddings = learn_embeddings(ratings, places, crowd_of, kept[0], activity[:, 0])
+        drawn = _fit_and_draw(ratings.support, kept, embeddings, classes, rng)
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
         settings = self.public_settings(ratings.scale)
@@ -144,13 +142,13 @@ class SparseRows:
         )
 
     def check(self, ratings: Ratings) -> None:
-        """Raise what `anonymize` would raise before any work."""
+        """Raise the errors of `anonymize` before any work."""
         self.check_options()
         check_users(ratings, self.k, takes_likes=True)
         self.check_table(ratings.n_users, ratings.support)
 
     def check_options(self) -> None:
-        """Raise what would be raised whatever the ratings."""
+        """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
         number = isinstance(self.crowd, int) and not isinstance(self.crowd, bool)
@@ -162,7 +160,7 @@ class SparseRows:
             )
 
     def check_table(self, n_users: int, support: NDArray[Any]) -> None:
-        """Refuse a table of so few people, or of items that so few of them rated."""
+        """Raise a RecveilError if the table has too few users, or no item with k raters."""
         if n_users < self.crowd:
             lower = f"lower crowd (--crowd, at least {LEAST_CROWD}), or "
             raise RecveilError(
@@ -179,7 +177,7 @@ class SparseRows:
             )
 
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:
-        """Return what everybody may know of how a release of such ratings was made."""
+        """Return the settings that are published."""
         settings = {"method": SPARSE.title, "crowd": self.crowd, "rare_items": "left out"}
         if scale.unary:
             return {**settings, "ratings": "likes"}
@@ -188,7 +186,7 @@ class SparseRows:
 
 @brief
 class ClusterValues(NamedTuple):
-    """What people of each crowd are predicted to give, in latent form."""
+    """Predicted ratings per cluster, as latent factors."""
 
     of_crowds: NDArray[np.float64]
     of_items: NDArray[np.float32]
@@ -196,7 +194,7 @@ class ClusterValues(NamedTuple):
 
     @classmethod
     def of_likes(cls, n_crowds: int, n_items: int) -> Self:
-        """Return those of likes, of which nothing is predicted: each is a 1."""
+        """Return the values of implicit feedback: each is 1."""
         none = np.zeros((n_items, 0), np.float32)
         return cls(np.zeros((n_crowds, 0)), none, np.ones(n_items, np.float32))
 
@@ -208,7 +206,7 @@ def _fit_and_draw(
     classes: Dealt,
     rng: np.random.Generator,
 ) -> DrawnItems:
-    """Fit what each class chooses to how often each item was rated, and draw its items."""
+    """Fit each class's choices to the item counts, and sample its items."""
     common, rare = kept
     of_common = classes.lengths[:, 0]
     choices = fit_choices(
@@ -222,14 +220,14 @@ def _fit_and_draw(
 
 
 def _of_clusters(padding: Padding, crowd_of: NDArray[np.int64]) -> ClusterValues:
-    """Average the members' predictions over each crowd, before they are moved to the scale."""
-    people = np.bincount(crowd_of).astype(np.float64)
+    """Average the users' latent predictions over each cluster."""
+    n_users = np.bincount(crowd_of).astype(np.float64)
     sums = np.array([np.bincount(crowd_of, weights=factor) for factor in padding.user_factors.T])
-    means = sums.T / people[:, None]
+    means = sums.T / n_users[:, None]
     middle = sums.sum(axis=1) / crowd_of.size
-    placed = padding.coordinates()  # distances between people are those between their predictions
+    placed = padding.coordinates()  # distances between users are those between their predictions
     sums = np.array([np.bincount(crowd_of, weights=one) for one in placed.T])
-    between = float((sums**2 / people).sum())
+    between = float((sums**2 / n_users).sum())
     within = float((placed.astype(np.float64) ** 2).sum())
     moved = as_far_apart(means, middle, within, between)
     return ClusterValues(moved, padding.item_factors, padding.item_offset)
@@ -242,21 +240,20 @@ def as_far_apart(
     crowds: float,
     at_most: float = _APART,
 ) -> NDArray[np.float64]:
-    """Move the means of crowds from everybody's, until they are as far from it as people are.
+    """Scale cluster means about the global mean until they are as spread out as users are.
 
-    Means lie nearer to each other than people do: who learns from the rows would else take people
-    for much alike.
+    Means vary less than users do, so a model trained on the rows would understate how users differ.
 
     Parameters
     ----------
     means : ndarray of float64, shape (n_crowds, rank)
     middle : ndarray of float64, shape (rank,)
-        The mean of all people.
+        The mean of all users.
     people, crowds : float
-        The squared distances from there of all people, each of them at their own place, and at
-        their crowd's.
+        Sums over users of squared distances from that mean: of each user, and of each user's
+        cluster.
     at_most : float
-        How many times as far from it as they are.
+        The largest scaling factor.
 
     Examples
     --------
@@ -276,7 +273,7 @@ def label_rows(
     scale: RatingScale,
     step: float | None,
 ) -> Iterator[Records]:
-    """Yield the rows of classes in some order, with their labels."""
+    """Yield the rows of classes with their values, in a given order."""
     lengths = np.diff(drawn.indptr)[order]
     block_of = (np.cumsum(lengths) - lengths) // _BLOCK_LABELS
     cuts = [0, *(np.flatnonzero(np.diff(block_of)) + 1).tolist(), order.size]
@@ -302,7 +299,7 @@ def _label(
     indices: NDArray[Any],
     values: NDArray[Any],
 ) -> None:
-    """Write items and predictions of some classes' rows."""
+    """Write the items and predicted values of some classes."""
     for place in range(rows.size):
         row = rows[place]
         crowd, to = crowd_of[row], indptr[place]

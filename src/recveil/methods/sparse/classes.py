@@ -1,4 +1,4 @@
-"""Dealt classes: crowds dealt into classes of people who share a row, and the items of each."""
+"""Divide clusters into equivalence classes, and sample the items of each class's row."""
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -17,10 +17,9 @@ from recveil.runtime.threads import pool
 
 Floats = NDArray[np.float32]
 
-# How often rows and items are fitted in turn, at most; how far one of them moves at most, in log
-# odds; and what is near enough.
+# Largest number of sweeps, largest step in log-odds, and the tolerance.
 SWEEPS, _LONGEST, NEAR = 10, 1.5, 1e-4
-# Log odds beyond this are as good as sure.
+# Log-odds are clipped here.
 _SURE = 30.0
 # Cells of a tile of classes times items: it stays in the cache.
 _TILE_CELLS = 1 << 19
@@ -28,9 +27,9 @@ _TILE_CELLS = 1 << 19
 
 @brief
 class Choices(NamedTuple):
-    """How likely each class is to rate each item, never written out.
+    """The probability that each class rates each item, in factored form.
 
-    The probability is that of the log odds ``rows @ slopes.T + of_rows + of_items``.
+    The log-odds are ``rows @ slopes.T + of_rows + of_items``.
 
     Attributes
     ----------
@@ -47,7 +46,7 @@ class Choices(NamedTuple):
 
     @classmethod
     def of(cls, rows: NDArray[Any], slopes: NDArray[Any]) -> Self:
-        """Return those of nothing but rows and slopes."""
+        """Return choices without row and item offsets."""
         # Of the slopes' transpose the rows are what is multiplied.
         return cls(
             np.asarray(rows, np.float32),
@@ -57,7 +56,7 @@ class Choices(NamedTuple):
         )
 
     def tiles(self) -> Iterator[slice]:
-        """Cut the classes into tiles, which do not depend on the number of threads."""
+        """Cut the classes into tiles that do not depend on the number of threads."""
         height = max(1, _TILE_CELLS // len(self.slopes))
         for start in range(0, len(self.rows), height):
             yield slice(start, min(start + height, len(self.rows)))
@@ -74,7 +73,7 @@ class Choices(NamedTuple):
         return np.reciprocal(odds, out=odds)
 
     def steps_of_rows(self, tile: slice, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far some rows are to move towards so many items in each."""
+        """Return the steps of some row offsets towards the expected row lengths."""
         likely = self.likely(tile)
         expected = likely.sum(axis=1, dtype=np.float64)
         return newton_step(
@@ -82,7 +81,7 @@ class Choices(NamedTuple):
         )
 
     def sums_of_items(self, tile: slice, weights: Floats) -> NDArray[np.float64]:
-        """Return how many people of some rows have each item, and how that varies."""
+        """Return the expected count of each item over some rows, and its derivative."""
         likely = self.likely(tile)
         people = weights[tile] @ likely
         np.multiply(likely, likely, out=likely)
@@ -99,19 +98,19 @@ def fit_choices(
     totals: NDArray[np.float64],
     sizes: NDArray[np.float64],
 ) -> Choices:
-    """Move rows and items until rows are as long, and items as frequent, as they shall be.
+    """Fit row and item offsets to row lengths and item counts.
 
     Parameters
     ----------
     rows : ndarray, shape (n_classes, n)
-        What `slopes` multiplies.
+        Factors of the classes.
     slopes : ndarray, shape (n_items, n)
     lengths : ndarray of float64, shape (n_classes,)
-        How many items are expected in each row.
+        Expected number of items in each row.
     totals : ndarray of float64, shape (n_items,)
-        How many people shall have each item; ``lengths @ sizes == totals.sum()``.
+        Expected count of each item; ``lengths @ sizes == totals.sum()``.
     sizes : ndarray of float64, shape (n_classes,)
-        How many people share each row.
+        Users per row.
 
     Notes
     -----
@@ -147,7 +146,7 @@ def fit_choices(
 
 
 def fit_rows(choices: Choices, lengths: NDArray[np.float64]) -> None:
-    """Move rows alone, from where they are, until they are as long as they shall be.
+    """Fit row offsets alone to row lengths, starting from the current ones.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def fit_rows(choices: Choices, lengths: NDArray[np.float64]) -> None:
 
 
 def newton_step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Newton's step in log odds towards what is missing.
+    """Return Newton's step in log-odds for a residual and its derivative.
 
     Examples
     --------
@@ -181,15 +180,15 @@ def draw_supports(
     rng: np.random.Generator,
     others: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Draw which items stand in the row of each class; no row is empty.
+    """Sample the items in the row of each class; no row is empty.
 
     Parameters
     ----------
     choices : Choices
     rng : Generator
-        Draws where each item's count begins.
+        Draws the start of each item's count.
     others : ndarray of int64, shape (n_classes,), optional
-        How many other items stand in each row already: with one, it is not empty.
+        Number of other items already in each row.
 
     Returns
     -------
@@ -199,12 +198,12 @@ def draw_supports(
 
     Notes
     -----
-    Source: systematic sampling (Madow and Madow 1944), over classes, item by item. Rows that follow
-    each other share an item's count: where neighbours are alike, each crowd has its share of it.
-    An item stands in less than one row more or less than its probabilities add up to, but where a
-    row would be empty, and gets what has come nearest. However many people share a row, it holds an
-    item with exactly its probability: whole people, carried from row to row instead, would fill
-    each small class that follows a larger one, and leave the larger one empty.
+    Source: systematic sampling (Madow and Madow 1944), over classes, item by item.
+    Consecutive rows share an item's count, so similar neighbours give each cluster its share. The
+    number of rows with an item differs by less than one from the sum of its probabilities, except
+    for items added to empty rows. A row contains an item with exactly its probability, whatever its
+    number of users: carrying whole users from row to row instead would fill each small class after
+    a larger one, and leave the larger one empty.
 
     Examples
     --------
@@ -228,7 +227,7 @@ def draw_supports(
 def _few_earlier(
     workers: Executor, choices: Choices, tiles: list[slice]
 ) -> Iterator[NDArray[np.float32]]:
-    """Yield the probabilities of each tile in turn, worked out ahead by all threads."""
+    """Yield the probabilities of each tile in turn, computed ahead by all threads."""
     at_once = 2 * get_num_threads()
     for first in range(0, len(tiles), at_once):
         yield from workers.map(choices.likely, tiles[first : first + at_once])
@@ -238,7 +237,7 @@ def _few_earlier(
 def _draw(
     likely: NDArray[Any], filled: NDArray[Any], carried: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Draw the rows of a tile; `carried` holds what each item has come to, in rows."""
+    """Sample the rows of a tile; `carried` has the cumulative count of each item."""
     found = np.empty(likely.size, np.int32)
     lengths = np.zeros(len(likely), np.int64)
     place = 0
@@ -262,17 +261,17 @@ def _draw(
 
 @brief
 class Dealt(NamedTuple):
-    """Who shares a row with whom, crowd after crowd.
+    """Equivalence classes, cluster after cluster.
 
     Attributes
     ----------
     class_of : ndarray of int64, shape (n_users,)
     crowd_of : ndarray of int64, shape (n_classes,)
-        The crowd that each class is part of.
+        The cluster of each class.
     sizes : ndarray of int64, shape (n_classes,)
-        How many people share the row.
+        Users per row.
     lengths : ndarray of float64, shape (n_classes, n_kinds)
-        How many items of each kind it is to hold, on average over what may be drawn.
+        Expected number of items of each kind in the row.
     """
 
     class_of: NDArray[np.int64]
@@ -290,19 +289,19 @@ def deal_classes(
     k: int,
     rng: np.random.Generator,
 ) -> Dealt:
-    """Deal each crowd at random into as many classes of at least k people as it has room for.
+    """Divide each cluster at random into as many classes of at least k users as possible.
 
-    The rows of a crowd are as long as its people are active: the ratings of the least active ones
-    in it make the mean length of the first row, and so on. Whose row is the first is drawn: the
-    length of a row says nothing of its own people that it does not say of the crowd. Each kind of
-    items has a length of its own: who rated many of one kind makes no row longer by another.
+    Row lengths follow the activity of the cluster's users: the ratings of its least active users
+    determine the mean length of the first row, and so on. Rows are assigned to classes at random,
+    so a row's length reveals nothing about its own users beyond the cluster. Each kind of items has
+    its own length.
 
     Parameters
     ----------
     crowd_of : ndarray of int64, shape (n_users,)
-        The crowd of each person, 0 to n_crowds - 1; each has at least k people.
+        The cluster of each user, 0 to n_crowds - 1; each has at least k users.
     activity : ndarray of int, shape (n_users, n_kinds)
-        How many items of each kind each person rated.
+        Number of items of each kind that each user rated.
     k : int
     rng : Generator
 
@@ -315,32 +314,32 @@ def deal_classes(
     (array([3, 2]), array([2. , 8.5]))
     """
     n = crowd_of.size
-    people = np.bincount(crowd_of)
-    n_classes = people // k
+    sizes_of_clusters = np.bincount(crowd_of)
+    n_classes = sizes_of_clusters // k
     first = np.concatenate([[0], np.cumsum(n_classes)])
-    starts = np.concatenate([[0], np.cumsum(people)])
-    crowds = np.repeat(np.arange(people.size), people)
+    starts = np.concatenate([[0], np.cumsum(sizes_of_clusters)])
+    crowds = np.repeat(np.arange(sizes_of_clusters.size), sizes_of_clusters)
     rank = np.arange(n) - starts[crowds]
     # The j-th of s people goes to part j · parts // s: none has fewer than s // parts >= k.
-    part = first[crowds] + rank * n_classes[crowds] // people[crowds]
+    part = first[crowds] + rank * n_classes[crowds] // sizes_of_clusters[crowds]
     by_activity = np.lexsort([activity.sum(axis=1), crowd_of])
     dealt = np.lexsort([rng.random(n), crowd_of])
     class_of = np.empty(n, np.int64)
     class_of[dealt] = part
     sizes = np.bincount(part)
     lengths = np.add.reduceat(activity[by_activity], np.cumsum(sizes) - sizes) / sizes[:, None]
-    return Dealt(class_of, np.repeat(np.arange(people.size), n_classes), sizes, lengths)
+    return Dealt(class_of, np.repeat(np.arange(sizes_of_clusters.size), n_classes), sizes, lengths)
 
 
 @brief
 class DrawnItems(NamedTuple):
-    """Which items stand in the row of each class, in compressed rows."""
+    """The items in the row of each class, as compressed rows."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
 
     def with_more(self, rows: NDArray[np.int64], items: NDArray[np.int32]) -> "DrawnItems":
-        """Return the rows with other items in their places among these."""
+        """Return the rows with more items merged in."""
         n_rows = self.indptr.size - 1
         all_rows = np.concatenate([np.repeat(np.arange(n_rows), np.diff(self.indptr)), rows])
         all_items = np.concatenate([self.indices, items])
@@ -359,7 +358,7 @@ def draw_items(
     classes: Dealt,
     rng: np.random.Generator,
 ) -> DrawnItems:
-    """Draw the items of each class: common ones by tastes, rare ones by how often each is rated.
+    """Sample the items of each class: common ones by embedding, rare ones by item count.
 
     Parameters
     ----------
@@ -368,7 +367,7 @@ def draw_items(
     kept : tuple of ndarray of int32
         Common and rare items.
     of_rare : ndarray, shape (n_rare,)
-        How many of these people shall have each rare item, on average.
+        Expected count of each rare item.
     classes : Dealt
     rng : Generator
     """

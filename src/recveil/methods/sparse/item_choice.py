@@ -1,9 +1,9 @@
-"""Support tastes: how likely somebody with the tastes of a group is to rate each item.
+"""Fit the probability that users of a cluster rate each item.
 
-First people get places, by what they rated and liked. Then, for each item, the log odds that
-somebody rated it are a linear function of the place of their group, fitted to how many in each
-group rated it. Nothing here looks at fewer people than a group has, but the places, which serve to
-form the groups.
+Users get embeddings from what they rated and liked. For each item, the log-odds of a rating are a
+linear function of the cluster's mean embedding, fitted to the item's counts per cluster. Except for
+the embeddings, which serve to form clusters, the fit reads no statistic of fewer users than a
+cluster has.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ RANK = 24
 # A rating says that somebody chose the item; one from three quarters up the scale, that they liked
 # it, too, which is what lists are made of.
 _OF_RATED, _LIKED_FROM = 0.4, 0.75
-# Popular items say less of somebody's taste: a column counts by its raters to this power.
+# A column is weighted by its item count to this power, since popular items carry less information.
 _POPULARITY = -0.25
 # The pull of an item's slopes to none, where tastes vary by 1 from one person to another: so many
 # people more who say nothing.
@@ -42,21 +42,20 @@ _TILE_ITEMS, _TILE_CELLS = 256, 1 << 17
 
 @brief
 class ClusterEmbeddings(NamedTuple):
-    """Where groups are among the tastes, and what follows for each item.
+    """Mean embeddings of clusters, and regression weights of items.
 
     Attributes
     ----------
     places : ndarray of float64, shape (n_groups, n_tastes)
-        Mean tastes of the members, in units of how far people differ.
+        Mean embeddings, in units of the standard deviation over users.
     within : ndarray of float64, shape (n_tastes, n_tastes)
-        Normal random numbers times this vary as the tastes of people do within their groups, all
-        groups taken together.
+        Square root of the pooled covariance of embeddings within clusters.
     activity_mean, activity_spread : float
-        Of the logarithm of the number of ratings that counts, over people.
+        Mean and standard deviation over users of the log number of ratings on the fitted items.
     items : ndarray of int32, shape (n_fitted,)
-        The items that were fitted.
+        The fitted items.
     slopes : ndarray of float64, shape (n_fitted, n_tastes + 2)
-        Log odds of a rating: for nothing, for each taste, and for the activity.
+        Weights of the log-odds: intercept, each embedding dimension, and activity.
     """
 
     places: Numbers
@@ -67,17 +66,17 @@ class ClusterEmbeddings(NamedTuple):
     slopes: Numbers
 
     def regressors(self, groups: NDArray[np.int64], activity: Numbers) -> Numbers:
-        """Return what `slopes` multiplies, for rows of some groups and numbers of ratings."""
+        """Return the regressors for rows of some clusters and activities."""
         spread = (log_activity(activity) - self.activity_mean) / self.activity_spread
         return np.hstack([np.ones((groups.size, 1)), self.places[groups], spread[:, None]])
 
     def drawn(
         self, groups: NDArray[np.int64], activity: Numbers, rng: np.random.Generator
     ) -> Numbers:
-        """Return the same for rows whose tastes are drawn about their group's.
+        """Return regressors with embeddings sampled about the cluster's mean.
 
-        Rows of a group differ as people of a group do. If all had the group's tastes, who learns
-        from the rows would take the groups for all that there is.
+        Rows of a cluster differ as its users do. With equal embeddings, a model trained on the rows
+        would see only the differences between clusters.
         """
         rows = self.regressors(groups, activity)
         rows[:, 1:-1] += rng.standard_normal((groups.size, len(self.within))) @ self.within
@@ -88,19 +87,19 @@ class ClusterEmbeddings(NamedTuple):
 
 
 def embed_users(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
-    """Place each person by what they rated and liked, shape (n_users, at most rank).
+    """Return user embeddings from what users rated and liked, shape (n_users, at most rank).
 
-    Each person is a row of unit length: 1 for what they liked, less for what they only rated.
-    Popular items count less. The places are the rows' coordinates in the directions in which they
-    vary most.
+    Each user is a row of unit length, with 1 for a liked item and less for one that was only rated;
+    popular items count less. The embeddings are the rows' coordinates along their principal
+    directions.
 
     Parameters
     ----------
     ratings : Ratings
-        Everybody has at least one.
+        At least one rating per user.
     rank : int
     seed : int
-        Starts the search for the directions.
+        Seed of the randomized decomposition.
 
     Notes
     -----
@@ -121,14 +120,14 @@ def embed_users(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
 
 
 def weigh_choices(ratings: Ratings, support: NDArray[Any]) -> sparse.csr_array:
-    """Return what people chose as rows of unit length, before popular items count less in them.
+    """Return users' choices as rows of unit length, before popular items are weighted down.
 
     Parameters
     ----------
     ratings : Ratings
-        Everybody has at least one.
+        At least one rating per user.
     support : ndarray of int, shape (n_items,)
-        How many people rated each item, be they these or more.
+        Item counts, of these or more users.
 
     Examples
     --------
@@ -153,19 +152,19 @@ def learn_embeddings(
     items: NDArray[np.int32],
     activity: NDArray[np.int64],
 ) -> ClusterEmbeddings:
-    """Fit, for each of some items, how likely somebody is to rate it, by the place of their group.
+    """Fit the probability of rating each item, by the mean embedding of a user's cluster.
 
     Parameters
     ----------
     ratings : Ratings
     coordinates : ndarray of float32, shape (n_users, n_tastes)
-        Of people; only their means over groups are used, and how far people are apart.
+        User embeddings; only their means over clusters and their covariance are used.
     labels : ndarray of int64, shape (n_users,)
-        The group of each person, 0 to n_groups - 1.
+        The cluster of each user, 0 to n_groups - 1.
     items : ndarray of int32
-        Ascending; each was rated by somebody.
+        Ascending, each with at least one rating.
     activity : ndarray of int64, shape (n_users,)
-        How many of these items each person rated.
+        Number of these items that each user rated.
 
     Examples
     --------
@@ -204,7 +203,7 @@ def learn_embeddings(
 
 
 def log_activity(activity: NDArray[Any]) -> Numbers:
-    """Return logarithms of numbers of ratings; who has none counts as having one.
+    """Return log numbers of ratings; 0 counts as 1.
 
     Examples
     --------
@@ -233,15 +232,15 @@ def root_of_covariance(covariance: Numbers) -> Numbers:
 
 
 def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) -> Numbers:
-    """Fit one logistic regression an item to how many of each group rated it.
+    """Fit one logistic regression per item to its counts per cluster.
 
     Parameters
     ----------
     regressors : ndarray of float64, shape (n_groups, n)
-        The first is 1, and its weight is pulled to the item's overall log odds; the others are
-        pulled to 0.
+        The first is 1, and its weight is shrunk towards the item's overall log-odds; the others are
+        shrunk towards 0.
     counts : csc_array, shape (n_groups, n_items)
-        How many of each group rated each item.
+        Number of raters in each cluster.
     sizes : ndarray of float64, shape (n_groups,)
 
     Returns
@@ -277,18 +276,18 @@ def fit_by_newton(
     n_people: float,
     expected: Callable[[Numbers, NDArray[np.int64]], tuple[Numbers, Numbers]],
 ) -> Numbers:
-    """Fit items by Newton's method, each until it is near enough.
+    """Fit items by Newton's method until each converges.
 
     Parameters
     ----------
     raters : ndarray of float64, shape (n_items,)
-        How many people rated each item.
+        Item counts.
     sums : ndarray of float64, shape (n_items, n)
-        What the regressors of these people add up to.
+        Sums of the regressors over the raters.
     n_people : float
     expected : callable
-        Takes the weights of some items, and which these are. Returns what the regressors of the
-        raters add up to whom these weights expect, and how that moves with each of them.
+        Takes the weights and positions of some items. Returns the expected sums of the regressors,
+        and their derivatives by the weights.
 
     Returns
     -------
@@ -305,7 +304,7 @@ def fit_by_newton(
     n = sums.shape[1]
     start = np.zeros(sums.shape)
     start[:, 0] = np.log((raters + 0.5) / (n_people - raters + 0.5))
-    # The first weight is nearly free: an item is as popular as it is.
+    # The first weight is hardly shrunk: it fits the item count.
     pull = np.full(n, _PULL)
     pull[0] = 1e-3
     weights = start.copy()
@@ -324,7 +323,7 @@ def fit_by_newton(
 
 
 def expected_raters(regressors: Numbers, sizes: Numbers, weights: Numbers) -> Numbers:
-    """Return what raters whom some weights expect add up to, and the upper half of how that moves.
+    """Return expected sums of regressors over raters, and the upper triangle of their derivatives.
 
     Parameters
     ----------
@@ -354,7 +353,7 @@ def expected_raters(regressors: Numbers, sizes: Numbers, weights: Numbers) -> Nu
 def _pairs(regressors: Numbers) -> NDArray[np.float32]:
     """Return the products of all pairs of regressors."""
     first, second = np.triu_indices(regressors.shape[1])
-    # Single precision will do for the curvature: it says how to step, the slope says where to.
+    # Single precision suffices for the curvature, which only sets the step.
     return (regressors[:, first] * regressors[:, second]).astype(np.float32)
 
 

@@ -1,1 +1,1 @@
-"""People who never were, drawn from noisy sums over people who are."""
+"""Synthetic users, sampled from noisy sums."""

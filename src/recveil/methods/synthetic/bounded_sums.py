@@ -1,9 +1,9 @@
-"""Bounded vectors: sums over people of one bounded vector each, exact, as whole steps of a grid.
+"""Exact sums of one bounded vector per user, as integers on a grid.
 
-Each person gives one vector of length at most 1 to each sum. So whoever comes or goes with all
-their ratings moves a sum by at most 1, whatever they rated: its sensitivity. Every number of a
-vector is rounded toward zero to a grid before it is added: that can only shorten the vector, and
-sums of whole numbers are exact, in whatever order they are taken.
+Each user contributes a vector of length at most 1 to each sum, so adding or removing a user with
+all their ratings moves a sum by at most 1: its sensitivity. Every number of a vector is rounded
+toward zero to a grid first, which can only shorten the vector; sums of integers are exact in any
+order.
 """
 
 import math
@@ -17,30 +17,30 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 
-# Numbers of a vector are rounded toward zero to multiples of this, or of more where noise is huge.
+# Grid of vector entries, rounded toward zero; coarser if noise is very large.
 FINE = 2.0**-20
-# Tastes are rounded to multiples of a power of two from this on, and their products to its square.
+# Smallest grid of `moments`, as a power of two; products have its square.
 _FINEST = -15
-# The noise of a product is so many doublings of its grid, at most; that of a sum so many.
+# Largest noise of products and of sums, in doublings of the grid.
 _NOISE_STEPS, _MOST_STEPS = 28, 30
-# Numbers are made so much smaller before they are rounded: as roots, quotients and the sum of up to
-# a million squares of one person are worked out, rounding errs by less.
+# Entries are scaled by this before rounding. It exceeds the floating-point error of roots,
+# quotients and a sum of up to a million squares.
 SURELY_BOUNDED = 1 - 2.0**-30
-# What an item that was rated and not liked counts beside one that was liked.
+# Weight of a rated item that was not liked, relative to a liked one.
 RATED = 0.4
-# The sums of products are added up in so many parts, each by one thread.
+# Number of parts of the sums of products, one thread each.
 _PARTS = 8
-# Of the length of a person's vector, what tells which items they rated; the rest tells how.
+# Split of a user's vector between which items they rated and how.
 WHICH = math.sqrt(0.3)
 HOW = math.sqrt(0.7)
-# Two numbers of at most 1 make a vector of at most 1 together.
+# Scales two numbers of at most 1 to a vector of length at most 1.
 SPREAD_SHARE = math.sqrt(0.5)
 
 Whole = NDArray[np.int64]
 
 
 def sum_grid(sigma: float) -> float:
-    """Return the grid of sums for noise of some size, which is public: fine beside the noise.
+    """Return the grid of sums for public noise, which is fine compared with the noise.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def sum_grid(sigma: float) -> float:
 
 
 def users_by_activity(ratings: Ratings, edges: Whole) -> Whole:
-    """Count people by how many ratings they have, shape (n_bins,).
+    """Count users by number of ratings, shape (n_bins,).
 
-    A person is in one bin: a vector with a single 1, of length 1.
+    A user is in one bin: a vector with a single 1, of length 1.
 
     Examples
     --------
@@ -67,29 +67,29 @@ def users_by_activity(ratings: Ratings, edges: Whole) -> Whole:
 
 
 def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE) -> Whole:
-    """Add up, by item, how much it was rated and how, in steps of a grid.
+    """Sum each item's popularity and rating deviations, in steps of a grid.
 
-    A person with n ratings gives each of their items ``1 / sqrt(n)`` times two numbers: c, and
-    ``s d`` with d how far the rating is from the centre, and ``s² spread² = 1 - c²``. The squares
-    of all their numbers add up to ``c² + s² mean(d²)``. Whose mean of d² is above ``spread²`` has
-    their second numbers made smaller, so that the sum is 1.
+    A user with n ratings contributes to each of their items ``1 / sqrt(n)`` times two numbers: c,
+    and ``s d`` with d the rating's deviation from the centre, and ``s² spread² = 1 - c²``. The
+    squares of all their numbers sum to ``c² + s² mean(d²)``. If the mean of d² exceeds ``spread²``,
+    the second numbers are scaled down, so that the sum is 1.
 
     Parameters
     ----------
     ratings : Ratings
     centre, spread : float
-        Of ratings moved to -1 to 1: public, or known from noisy sums.
+        Of ratings scaled to -1 to 1: public, or known from noisy sums.
     grid : float
         From `sum_grid`.
 
     Returns
     -------
     ndarray of int64, shape (n_items, 2)
-        `ItemSums` says what they mean.
+        `ItemSums` converts them to plain units.
 
     Examples
     --------
-    Somebody with a single rating, one spread above the centre:
+    A user with a single rating, one spread above the centre:
 
     >>> one = Ratings.from_columns(["ann"], ["film"], [4], scale=RatingScale(1, 5, 1))
     >>> numbers = item_sums(one, centre=0.0, spread=0.5) * FINE
@@ -110,9 +110,9 @@ def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE
 
 
 def like_sums(likes: Ratings, grid: float = FINE) -> Whole:
-    """Add up, by item, how much it was liked, in steps of a grid, shape (n_items, 1).
+    """Sum each item's popularity in implicit feedback, in steps of a grid, shape (n_items, 1).
 
-    A person with n likes gives ``1 / sqrt(n)`` to each of their items: the squares add up to 1.
+    A user with n items contributes ``1 / sqrt(n)`` to each of them: the squares sum to 1.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def like_sums(likes: Ratings, grid: float = FINE) -> Whole:
 
 @brief
 class ItemSums(NamedTuple):
-    """What noisy item sums say, in plain units.
+    """Noisy item sums in plain units.
 
     Attributes
     ----------
     popularity : ndarray of float64, shape (n_items,)
-        Sum of ``1 / sqrt(n)`` over the people who rated the item.
+        Sum of ``1 / sqrt(n)`` over the users who rated the item.
     off_centre : ndarray of float64, shape (n_items,)
-        The same sum of how far their ratings are from the centre, ratings moved to -1 to 1.
+        The same sum, weighted by the deviation of ratings scaled to -1 to 1 from the centre.
     popularity_noise, off_noise : float
         Standard deviations of the noise of each.
     """
@@ -148,13 +148,13 @@ class ItemSums(NamedTuple):
 
     @classmethod
     def of(cls, noisy: NDArray[np.float64], spread: float, sigma: float) -> "ItemSums":
-        """Undo what `item_sums` multiplied by; sigma is the noise of each number."""
+        """Undo the factors of `item_sums`; sigma is the noise of each number."""
         stretch = HOW / spread
         return cls(noisy[:, 0] / WHICH, noisy[:, 1] / stretch, sigma / WHICH, sigma / stretch)
 
 
 def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float64]:
-    """Move ratings to -1 (the scale's low end) to 1.
+    """Scale ratings linearly to -1 (the scale's low end) to 1.
 
     Examples
     --------
@@ -166,9 +166,9 @@ def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float6
 
 
 def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE) -> Whole:
-    """Add up people's shares of ratings at each level, in steps of a grid, shape (n_levels,).
+    """Sum users' shares of ratings at each level, in steps of a grid, shape (n_levels,).
 
-    A person's shares are at least 0 and add up to 1: a vector of length at most 1.
+    A user's shares are at least 0 and sum to 1: a vector of length at most 1.
 
     Parameters
     ----------
@@ -192,9 +192,9 @@ def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE
 def kind_sums(
     ratings: Ratings, kinds: NDArray[np.int64], n_kinds: int, grid: float = FINE
 ) -> Whole:
-    """Add up people's shares of ratings on each kind of items, in steps of a grid.
+    """Sum users' shares of ratings on each kind of items, in steps of a grid.
 
-    As with levels, a person's shares are at least 0 and add up to 1.
+    As with levels, a user's shares are at least 0 and sum to 1.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def kind_sums(
 
 
 def _sum_of_shares(ratings: Ratings, part: NDArray[np.int64], n_parts: int, grid: float) -> Whole:
-    """Add up, over people, which share of their ratings belongs to each part."""
+    """Sum, over users, the share of their ratings in each part."""
     cell = ratings.user_positions().astype(np.int64) * n_parts + part
     counts = np.bincount(cell, minlength=ratings.n_users * n_parts)
     shares = counts.reshape(ratings.n_users, -1) / np.maximum(ratings.activity, 1)[:, None]
@@ -227,9 +227,9 @@ def _sum_of_shares(ratings: Ratings, part: NDArray[np.int64], n_parts: int, grid
 
 
 def spread_sums(ratings: Ratings, grid: float = FINE) -> Whole:
-    """Add up people's mean ratings, and the squares of these, in steps of a grid, shape (2,).
+    """Sum users' mean ratings and the squares of these, in steps of a grid, shape (2,).
 
-    With m a person's mean rating, moved to -1 to 1, they give `SPREAD_SHARE` times m and m².
+    A user with mean rating m, scaled to -1 to 1, contributes `SPREAD_SHARE` times m and m².
 
     Examples
     --------
@@ -245,7 +245,7 @@ def spread_sums(ratings: Ratings, grid: float = FINE) -> Whole:
 
 
 def embedding_grid(sigma: float) -> float:
-    """Return the grid of tastes for noise of some size, which is public: fine beside the noise.
+    """Return the grid of `moments` for public noise, which is fine compared with the noise.
 
     Examples
     --------
@@ -257,26 +257,25 @@ def embedding_grid(sigma: float) -> float:
 
 
 def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid: float) -> Whole:
-    """Add up the outer products of people's tastes with themselves, in steps of ``grid²``.
+    """Sum the outer products of users' vectors with themselves, in steps of ``grid²``.
 
-    A person's taste has 1 for each chosen item that they liked and `RATED` for each other one that
-    they rated, divided by its length. The outer product of a vector of length 1 with itself has
-    entries whose squares add up to 1.
+    A user's vector has 1 for each chosen item that they liked and `RATED` for each other one that
+    they rated, divided by its length. The squared entries of its outer product sum to 1.
 
     Parameters
     ----------
     ratings : Ratings
     chosen : ndarray of int64, shape (n_chosen,)
-        Positions of items, none twice.
+        Positions of items, without duplicates.
     liked_from : float
-        Ratings of so much, or more, say that the item was liked.
+        The lowest rating of a liked item.
     grid : float
         From `embedding_grid`.
 
     Returns
     -------
     ndarray of int64, shape (n_chosen, n_chosen)
-        On and above the diagonal; 0 beneath it.
+        The upper triangle; 0 below the diagonal.
 
     Examples
     --------
@@ -297,7 +296,7 @@ def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid
 
 @compiled()
 def _tastes(indptr, indices, values, place_of, liked_from, grid):  # type: ignore[no-untyped-def]
-    """Return everybody's taste on the chosen items, in steps of the grid, ordered by place."""
+    """Return users' vectors on the chosen items, in steps of the grid, ordered by position."""
     n_users = len(indptr) - 1
     starts = np.zeros(n_users + 1, np.int64)
     places = np.empty(len(indices), np.int32)
@@ -325,7 +324,7 @@ def _tastes(indptr, indices, values, place_of, liked_from, grid):  # type: ignor
             number = 1.0 if steps[at] == 1 else RATED
             steps[at] = int(number / length / grid)
             whole += steps[at] * steps[at]
-        # The rounding of a division could only reach a whole step that is not there.
+        # Only rounding of a division could exceed the bound.
         while whole > most:
             for at in range(first, filled):
                 if steps[at] > 0:
@@ -336,7 +335,7 @@ def _tastes(indptr, indices, values, place_of, liked_from, grid):  # type: ignor
 
 @compiled()
 def _by_place(indptr, places, n_places):  # type: ignore[no-untyped-def]
-    """Return where each place stands among `places`, place after place, and for whom."""
+    """Return the entries of each position among `places`, and their users."""
     starts = np.zeros(n_places + 1, np.int64)
     for place in places:
         starts[place + 1] += 1
@@ -353,9 +352,9 @@ def _by_place(indptr, places, n_places):  # type: ignore[no-untyped-def]
 
 @compiled(parallel=True)
 def _add_products(indptr, places, steps, sums, parts):  # type: ignore[no-untyped-def]
-    """Add everybody's products, row after row of the sums: one row stays in the cache.
+    """Add all users' products, row after row of the sums, so that one row stays in the cache.
 
-    Rows are dealt to parts in turn, as the first ones, of popular items, take longest.
+    Rows are dealt to parts in turn, since the first ones, of popular items, take longest.
     """
     starts, found, users = _by_place(indptr, places, len(sums))
     for part in prange(parts):

@@ -1,24 +1,24 @@
-"""Refused try: what it costs that the noise hid nearly everything, and nothing was written.
+"""Privacy budget of a synthetic release, and the cost of runs that fail under noise.
 
-That a try is refused follows from noisy answers alone, so that it tells no more than these, which
-were paid. But they were paid: whoever tries again asks the same people again.
+Whether a run fails depends on noisy answers alone, so a failure discloses no more than these. But
+their budget is spent: the next run queries the same users again.
 
-*Tries, at most n of them as was settled beforehand.* Let a be the price of the answers that decide
-whether a try is refused, and mu that of all answers of one. Ask for the former n times, and for the
-others once, of the first try that is not refused. That costs ``sqrt(mu ** 2 + (n - 1) * a ** 2)``,
-and whatever n tries tell follows from it: their number, what each was told before it was refused,
-and the release. Where items are named by a threshold, it takes its part of delta n times.
+*At most n runs, fixed in advance.* Let a be the privacy loss of the answers that decide whether a
+run fails, and mu that of all answers of a run. Make the former queries n times, and the others
+once, in the first run that does not fail. This costs ``sqrt(mu ** 2 + (n - 1) * a ** 2)``, and
+everything the n runs disclose follows from it: their number, their answers before failure, and the
+release. If partition selection uses a threshold, it costs its part of delta n times.
 
-*As many as it takes, when nobody hears of the others.* Let the answers that decide keep (epsilon',
-delta') of their own, and let a try pass with probability p, and q without one person, both far
-above delta'. What is published has the distribution of one try, given that it passes. By what one
-try keeps, and as ``q <= exp(epsilon') * p + delta'``, for all sets S of releases::
+*As many runs as needed, if no failure is published.* Let the deciding answers have a guarantee of
+(epsilon', delta'), and let a run pass with probability p, and q without one user, both far above
+delta'. The release has the distribution of one run, given that it passes. By the guarantee of one
+run, and as ``q <= exp(epsilon') * p + delta'``, for all sets S of releases::
 
     P(S) / p <= (exp(epsilon) * Q(S) + delta) / p
              <= exp(epsilon + epsilon') * Q(S) / q * q / (q - delta') + delta / p
 
-So it keeps about epsilon + epsilon', with delta / p. Since epsilon' is at most epsilon, that is no
-more than twice epsilon, as of any private choice among tries (Liu & Talwar 2019).
+So the guarantee is about epsilon + epsilon', with delta / p. Since epsilon' is at most epsilon,
+that is at most twice epsilon, as for any private selection among runs (Liu & Talwar 2019).
 """
 
 import math
@@ -32,25 +32,25 @@ from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
-# Beyond that a promise promises nothing, and below it noise is all there is.
+# A larger epsilon guarantees nothing, and a smaller one leaves only noise.
 _LEAST_EPSILON, _MOST_EPSILON = 1e-4, 1_000.0
-# So much of epsilon is not spent, that no rounding of noises and prices ever exceeds it.
+# Part of epsilon that is not spent, so that rounding never exceeds the budget.
 _KEPT_BACK, _KEPT_BACK_AT_LEAST = 1e-9, 1e-11
 
 
 @brief
 @dataclass(frozen=True)
 class Budget:
-    """What all queries of a release may cost together.
+    """The privacy budget of all queries of a release.
 
     Parameters
     ----------
     epsilon, delta : float
-        What is to be promised.
+        The guarantee.
     threshold_delta : float
-        The part of delta that choosing the items by noisy counts takes.
+        The part of delta for partition selection by noisy counts.
     mu : float
-        What that leaves to be spent on noisy sums: their prices, as squares, add up to its square.
+        The rest, for noisy sums: the squares of their privacy losses sum to its square.
     """
 
     epsilon: float
@@ -60,7 +60,7 @@ class Budget:
 
     @classmethod
     def of(cls, epsilon: float, delta: float, *, threshold_delta: float = 0.0) -> Self:
-        """Return the largest budget that keeps a promise.
+        """Return the largest budget that meets a guarantee.
 
         Parameters
         ----------
@@ -69,12 +69,12 @@ class Budget:
         delta : float
             Between `threshold_delta` and 0.5.
         threshold_delta : float
-            Of delta, what the items' threshold takes; 0 where the catalogue is public.
+            The part of delta for the item threshold; 0 for a public catalogue.
 
         Raises
         ------
         RecveilError
-            If these are no such numbers.
+            If an argument is out of range.
 
         Examples
         --------
@@ -98,24 +98,23 @@ class Budget:
         return cls(float(epsilon), delta, threshold_delta, low)
 
     def sigmas(self, shares: Mapping[str, float]) -> dict[str, float]:
-        """Return the noise of each query for one that a person changes by a length of 1 at most.
+        """Return the noise of each query, for a contribution bound of 1.
 
         Parameters
         ----------
         shares : mapping of str to float
-            For each query its share of the squared price. They are taken relative to their sum, so
-            that all is spent.
+            Share of the squared privacy loss of each query, relative to their sum, so that all is
+            spent.
 
         Returns
         -------
         dict of str to float
-            Standard deviations, such that a ledger of these queries never tells a larger epsilon
-            than the promised one.
+            Standard deviations, such that a ledger of these queries never exceeds epsilon.
 
         Raises
         ------
         RecveilError
-            If there is none, or a share is no positive number.
+            If there is no query, or a share is not positive.
 
         Examples
         --------
@@ -145,14 +144,14 @@ class Budget:
 
 @contextmanager
 def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
-    """Let an error say what was spent before it came, if anything was.
+    """Add the budget spent so far to an error's message.
 
     Parameters
     ----------
     mechanism : Mechanism
-        Which is asked in the block.
+        The mechanism queried in the block.
     budget : Budget
-        What a whole try costs.
+        The budget of a whole run.
 
     Raises
     ------

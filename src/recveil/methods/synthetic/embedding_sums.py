@@ -1,9 +1,9 @@
-"""Taste vectors: how far a person's ratings follow the tastes that were learnt, in bounded numbers.
+"""Bounded vectors that measure how far a user's ratings follow the fitted embeddings.
 
-What people choose has told directions of taste. Whether they also rate by them, and how far, each
-person tells with one vector of length at most 1: along each direction, first, whether they rate
-higher what they lean to by their choices; second, whether half of their ratings agrees with the
-other half. Everything but the person's own ratings is known from noisy sums.
+Choices determine the embedding directions. Each user contributes one vector of length at most 1
+that measures whether ratings follow them too. Along each direction it has two numbers: whether the
+user rates higher what their choices lean to, and whether half of their ratings agrees with the
+other half. Everything but the user's own ratings is known from noisy sums.
 """
 
 import math
@@ -20,11 +20,11 @@ from recveil.runtime.compiled import compiled
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
 
-# Whoever has so many ratings counts half: of few ratings hardly anything can be told.
+# A user with this many ratings has weight 1/2, since few ratings carry little information.
 _HALF_COUNTS = 20
-# What is shorter has no direction.
+# Shorter vectors count as 0.
 _NOTHING = 1e-12
-# People are added up in so many parts, each by one thread.
+# Number of partial sums, one thread each.
 _PARTS = 8
 
 Numbers = NDArray[np.float64]
@@ -33,18 +33,18 @@ Whole = NDArray[np.int64]
 
 @brief
 class EmbeddingMap(NamedTuple):
-    """What is known of items before people are asked how far they rate by taste.
+    """Public item features for the query on embeddings.
 
     Attributes
     ----------
     directions : ndarray of float64, shape (n_items, n_directions)
-        How much more than usual each item is for whoever has a taste along that direction.
+        Item embeddings, centered over interactions.
     damping : ndarray of float64, shape (n_directions,)
-        How much of a person's leaning one rating explains by chance: their spread.
+        Variance of these embeddings over interactions.
     means : ndarray of float64, shape (n_items,)
-        Mean ratings, moved to -1 to 1.
+        Mean ratings, scaled to -1 to 1.
     half : ndarray of int64, shape (n_items,)
-        In which half a rating of the item counts: 0 or 1; -1 where tastes tell nothing of it.
+        The half, 0 or 1, in which the item's ratings count; -1 for items without an embedding.
     """
 
     directions: Numbers
@@ -54,31 +54,31 @@ class EmbeddingMap(NamedTuple):
 
     @classmethod
     def of(cls, tastes: NDArray[np.floating], popularity: Numbers, means: Numbers) -> Self:
-        """Prepare items whose directions do not go together: `turned` makes them so.
+        """Prepare items whose directions are uncorrelated, as `turned` makes them.
 
         Parameters
         ----------
         tastes : ndarray of float, shape (n_items, n_directions)
         popularity : ndarray of float64, shape (n_items,)
-            How often each item is met.
+            Relative frequency of each item.
         means : ndarray of float64, shape (n_items,)
-            Mean ratings, moved to -1 to 1.
+            Mean ratings, scaled to -1 to 1.
         """
         met = _shares(popularity)
-        tells = np.any(tastes, axis=1)
+        has_embedding = np.any(tastes, axis=1)
         # One thread, so that the last bit of a sum does not depend on the machine.
         with one_thread():
-            off = np.where(tells[:, None], tastes - met @ tastes, 0.0)
+            off = np.where(has_embedding[:, None], tastes - met @ tastes, 0.0)
             damping = met @ off**2
         half = np.empty(met.size, np.int64)
         half[np.argsort(-popularity, kind="stable")] = np.arange(met.size) % 2
-        return cls(off, damping, means, np.where(tells, half, -1))
+        return cls(off, damping, means, np.where(has_embedding, half, -1))
 
 
 def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
-    """Turn tastes so that directions do not go together, over the items as they are met.
+    """Rotate embeddings so that directions are uncorrelated over interactions.
 
-    As people's tastes are alike in all directions, turned ones draw the same people.
+    Users' embeddings are isotropic, so the rotated model samples the same users.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.floa
     with one_thread():
         off = tastes - met @ tastes
         _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
-        # Either sign would do: the numbers of each that are above 0 are the larger half.
+        # Fix the sign: the positive numbers of each vector outweigh.
         vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
         return np.asarray(tastes @ vectors, np.float32)
 
@@ -100,32 +100,32 @@ def _shares(popularity: Numbers) -> Numbers:
 
 
 def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: float) -> Whole:
-    """Add up everybody's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
+    """Sum every user's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
 
     Parameters
     ----------
     ratings : Ratings
     told : ndarray of int64, shape (n_told,)
-        Positions of the items that the map is of.
+        Positions of the items of the map.
     items : EmbeddingMap
     grid : float
         From `sum_grid`.
 
     Notes
     -----
-    A person with n ratings on these items, that are e from the items' means (less their mean),
-    and b along some direction (less its mean), leans a along it, as their choices alone tell. They
-    give, first, ``a sum(e b)`` over ``sqrt(sum(e²) sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz
-    ``sum(e b)² <= sum(e²) sum(b²)``, so that the squares of these numbers add up to 1 at most. They
-    give, second, ``y z`` over ``|y| |z|`` with y and z what ``sum(e b)`` is for items of either
-    half, e and b less their means there: again by Cauchy and Schwarz these numbers' sizes add up to
-    1 at most, and so do their squares. Both times a weight of at most 1, and the root of a half:
-    one vector of length at most 1. If rounding has made it longer, it is made shorter; what is no
-    number counts as 0.
+    Take a user with n ratings on these items. Let e be their deviations from the items'
+    means (less their own mean), b the embeddings along a direction (less their mean), and a the
+    lean of the user's choices along it. The first number is ``a sum(e b)`` over ``sqrt(sum(e²)
+    sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz ``sum(e b)² <= sum(e²) sum(b²)``, so the squares
+    of these numbers sum to at most 1. The second number is ``y z`` over ``|y| |z|``, where y and z
+    are ``sum(e b)`` for the items of either half, with e and b less their means there. By Cauchy
+    and Schwarz the sizes of these numbers sum to at most 1, and so do their squares. Both have a
+    weight of at most 1 times the root of 1/2: one vector of length at most 1. If rounding makes the
+    vector longer, it is scaled down; a value that is not a number counts as 0.
 
     Examples
     --------
-    Somebody who rated eight films, and liked those better that they lean to:
+    A user of eight films who rated those higher that their choices lean to:
 
     >>> ratings = Ratings.from_columns(["ann"] * 8, range(8), [5, 4, 5, 4, 5, 4, 2, 1])
     >>> tastes = np.array([[1.0]] * 6 + [[-1.0]] * 2)
@@ -145,15 +145,15 @@ def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: 
 def embedding_vectors(
     indptr: Whole, places: NDArray[np.integer], at: Numbers, items: EmbeddingMap
 ) -> Numbers:
-    """Return the vectors of some people, shape (n_people, 2, n_directions).
+    """Return the vectors of some users, shape (n_people, 2, n_directions).
 
     Parameters
     ----------
     indptr : ndarray of int64, shape (n_people + 1,)
     places : ndarray of int, shape (n_ratings,)
-        Which item of the map each rating is of.
+        Position in the map of each rating's item.
     at : ndarray of float, shape (n_ratings,)
-        Ratings, moved to -1 to 1.
+        Ratings, scaled to -1 to 1.
     items : EmbeddingMap
     """
     vectors = np.zeros((indptr.size - 1, 2, items.damping.size))
@@ -164,12 +164,12 @@ def embedding_vectors(
 
 @compiled(parallel=True)
 def _add_up(indptr, indices, at, place_of, directions, damping, means, half, grid, sums):  # type: ignore[no-untyped-def]
-    """Add vectors in whole steps; everybody's is rounded toward zero before."""
+    """Sum vectors in whole steps; each vector is rounded toward zero first."""
     n_people = len(indptr) - 1
     for part in prange(len(sums)):
         vector = np.zeros((2, len(damping)))
-        for person in range(part, n_people, len(sums)):
-            first, last = indptr[person], indptr[person + 1]
+        for user in range(part, n_people, len(sums)):
+            first, last = indptr[user], indptr[user + 1]
             _one(
                 indices[first:last],
                 at[first:last],
@@ -187,8 +187,8 @@ def _add_up(indptr, indices, at, place_of, directions, damping, means, half, gri
 
 @compiled(parallel=True)
 def _each(indptr, indices, at, place_of, directions, damping, means, half, vectors):  # type: ignore[no-untyped-def]
-    for person in prange(len(vectors)):
-        first, last = indptr[person], indptr[person + 1]
+    for user in prange(len(vectors)):
+        first, last = indptr[user], indptr[user + 1]
         _one(
             indices[first:last],
             at[first:last],
@@ -197,16 +197,16 @@ def _each(indptr, indices, at, place_of, directions, damping, means, half, vecto
             damping,
             means,
             half,
-            vectors[person],
+            vectors[user],
         )
 
 
 @compiled()
 def _one(indices, at, place_of, directions, damping, means, half, vector):  # type: ignore[no-untyped-def]
-    """Write one person's vector; `embedding_moments` says what it is and why it is bounded."""
+    """Write one user's vector; `embedding_moments` defines it and shows its bound."""
     n_directions = len(damping)
     vector[:] = 0.0
-    # Of the ratings in either half: how many, and sums of e, e², b, e b and b².
+    # For the ratings in either half: their number, and sums of e, e², b, e b and b².
     n, of_e, of_ee = np.zeros(2), np.zeros(2), np.zeros(2)
     of_b, of_eb = np.zeros((2, n_directions)), np.zeros((2, n_directions))
     of_bb = np.zeros(n_directions)
@@ -248,8 +248,8 @@ def _one(indices, at, place_of, directions, damping, means, half, vector):  # ty
 
 @compiled()
 def _shorten(numbers, length, weight):  # type: ignore[no-untyped-def]
-    """Divide by a length, and multiply by the root of half a weight: surely bounded by it."""
-    if not length > _NOTHING:  # what is no number, too
+    """Divide by a length and multiply by the root of half a weight, which bounds the result."""
+    if not length > _NOTHING:  # also true for NaN
         numbers[:] = 0.0
         return
     square = 0.0

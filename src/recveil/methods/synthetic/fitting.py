@@ -1,9 +1,9 @@
-"""Fitting people: which crowd, drawn by which rule, would have had the noisy moments?
+"""Fit a logistic user model to noisy moments.
 
-People have tastes: a few numbers each, drawn from a normal distribution, the first of which says
-how much they rate. Somebody rates an item with a probability whose log-odds are an offset of the
-person, an offset of the item, and the product of both tastes. Items' offsets and tastes are fitted
-so that a crowd drawn so has the moments that were measured. All of it looks at noisy sums alone.
+Each user has an embedding drawn from a normal distribution; its first entry is the user's activity.
+The log-odds that a user rates an item are a user offset, plus an item offset, plus the product of
+both embeddings. Item offsets and embeddings are fitted so that a sample of such users has the
+measured moments. The fit reads noisy sums only.
 """
 
 from collections.abc import Callable
@@ -24,15 +24,15 @@ from recveil.runtime.threads import pool
 
 Numbers = NDArray[np.float64]
 
-# One direction of taste for so many people: more would be chance.
+# One direction per this many users; more would fit chance.
 _PEOPLE_A_DIRECTION = 45
-# The longest directions of more items than that are found one after the other.
+# Above this number of items, the leading directions are computed iteratively.
 _DIRECTIONS_AT_ONCE = 3_000
 
 
 @brief
 class Told(NamedTuple):
-    """What was measured with noise of some items and of the people, in the terms of the fit.
+    """Noisy measurements of users and items, as the fit takes them.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Told(NamedTuple):
     moments_noise : float
         Standard deviation of the noise of each entry off the diagonal.
     popularity : ndarray of float64, shape (n_items,)
-        Sum over people of 1 over the root of their number of ratings, of those who rated the item.
+        Sum of ``1 / sqrt(n)`` over the users who rated the item, of n ratings each.
     popularity_noise : float
+        Standard deviation of its noise.
     weights : ndarray of float64, shape (n_items, 2)
-        What the item counts for in somebody's taste when they rated it, on average, and the mean
-        of its square.
+        Mean weight of a rated item in its user's vector, and the mean of the squared weight.
     activity : ndarray of float64, shape (n_activities,)
-        Numbers of ratings that people have, on all items, equally likely.
+        Ratings per user on all items, as equally likely quantiles.
     share : float
         The share of all ratings that are on these items.
     n_people : float
@@ -64,19 +64,19 @@ class Told(NamedTuple):
 
     @property
     def usual(self) -> Numbers:
-        """What each item is of a usual person's taste; its products are what popularity tells."""
+        """The mean user vector; its outer product is what popularity alone explains."""
         share = self.popularity / max(self.n_people, 1.0)
         return np.asarray(share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean()))
 
 
 @brief
 class Directions(NamedTuple):
-    """Directions that stand out, the longest last.
+    """Eigenvectors of the moments above the noise, the largest last.
 
     Attributes
     ----------
     squares : ndarray of float64, shape (n_directions,)
-        Their eigenvalues, as they were before the noise came (Gavish and Donoho 2017).
+        Their eigenvalues, with the noise removed (Gavish and Donoho 2017).
     vectors : ndarray of float64, shape (n_items, n_directions)
     """
 
@@ -85,10 +85,10 @@ class Directions(NamedTuple):
 
 
 def directions(told: Told) -> Directions:
-    """Return what of the moments is longer than noise is, popularity taken away.
+    """Return the eigenvectors of the moments above the noise, with popularity removed.
 
-    Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). One that stands out of it
-    has become longer by the noise, and is made shorter again.
+    Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
+    eigenvalues above this edge, so they are shrunk.
 
     Examples
     --------
@@ -117,19 +117,19 @@ def directions(told: Told) -> Directions:
     return Directions(np.sqrt(values[out] ** 2 - edge**2), vectors[:, out])
 
 
-# The crowd that stands for everybody while items are fitted.
+# Size of the simulated sample of users, against which items are fitted.
 _CROWD = 2_000
 _ROUNDS, _STEP = 120, 0.05
-# Adam's memories of slopes and of their squares (Kingma and Ba 2015).
+# Adam's decay rates of gradients and of squared gradients (Kingma and Ba 2015).
 _OF_SLOPES, _OF_SQUARES = 0.9, 0.99
-# How much an item's taste is held near 0: as much as one that was seen once with this spread.
+# Standard deviation of the normal prior of item embeddings.
 _PRIOR_SPREAD = 0.8
-# A person rates at most this share of the items that are told.
+# A user rates at most this share of the released items.
 _MOST_RATED = 0.7
-# Of more items than that, so many are compared with all others at a time.
+# Above the first number of items, gradients use batches of the second number of items.
 _AT_ONCE, _AT_A_TIME = 1_800, 600
 _FAR = 1.5
-# Products of matrices with more steps are worked out in so many parts, each by one thread.
+# Larger matrix products are split into this many parts, one thread each.
 _LITTLE, _PARTS = 1 << 24, 8
 
 Small = NDArray[np.float32]
@@ -137,13 +137,13 @@ Small = NDArray[np.float32]
 
 @brief
 class FittedItems(NamedTuple):
-    """Items as the people who are drawn see them.
+    """Fitted item offsets and embeddings.
 
     Attributes
     ----------
     offsets : ndarray of float32, shape (n_items,)
     tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        The first column goes with how much somebody rates.
+        The first column is multiplied by the user's activity.
     """
 
     offsets: Small
@@ -151,30 +151,32 @@ class FittedItems(NamedTuple):
 
 
 def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
-    """Fit offsets and tastes of items to noisy moments and popularity.
+    """Fit item offsets and embeddings to noisy moments and popularity.
 
     Parameters
     ----------
     told : Told
     rng : Generator
-        Draws the crowd.
+        Draws the simulated sample of users.
 
     Notes
     -----
-    Least squares, each number weighted by its noise, with a normal prior for tastes; Adam, with
-    exact slopes. The crowd's tastes are orthonormal, so that its own chance plays no part.
+    Minimizes weighted least squares, each measurement weighted by its noise, with a
+    normal prior for embeddings. The optimizer is Adam with exact gradients. The sample's embeddings
+    are orthonormal, so that its own sampling error plays no part.
     """
-    # Shared out among threads in another way, a sum has another last bit, and the seed says less.
+    # Another split among threads would change a sum's last bit, and the seed would not repeat the
+    # fit.
     with one_thread():
         found = directions(told)
-        activity, crowd = _crowd(told, found.squares.size, rng)
+        activity, users = _crowd(told, found.squares.size, rng)
         items = _start(told, activity, found)
-        _descend(items, _Fit(told, activity, crowd, rng))
+        _descend(items, _Fit(told, activity, users, rng))
     return items
 
 
 def _descend(items: FittedItems, fit: "_Fit") -> None:
-    """Make the misfit small, in place."""
+    """Minimize the loss in place."""
     slopes = [np.zeros_like(part) for part in items]
     squares = [np.zeros_like(part) for part in items]
     for turn in range(_ROUNDS):
@@ -190,7 +192,7 @@ def _descend(items: FittedItems, fit: "_Fit") -> None:
 
 
 def _product(left: Small, right: Small) -> Small:
-    """Return the product of two matrices, the same for any number of threads."""
+    """Return a matrix product that does not depend on the number of threads."""
     if left.size * right.shape[1] < _LITTLE:
         return np.asarray(left @ right)
     whole = np.empty((len(left), right.shape[1]), np.float32)
@@ -205,7 +207,7 @@ def _product(left: Small, right: Small) -> Small:
 
 
 def centre_of(activity: Numbers) -> tuple[float, float]:
-    """Return mean and spread of the logarithm of activities; a spread of 0 counts as 1.
+    """Return the mean and standard deviation of log activities; a deviation of 0 becomes 1.
 
     Examples
     --------
@@ -217,110 +219,109 @@ def centre_of(activity: Numbers) -> tuple[float, float]:
 
 
 def on_told(activity: Numbers, share: float, n_items: int) -> Numbers:
-    """Return how many of some items people rate who have so many ratings on all."""
+    """Return the expected ratings on some items of users with so many ratings on all items."""
     return np.clip(activity * share, 1, max(1.0, _MOST_RATED * n_items))
 
 
-def _crowd(told: Told, n_directions: int, rng: np.random.Generator) -> tuple[Small, Small]:
-    """Return the numbers of ratings of a crowd, and its tastes, exactly spread."""
+def _crowd(measured: Told, n_directions: int, rng: np.random.Generator) -> tuple[Small, Small]:
+    """Return the activity and embeddings of the simulated users."""
     places = (np.arange(_CROWD) + 0.5) / _CROWD
-    everything = rng.permutation(np.quantile(told.activity, places))
-    mean, spread = centre_of(told.activity)
+    everything = rng.permutation(np.quantile(measured.activity, places))
+    mean, spread = centre_of(measured.activity)
     logs = (np.log(everything) - mean) / spread
-    tastes = np.column_stack([logs, rng.normal(size=(_CROWD, n_directions))])
-    tastes[:, 1:] -= tastes[:, 1:].mean(axis=0)
+    embeddings = np.column_stack([logs, rng.normal(size=(_CROWD, n_directions))])
+    embeddings[:, 1:] -= embeddings[:, 1:].mean(axis=0)
     if n_directions:
-        # Each direction loses what it shares with those before it, the activity included.
+        # Orthogonalize each direction against the earlier ones, activity included.
         lengths = np.sqrt(_CROWD)
-        tastes[:, 1:] = _orthonormal(tastes)[:, 1:] * lengths
-    activity = on_told(everything, told.share, len(told.popularity))
-    return activity.astype(np.float32), tastes.astype(np.float32)
+        embeddings[:, 1:] = _orthonormal(embeddings)[:, 1:] * lengths
+    activity = on_told(everything, measured.share, len(measured.popularity))
+    return activity.astype(np.float32), embeddings.astype(np.float32)
 
 
-def _orthonormal(tastes: Numbers) -> Numbers:
-    columns = np.column_stack([np.ones(len(tastes)), tastes])
+def _orthonormal(embeddings: Numbers) -> Numbers:
+    columns = np.column_stack([np.ones(len(embeddings)), embeddings])
     found, upper = linalg.qr(columns, mode="economic")
     return np.asarray((found * np.sign(np.diag(upper)))[:, 1:], np.float64)
 
 
-def _start(told: Told, activity: Small, found: Directions) -> FittedItems:
-    """Return offsets from popularity, and tastes from what stands out of the noise."""
-    n = len(told.popularity)
+def _start(measured: Told, activity: Small, found: Directions) -> FittedItems:
+    """Return offsets from popularity, and embeddings from directions above the noise."""
+    n = len(measured.popularity)
     mean = float(activity.mean())
-    popular = np.maximum(told.popularity, 0)
+    popular = np.maximum(measured.popularity, 0)
     share = np.clip(mean * popular / max(popular.sum(), 1e-12), 0.03 * mean / n, 0.9)
     offsets = np.log(share / (1 - share))
-    lengths = np.sqrt(found.squares / told.n_people)
-    typical = np.maximum(told.popularity / told.n_people, 1e-3)
+    lengths = np.sqrt(found.squares / measured.n_people)
+    typical = np.maximum(measured.popularity / measured.n_people, 1e-3)
     first = np.clip(0.7 * found.vectors * lengths / typical[:, None], -_FAR, _FAR)
-    tastes = np.column_stack([np.zeros(n), first])
-    return FittedItems(offsets.astype(np.float32), tastes.astype(np.float32))
+    embeddings = np.column_stack([np.zeros(n), first])
+    return FittedItems(offsets.astype(np.float32), embeddings.astype(np.float32))
 
 
 class _Fit:
-    """The slopes of the misfit, for a crowd that stays the same."""
+    """Gradients of the loss for a fixed sample of users."""
 
-    def __init__(self, told: Told, activity: Small, crowd: Small, rng: np.random.Generator) -> None:
-        self._crowd, self._activity = crowd, activity
-        noise = max(told.moments_noise, LEAST_NOISE)
-        self._stands_for = np.float32(told.n_people / len(crowd))
-        few = len(told.moments) <= _AT_ONCE
-        self._off = _off_all(told) if few else _off_some(told, rng)
+    def __init__(
+        self, measured: Told, activity: Small, users: Small, rng: np.random.Generator
+    ) -> None:
+        self._crowd, self._activity = users, activity
+        noise = max(measured.moments_noise, LEAST_NOISE)
+        self._stands_for = np.float32(measured.n_people / len(users))
+        few = len(measured.moments) <= _AT_ONCE
+        self._off = _off_all(measured) if few else _off_some(measured, rng)
         self._believed = np.float32(1 / noise**2)
-        self._popularity = told.popularity.astype(np.float32)
-        popular_noise = max(told.popularity_noise, LEAST_NOISE)
+        self._popularity = measured.popularity.astype(np.float32)
+        popular_noise = max(measured.popularity_noise, LEAST_NOISE)
         self._popularity_believed = np.float32(1 / popular_noise**2)
-        self._weights = told.weights.astype(np.float32)
-        self._roots = np.sqrt(np.float32(told.share) / activity)
-        self._offsets_of_people = np.zeros(len(crowd), np.float32)
+        self._weights = measured.weights.astype(np.float32)
+        self._roots = np.sqrt(np.float32(measured.share) / activity)
+        self._offsets_of_people = np.zeros(len(users), np.float32)
         self._prior = np.float32(1 / _PRIOR_SPREAD**2)
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
-        """Return how the misfit grows with offsets and tastes."""
+        """Return the gradients by offsets and by embeddings."""
         chances = _product(self._crowd, items.tastes.T)
         chances += items.offsets
         lengths = _to_chances(chances, self._activity, self._offsets_of_people, self._weights)
-        tastes = chances * self._weights[:, 0]
-        tastes *= (np.sqrt(self._stands_for) / lengths)[:, None]
-        of_tastes = self._off(tastes)
+        vectors = chances * self._weights[:, 0]
+        vectors *= (np.sqrt(self._stands_for) / lengths)[:, None]
+        of_tastes = self._off(vectors)
         of_tastes *= self._believed
         off_popularity = self._stands_for * (self._roots @ chances) - self._popularity
         off_popularity *= self._popularity_believed * self._stands_for
-        _back(chances, tastes, of_tastes, lengths, self._weights, off_popularity, self._roots)
+        _back(chances, vectors, of_tastes, lengths, self._weights, off_popularity, self._roots)
         of_items = _product(of_tastes.T, self._crowd) + self._prior * items.tastes
         return of_tastes.sum(axis=0), of_items
 
 
-def _off_all(told: Told) -> Callable[[Small], Small]:
-    """Return how far all cells of a crowd's moments are off, times its tastes."""
-    moments = told.moments.astype(np.float32)
+def _off_all(measured: Told) -> Callable[[Small], Small]:
+    """Return a function that multiplies embeddings by the residuals of all moments."""
+    moments = measured.moments.astype(np.float32)
     np.fill_diagonal(moments, 0)
 
-    def off(tastes: Small) -> Small:
-        found = _product(tastes.T, tastes)
+    def off(vectors: Small) -> Small:
+        found = _product(vectors.T, vectors)
         found -= moments
         np.fill_diagonal(found, 0)
-        return _product(tastes, found)
+        return _product(vectors, found)
 
     return off
 
 
-def _off_some(told: Told, rng: np.random.Generator) -> Callable[[Small], Small]:
-    """Return the same, guessed from the columns of some items: others each time, all in turn.
-
-    Of many items, that takes far less work, and on average it is as far off as all cells are.
-    """
-    n = len(told.moments)
-    moments = told.moments.astype(np.float32)
+def _off_some(measured: Told, rng: np.random.Generator) -> Callable[[Small], Small]:
+    """Return an unbiased estimate of `_off_all` from batches of columns, in random order."""
+    n = len(measured.moments)
+    moments = measured.moments.astype(np.float32)
     np.fill_diagonal(moments, 0)
     waiting: list[NDArray[np.int64]] = []
 
-    def off(tastes: Small) -> Small:
+    def off(vectors: Small) -> Small:
         if not waiting:
             waiting.extend(np.array_split(rng.permutation(n), -(-n // _AT_A_TIME)))
         some = waiting.pop()
-        of_some = np.ascontiguousarray(tastes[:, some])
-        found = _product(of_some.T, tastes)
+        of_some = np.ascontiguousarray(vectors[:, some])
+        found = _product(of_some.T, vectors)
         found -= moments[some]
         found[np.arange(some.size), some] = 0
         products = _product(of_some, found)
@@ -332,55 +333,55 @@ def _off_some(told: Told, rng: np.random.Generator) -> Callable[[Small], Small]:
 
 @compiled(parallel=True)
 def _to_chances(odds, activity, offsets, weights):  # type: ignore[no-untyped-def]
-    """Turn log-odds into chances in place, so that each person rates as much as they do.
+    """Turn log-odds into probabilities in place, such that expected counts are activities.
 
-    Returns the length of each person's expected taste.
+    Returns the length of each user's expected vector.
     """
     n_people, n_items = odds.shape
     lengths = np.empty(n_people, np.float32)
-    for person in prange(n_people):
-        offset = offsets[person]
+    for user in prange(n_people):
+        offset = offsets[user]
         for _ in range(30):
             total, slope = 0.0, 1e-9
             for item in range(n_items):
-                chance = 1 / (1 + np.exp(-(odds[person, item] + offset)))
+                chance = 1 / (1 + np.exp(-(odds[user, item] + offset)))
                 total += chance
                 slope += chance * (1 - chance)
-            step = min(2.0, max(-2.0, (total - activity[person]) / slope))
+            step = min(2.0, max(-2.0, (total - activity[user]) / slope))
             offset -= np.float32(step)
-            if abs(step) < 1e-2:  # the next one would be its square
+            if abs(step) < 1e-2:  # Newton's next step would be its square
                 break
-        offsets[person] = offset
+        offsets[user] = offset
         square = 0.0
         for item in range(n_items):
-            chance = 1 / (1 + np.exp(-(odds[person, item] + offset)))
-            odds[person, item] = chance
+            chance = 1 / (1 + np.exp(-(odds[user, item] + offset)))
+            odds[user, item] = chance
             square += chance * weights[item, 1]
-        lengths[person] = np.float32(np.sqrt(square))
+        lengths[user] = np.float32(np.sqrt(square))
     return lengths
 
 
 @compiled(parallel=True)
-def _back(chances, tastes, slopes, lengths, weights, popularity, roots):  # type: ignore[no-untyped-def]
-    """Turn slopes by expected tastes into slopes by log-odds, in place."""
+def _back(chances, vectors, slopes, lengths, weights, popularity, roots):  # type: ignore[no-untyped-def]
+    """Turn gradients by expected vectors into gradients by log-odds, in place."""
     n_people, n_items = chances.shape
-    for person in prange(n_people):
+    for user in prange(n_people):
         along = 0.0
         for item in range(n_items):
-            along += slopes[person, item] * tastes[person, item]
-        along *= 0.5 / (lengths[person] * lengths[person])
+            along += slopes[user, item] * vectors[user, item]
+        along *= 0.5 / (lengths[user] * lengths[user])
         total, spread = 0.0, 1e-12
         for item in range(n_items):
-            chance = chances[person, item]
+            chance = chances[user, item]
             steep = chance * (1 - chance)
-            ratio = tastes[person, item] / chance if chance > 0 else 0.0
-            slope = slopes[person, item] * ratio - along * weights[item, 1]
-            slope = (slope + popularity[item] * roots[person]) * steep
-            slopes[person, item] = slope
+            ratio = vectors[user, item] / chance if chance > 0 else 0.0
+            slope = slopes[user, item] * ratio - along * weights[item, 1]
+            slope = (slope + popularity[item] * roots[user]) * steep
+            slopes[user, item] = slope
             total += slope
             spread += steep
-        # The person's own offset gives way, so that they rate as much as before.
+        # The user's offset changes as well, so that their expected count stays the same.
         held = total / spread
         for item in range(n_items):
-            chance = chances[person, item]
-            slopes[person, item] -= held * chance * (1 - chance)
+            chance = chances[user, item]
+            slopes[user, item] -= held * chance * (1 - chance)

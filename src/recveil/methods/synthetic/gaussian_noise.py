@@ -1,25 +1,24 @@
-"""Normal noise rounded to whole numbers: exactly so, and from a source that nobody can foresee.
+"""Gaussian noise rounded exactly to integers, from a cryptographic source.
 
-Textbook noise is a real number; a computer's is not, and its gaps have told what it should have
-hidden (Mironov 2012). Only a few of all floating-point numbers can come out of a sampler, which
-ones depends on what the noise is added to, and the last digits of a sum give it away. The repair of
-Holohan & Braghin (2021) hides the gaps; here there are none:
+Textbook noise is a real number. Floating-point samplers reach only some numbers, which depend on
+the exact answer, so the last digits of a noisy sum can disclose what noise should hide (Mironov
+2012). Holohan & Braghin (2021) hide these gaps; here there are none:
 
-1. The exact answer is a whole number s of steps of a grid, summed up as integers, without error.
-2. Added is a whole number: normal noise X, rounded. As s is whole, ``s + round(X) = round(s + X)``.
-   So what is told is what an ideal mechanism on real numbers tells, rounded afterwards, and nothing
-   that is done afterwards tells more: it costs what the ideal mechanism costs, not a bit more.
-3. The rounded noise has exactly the probabilities that it should have, far out in its tails, too.
-   A draw is a uniform number of which 64 bits are looked at; they leave an interval of normal
-   numbers, nearly always one that rounds to a single whole number. Where it does not, or is so near
-   the border that the computer's inverse of the normal distribution could err, 128 more bits are
-   drawn, and more if need be, and the border is worked out with as many digits. So no error of that
-   inverse is ever seen.
-4. Told is the whole number times the grid's step: whatever that multiplication rounds comes after.
+1. The exact answer is an integer s of steps of a grid, a sum of integers without error.
+2. The noise is an integer: normal noise X, rounded. As s is an integer,
+   ``s + round(X) = round(s + X)``. So the answer is that of an ideal mechanism on real numbers,
+   postprocessed by rounding, and has exactly its privacy loss.
+3. The rounded noise has exactly the right probabilities, far out in its tails too. A draw is a
+   uniform number of which 64 bits are read; they leave an interval of normal numbers, nearly always
+   one that rounds to a single integer. If not, or if it is so near a border that the floating-point
+   inverse of the normal distribution could err, 128 more bits are drawn, and more if needed, and
+   the border is computed with as many digits. So no error of that inverse is ever visible.
+4. The answer is the integer times the grid's step; rounding of this product is postprocessing.
 
-What is left is the source. SHAKE-256 of a secret key and a counter cannot be told from chance by
-anybody who does not know the key (NIST FIPS 202); numpy's generators can be, from a few outputs.
-How long a draw takes is not hidden: a release is made once, where nobody else holds a stopwatch.
+The remaining assumption is the source. SHAKE-256 of a secret key and a counter is
+indistinguishable from random without the key (NIST FIPS 202); numpy's generators are not, after a
+few outputs. The duration of a draw is not hidden: a release is made once, where no adversary
+measures time.
 """
 
 import hashlib
@@ -35,20 +34,20 @@ from scipy.special import ndtri
 
 from recveil.runtime.errors import RecveilError, quoted
 
-# Noise of more steps of the grid than that is refused: too many draws would be too near a border.
+# Noise of more steps of the grid is rejected: too many draws would be near a border.
 MOST_STEPS = 2.0**30
 
-# Below so many of 2**64 parts, 64 bits leave an interval in the tail that is not short.
+# Below this many parts of 2**64, 64 bits leave a long interval in the tail.
 _RARE = np.uint64(2**44)
-# By so much at most the normal number of a draw is wrong, in standard deviations. scipy's inverse
-# errs by less than 1e-15 of its value (its source says so, and a test looks), which is 2**-46 where
-# draws are not rare; half of the interval that 64 bits leave is 2**-47; each product 2**-50.
+# Bound of a draw's error, in standard deviations. scipy's inverse errs by less than 1e-15 of its
+# value (according to its source, and tested), which is 2**-46 where draws are not rare; half of the
+# interval that 64 bits leave is 2**-47; each product 2**-50.
 _MARGIN = 2.0**-42
 _MORE_BITS = 128
 
 
 class NoiseSource:
-    """A key, and as many streams of noise as are asked of it, no two of them the same.
+    """A key and its streams of noise, no two of them equal.
 
     See Also
     --------
@@ -70,12 +69,12 @@ class NoiseSource:
 
     @classmethod
     def secret(cls) -> Self:
-        """Return a source that nobody can foresee: its key comes from the operating system."""
+        """Return an unpredictable source, with a key from the operating system."""
         return cls(os.urandom(32), is_secret=True)
 
     @classmethod
     def repeatable(cls, seed: int) -> Self:
-        """Return a source for experiments: who knows the seed can take the noise off again.
+        """Return a source for experiments: an adversary who knows the seed can remove the noise.
 
         Parameters
         ----------
@@ -84,7 +83,7 @@ class NoiseSource:
         Raises
         ------
         RecveilError
-            If it is no whole number.
+            If it is not an integer.
         """
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
             raise RecveilError(
@@ -96,7 +95,7 @@ class NoiseSource:
         return cls(hashlib.sha256(words.encode()).digest(), is_secret=False)
 
     def stream(self) -> "NoiseStream":
-        """Return the next stream; the same noise never comes twice out of a source."""
+        """Return the next stream; no two streams of a source are equal."""
         self._n_streams += 1
         return NoiseStream(self._key, self._n_streams)
 
@@ -105,28 +104,28 @@ class NoiseSource:
 
 
 class NoiseStream:
-    """The noise of one query, in numbered tiles, each of which can be drawn on its own.
+    """The noise of one query, in numbered tiles that can be drawn independently.
 
     Parameters
     ----------
     key : bytes
-        Of 32 bytes.
+        32 bytes.
     number : int
-        One of its own for each query.
+        Unique for each query.
     """
 
     def __init__(self, key: bytes, number: int) -> None:
         self._start = key + number.to_bytes(8, "little")
 
     def rounded_normals(self, tile: int, size: int, steps: float) -> NDArray[np.int64]:
-        """Return normal numbers, each rounded to the nearest whole one.
+        """Return normal numbers, each rounded to the nearest integer.
 
         Parameters
         ----------
         tile : int
-            Which tile; asking twice gives the same.
+            Number of the tile; the same tile gives the same noise.
         size : int
-            How many numbers.
+            Number of draws.
         steps : float
             Their standard deviation before rounding; above 0, and at most 2**30.
 
@@ -142,7 +141,7 @@ class NoiseStream:
         return int.from_bytes(self._bytes(tile, place + 1, times * size)[-size:], "little")
 
     def _bytes(self, tile: int, part: int, size: int) -> bytes:
-        # Each number has its place in the input, so that no two inputs are the same.
+        # Each number has its position in the input, so no two inputs are equal.
         source = self._start + tile.to_bytes(8, "little") + part.to_bytes(8, "little")
         return hashlib.shake_256(source).digest(size)
 
@@ -189,18 +188,7 @@ def round_normals(
 
 
 def _round_exactly(beyond: int, steps: float, near: int, finer: Callable[[int], int]) -> int:
-    """Return the whole number of steps to which a draw is rounded, with as many bits as it takes.
-
-    Parameters
-    ----------
-    beyond : int
-        How much probability lies beyond the draw, in parts of 2**64, cut off.
-    steps : float
-    near : int
-        Where to look first.
-    finer : callable
-        Takes 1, 2, ... and returns 128 more bits each time.
-    """
+    """Return the integer to which a draw is rounded, with as many bits as needed."""
     bits, times = 64, 0
     while True:
         bits, times = bits + _MORE_BITS, times + 1
@@ -214,7 +202,7 @@ def _round_exactly(beyond: int, steps: float, near: int, finer: Callable[[int], 
 
 
 def _reached(beyond: int, bits: int, steps: float, near: int) -> int:
-    """Return the largest whole number that a draw reaches."""
+    """Return the largest integer that a draw reaches."""
     low, high, width = near, near + 1, 1
     while not _reaches(low, beyond, bits, steps):
         low, width = low - width, 2 * width
@@ -227,7 +215,7 @@ def _reached(beyond: int, bits: int, steps: float, near: int) -> int:
 
 
 def _reaches(whole: int, beyond: int, bits: int, steps: float) -> bool:
-    """Say whether a draw is rounded to a whole number or a larger one."""
+    """Return whether a draw is rounded to at least an integer."""
     if whole <= 0:
         return True
     border = (whole - Decimal("0.5")) / Decimal(steps)

@@ -1,10 +1,9 @@
-"""Following tastes: how far ratings follow the tastes that people choose by, from noisy sums.
+"""Learn user models from noisy sums, including how far ratings follow users' embeddings.
 
-People who choose by the same tastes rate by them as well, more or less: on one table hardly, on
-another entirely. What people tell of it (`embedding_vectors`) is compared with what a drawn crowd
-tells
-that follows its tastes by a known measure, and the measure is moved until both tell the same.
-Whatever blurs real people's answers, such as how few ratings they have, blurs the crowd's as well.
+On some tables ratings hardly follow the embeddings that explain choices; on others they follow them
+closely. Users' noisy answers (`embedding_vectors`) are compared with those of a simulated sample
+that follows its embeddings by a known strength, and the strength is adjusted until both agree.
+Whatever attenuates the answers of real users, such as few ratings, attenuates the sample's as well.
 """
 
 from typing import NamedTuple
@@ -37,68 +36,69 @@ from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
 
-# Means of items are pulled towards what is usual by at least this variance about it.
+# Minimum variance of item means about the prior mean.
 _LEAST_VARIANCE = 0.01
-# What is usual and the variance about it need each other: so many turns are enough.
+# The prior mean and the variance about it depend on each other: number of iterations.
 _LEARNING_TURNS = 20
 
 
 def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generator) -> UserModel:
-    """Fit the rule by which people are drawn to noisy sums.
+    """Fit a model of users with ratings to noisy sums.
 
     Parameters
     ----------
     measured : NoisySums
     scale : RatingScale
     rng : Generator
-        Draws the crowd that stands for everybody while items are fitted.
+        Draws the simulated sample to which items are fitted.
 
     Returns
     -------
     UserModel
-        Its items are the told ones, in their order. Ratings follow no taste: people have not been
-        asked that yet (`recveil.methods.synthetic.learning`).
+        Its items are the released ones, in their order. Its ratings do not depend on embeddings
+        yet; `follow_embeddings` estimates that.
     """
     popularity = np.maximum(measured.items.popularity, 0)
-    told, chosen = measured.told, measured.chosen
+    released, chosen = measured.told, measured.chosen
     labels = learn_labels(
         measured.level_shares,
         measured.levels,
         scale,
         item_means(measured),
-        popularity[told],
+        popularity[released],
         measured.spread_of_people,
     )
-    place = np.searchsorted(told, chosen)
+    place = np.searchsorted(released, chosen)
     liked = np.clip(labels.liked_share(measured.levels, scale)[place], 0.02, 0.98)
     weights = np.column_stack([liked + (1 - liked) * RATED, liked + (1 - liked) * RATED**2])
-    offsets, tastes = _fit(measured.choices, weights, rng)
-    return _model(measured, labels, offsets, tastes, scale)
+    offsets, embeddings = _fit(measured.choices, weights, rng)
+    return _model(measured, labels, offsets, embeddings, scale)
 
 
 def learn_likes(measured: ChoiceSums, rng: np.random.Generator) -> LikesModel:
-    """Fit the rule by which people who like items are drawn to noisy sums.
+    """Fit a model of users with implicit feedback to noisy sums.
 
     Parameters
     ----------
     measured : ChoiceSums
     rng : Generator
-        Draws the crowd that stands for everybody while items are fitted.
+        Draws the simulated sample to which items are fitted.
 
     Returns
     -------
     LikesModel
-        Its items are the told ones, in their order.
+        Its items are the released ones, in their order.
     """
-    offsets, tastes = _fit(measured, np.ones((measured.chosen.size, 2)), rng)
+    offsets, embeddings = _fit(measured, np.ones((measured.chosen.size, 2)), rng)
     activity = on_told(measured.activity, measured.share_as_json, measured.told.size)
-    return LikesModel(offsets.astype(np.float32), tastes, activity)
+    return LikesModel(offsets.astype(np.float32), embeddings, activity)
 
 
 def item_means(measured: NoisySums) -> Numbers:
-    """Return items' mean ratings, moved to -1 to 1, pulled by their noise towards what is usual.
+    """Return item means, scaled to -1 to 1 and shrunk by their noise towards a prior mean.
 
-    Usual is a line in the logarithm of popularity: popular items are mostly rated higher.
+    The prior mean is linear in the logarithm of popularity, since popular items have mostly higher
+    ratings.
 
     Returns
     -------
@@ -114,12 +114,7 @@ def item_means(measured: NoisySums) -> Numbers:
 
 
 def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers, float]:
-    """Return what is usual for items as popular, and the variance about it, by moments.
-
-    Parameters
-    ----------
-    off, unsure, popularity : ndarray of float64, shape (n_told,)
-        How far means are from the centre; the variance of their noise; how much each is rated.
+    """Return the prior mean by popularity and the variance about it, by the method of moments.
 
     Examples
     --------
@@ -131,7 +126,7 @@ def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers,
     between = _LEAST_VARIANCE
     for _ in range(_LEARNING_TURNS):
         weights = 1 / (unsure + between)
-        # Items that are all as popular tell no slope: the shortest solution has none.
+        # Equally popular items determine no slope: the minimum-norm solution has none.
         roots = np.sqrt(weights)[:, None]
         usual = line @ linalg.lstsq(line * roots, off * roots[:, 0])[0]
         squares = weights**2 @ ((off - usual) ** 2 - unsure) / (weights @ weights)
@@ -142,8 +137,8 @@ def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers,
 def _fit(
     measured: ChoiceSums, weights: Numbers, rng: np.random.Generator
 ) -> tuple[Numbers, NDArray[np.float32]]:
-    """Return offsets and tastes of all told items; those with moments are fitted."""
-    told = Told(
+    """Return offsets and embeddings of all released items; those with moments are fitted."""
+    measurements = Told(
         moments=measured.moments,
         moments_noise=measured.moments_noise,
         popularity=measured.popularity[measured.chosen],
@@ -153,16 +148,16 @@ def _fit(
         share=measured.share_chosen,
         n_people=measured.n_people,
     )
-    fitted = fit_items(told, rng)
+    fitted = fit_items(measurements, rng)
     place = np.searchsorted(measured.told, measured.chosen)
     offsets = _tail_offsets(np.maximum(measured.popularity[measured.told], 0), place, fitted)
-    tastes = np.zeros((measured.told.size, fitted.tastes.shape[1]), np.float32)
-    offsets[place], tastes[place] = fitted.offsets, fitted.tastes
-    return offsets, tastes
+    embeddings = np.zeros((measured.told.size, fitted.tastes.shape[1]), np.float32)
+    offsets[place], embeddings[place] = fitted.offsets, fitted.tastes
+    return offsets, embeddings
 
 
 def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:
-    """Return offsets of all told items by their popularity, as the least popular fitted have it."""
+    """Return offsets by popularity, extrapolated from the least popular fitted items."""
     least = np.argsort(popularity[place])[: max(50, place.size // 4)]
     mean = fitted.offsets[least] + (fitted.tastes[least] ** 2).sum(axis=1) / 2
     usual = np.median(mean - np.log(np.maximum(popularity[place[least]], 1e-3)))
@@ -173,35 +168,34 @@ def _model(
     measured: NoisySums,
     labels: Labels,
     offsets: Numbers,
-    tastes: NDArray[np.float32],
+    embeddings: NDArray[np.float32],
     scale: RatingScale,
 ) -> UserModel:
     return UserModel(
         offsets=offsets.astype(np.float32),
-        tastes=tastes,
+        tastes=embeddings,
         activity=on_told(measured.activity, measured.share_as_json, measured.told.size),
         worth=labels.worth,
         cuts=labels.cuts,
         strictness=labels.strictness,
         chance=labels.chance,
-        tilts=np.zeros(tastes.shape[1] - 1),
-        likings=np.zeros(tastes.shape[1] - 1),
+        tilts=np.zeros(embeddings.shape[1] - 1),
+        likings=np.zeros(embeddings.shape[1] - 1),
         scale=scale,
     )
 
 
 QUERY = "ratings by taste"
-# The crowd that is drawn to compare with, and how many cells it may have.
+# Size of the simulated sample, its minimum, and its maximum number of cells.
 _CROWD, _FEWEST, _CELLS = 2_000, 300, 40_000_000
-# Measures are moved so many times.
+# Number of adjustments.
 _TURNS = 4
-# What is usual if noise hides everything, and how far tables are from it, as a variance. Of tilts,
-# and of the squares of likings.
+# Prior mean and variance among tables: of tilts, and of the squares of likings.
 _USUAL_TILT, _USUAL_LIKING = (0.15, 0.2**2), (0.15**2, 0.05**2)
-# Drawn people follow tastes so many times as far as people told: recommenders that learn from them
-# predict better so, on MovieLens and on invented people, as learnt tastes are not quite true ones.
+# Synthetic users follow embeddings this many times as far as measured. Recommenders trained on them
+# predict better so, on MovieLens and on simulated users, since fitted embeddings are inexact.
 BOLDER = 1.5
-# Directions differ at least by this variance; a crowd follows its tastes at least so far.
+# Minimum variance among directions, and minimum strength of the simulated sample.
 _LEAST_BETWEEN, _LEAST_PROBE = 1e-4, 0.05
 _LEAST_SLOPE = 1e-6
 
@@ -214,44 +208,44 @@ def follow_embeddings(
     sigma: float,
     rng: np.random.Generator,
 ) -> UserModel:
-    """Ask people how far they rate by taste, and return the rule that follows tastes so far.
+    """Query how far ratings follow embeddings, and return the model with these strengths.
 
     Parameters
     ----------
-    ratings : Ratings, or whoever is spread
-        Those that were measured.
+    ratings : Ratings or SpreadOut
+        The measured table.
     mechanism : Mechanism or WithoutNoise
     measured : NoisySums
     model : UserModel
-        Learnt from them. In what is returned, tastes are turned, so that directions do not go
-        together.
+        Fitted to `measured`. The returned model has rotated embeddings, so that directions are
+        uncorrelated.
     sigma : float
         The noise of the query, for a vector of length 1.
     rng : Generator
-        Draws crowds.
+        Draws simulated samples.
 
     Returns
     -------
     UserModel
     """
     popularity = np.maximum(measured.items.popularity[measured.told], 0)
-    tastes = model.tastes.copy()
-    tastes[:, 1:] = turned(tastes[:, 1:], popularity)
-    model = model._replace(tastes=tastes)
-    items = EmbeddingMap.of(tastes[:, 1:], popularity, item_means(measured))
+    embeddings = model.tastes.copy()
+    embeddings[:, 1:] = turned(embeddings[:, 1:], popularity)
+    model = model._replace(tastes=embeddings)
+    items = EmbeddingMap.of(embeddings[:, 1:], popularity, item_means(measured))
     grid = sum_grid(sigma)
     exact = added_up(ratings, embedding_moments, measured.told, items, grid)
-    told = mechanism.measure(QUERY, WHAT[QUERY], exact, grid)[:, : model.tilts.size]
+    noisy = mechanism.measure(QUERY, WHAT[QUERY], exact, grid)[:, : model.tilts.size]
     if not model.tilts.size:
         return model
     n_people = max(measured.n_people, 1.0)
-    answer = _Answer(told / n_people, (sigma / n_people) ** 2, n_people)
+    answer = _Answer(noisy / n_people, (sigma / n_people) ** 2, n_people)
     return _moved_until_alike(model, items, answer, int(rng.integers(1 << 62)))
 
 
 @brief
 class _Answer(NamedTuple):
-    """What people tell: means of their vectors, shape (2, n_directions), and their noise."""
+    """Noisy means of users' vectors, shape (2, n_directions), and their noise."""
 
     means: Numbers
     variance: float
@@ -264,8 +258,8 @@ def _moved_until_alike(
     n = int(np.clip(_CELLS // max(1, len(model.offsets)), _FEWEST, _CROWD))
     n_directions = model.tilts.size
 
-    def crowd(tilts: Numbers, likings: Numbers) -> tuple[Numbers, Numbers]:
-        # Each time the same people, who choose the same: only how they rate is another.
+    def simulate(tilts: Numbers, likings: Numbers) -> tuple[Numbers, Numbers]:
+        # Each call draws the same users and choices; only their ratings differ.
         of = model._replace(tilts=tilts, likings=likings)
         vectors = _vectors_of(of, items, n, np.random.default_rng(drawing))
         return vectors.mean(axis=0), vectors.var(axis=0)
@@ -275,8 +269,8 @@ def _moved_until_alike(
     for _ in range(_TURNS):
         tilts = np.where(tilts < 0, -1.0, 1.0) * np.maximum(np.abs(tilts), _LEAST_PROBE)
         likings = np.maximum(likings, _LEAST_PROBE)
-        by_choice = crowd(tilts, np.zeros(n_directions))[0]
-        found, spread = crowd(tilts, likings)
+        by_choice = simulate(tilts, np.zeros(n_directions))[0]
+        found, spread = simulate(tilts, likings)
         unsure = spread * (1 / answer.n_people + 1 / n) + answer.variance
         slope = np.maximum(found[0] / tilts, _LEAST_SLOPE)
         gain = np.maximum((found[1] - by_choice[1]) / likings**2, _LEAST_SLOPE)
@@ -304,14 +298,14 @@ def _vectors_of(
 def believed(
     estimates: Numbers, variances: Numbers, usual: float, between_tables: float
 ) -> Numbers:
-    """Pull unsure estimates towards what they have in common, and that towards what is usual.
+    """Shrink noisy estimates towards their common mean, and that towards a prior mean.
 
     Parameters
     ----------
     estimates, variances : ndarray of float64, shape (n,)
-        How unsure each is, as a variance.
+        Estimates, and the variance of each.
     usual, between_tables : float
-        What is usual, and how far tables are from it, as a variance.
+        Prior mean, and its variance among tables.
 
     Returns
     -------
@@ -319,7 +313,7 @@ def believed(
 
     Examples
     --------
-    Sure ones stay; of what noise hides, the usual is left:
+    Precise estimates stay; where noise dominates, the prior mean remains:
 
     >>> believed(np.array([0.5, 0.9]), np.full(2, 1e-9), 0.2, 0.04).round(3).tolist()
     [0.5, 0.9]

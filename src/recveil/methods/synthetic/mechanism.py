@@ -1,7 +1,7 @@
-"""Mechanism: the one gate through which anything about people passes, and what it costs.
+"""The Gaussian mechanism: the only access of a synthetic release to users' data.
 
-Whatever a synthetic release is made of has passed here, once, with noise added; it writes down
-itself what it was asked. What has not passed here must not be looked at.
+Each query passes here once, gets noise and is recorded in the ledger. Code of a synthetic release
+must not read any data that has not passed here.
 """
 
 import math
@@ -17,38 +17,37 @@ from recveil.release.ledger import Ledger, Query
 from recveil.runtime.errors import RecveilError, listed, quoted
 
 _MOST_ITEMS = 10**7
-# So much higher, that rounding the formula never makes it lower.
+# Factor that keeps rounding from lowering the threshold.
 _ROUNDED_UP = 1 + 1e-12
 
 
 def threshold(
     sigma: float, delta: float, most_items: int, *, weight: float = 1.0, grid: float = 0.0
 ) -> float:
-    """Return how high an item's noisy sum must be, at least, that its name may be told.
+    """Return the minimum noisy sum at which an item's id may be released.
 
     Parameters
     ----------
     sigma : float
         Standard deviation of the noise of an item's sum.
     delta : float
-        With what probability somebody may be given away by an item that they alone rated: the
-        ledger's `threshold_delta`.
+        Probability of releasing an item that only one user rated: the ledger's `threshold_delta`.
     most_items : int
-        To how many items one person gives at most; public.
+        Public bound on the number of items of a user.
     weight : float
-        The length of what one person gives to these sums.
+        The length of one user's contribution to these sums.
     grid : float
-        The step on which sums and noise lie, if on any: rounding moves noise by half of it.
+        The step of sums and noise, if any: rounding moves noise by half a step.
 
     Raises
     ------
     RecveilError
-        If any is no such number.
+        If an argument is out of range.
 
     Examples
     --------
-    With one item a person, an item of one person is named in one of a million cases where it passes
-    4.75 standard deviations:
+    With one item per user, an item of a single user is released with probability
+    one in a million if the threshold is 4.75 standard deviations above its sum:
 
     >>> round(threshold(10.0, 1e-6, 1), 2)
     48.53
@@ -74,7 +73,7 @@ def threshold(
             code="argument.value",
         )
     items = np.arange(1, most_items + 1)
-    # The probability that one of them passes, where n together may with probability delta.
+    # The probability for each of n items, if that for all of them together is delta.
     each = -np.expm1(np.log1p(-delta) / items)
     highest = (weight / np.sqrt(items) - sigma * ndtri(each)).max()
     return float(highest) * _ROUNDED_UP + grid / 2
@@ -89,23 +88,23 @@ def _check_above_zero(**numbers: float) -> None:
             )
 
 
-# Draws at a time: little enough for the processor's caches. Other sizes are other noise.
+# Tile sizes that fit the processor's caches. Other sizes draw other noise.
 _VALUES_OF_A_TILE, _CELLS_OF_A_TILE = 2**16, 2**17
-# An answer and its noise together stay far below what 64 bits hold.
+# Keeps the sum of an answer and its noise far below 64 bits.
 _LARGEST = 2**62
 
 
 class Mechanism:
-    """Answers each query once, with normal noise, and keeps the ledger.
+    """Answers each query once, with Gaussian noise, and keeps the ledger.
 
     Parameters
     ----------
     source : NoiseSource
-        Where the noise comes from.
+        The source of noise.
     sigmas : mapping of str to float
-        Each query that may be asked, and the standard deviation of its noise if one person changes
-        the answer by a length of 1 at most: what `Budget.sigmas` returns. Where a person changes it
-        by another length, there is so much more or less noise, and the price is the same.
+        The noise of each allowed query, as a standard deviation for an answer that one user changes
+        by a length of at most 1, as returned by `Budget.sigmas`. For another sensitivity the noise
+        is scaled, and the privacy loss is the same.
 
     Examples
     --------
@@ -125,12 +124,12 @@ class Mechanism:
 
     @property
     def is_secret(self) -> bool:
-        """Whether nobody can take the noise off again: what is published needs that."""
+        """Whether the noise cannot be reproduced, as publication requires."""
         return self._source.is_secret
 
     @property
     def has_queried(self) -> bool:
-        """Whether anything was spent."""
+        """Whether any budget was spent."""
         return bool(self._asked)
 
     def measure(
@@ -141,21 +140,21 @@ class Mechanism:
         grid: float,
         sensitivity: float = 1.0,
     ) -> NDArray[np.float64]:
-        """Answer a query that sums up one vector a person.
+        """Answer a query that sums one vector per user.
 
         Parameters
         ----------
         name : str
-            One of those that may be asked, and was not yet.
+            An allowed query that was not made yet.
         what : str
-            What is asked, in plain words; it is published.
+            Description in plain words; it is published.
         exact : ndarray of int64, of any shape
-            The exact answer, in steps of the grid. Its shape must not depend on the data: it is
-            told without noise.
+            The exact answer, in steps of the grid. Its shape must not depend on the data, since it
+            is disclosed without noise.
         grid : float
-            The step, a power of two; what it is must not depend on the data.
+            The step, a power of two; it must not depend on the data.
         sensitivity : float
-            The most by which one person changes the answer, as a length, not in steps.
+            The most by which one user changes the answer, as a length, not in steps.
 
         Returns
         -------
@@ -165,7 +164,7 @@ class Mechanism:
         Raises
         ------
         RecveilError
-            If it may not be asked, or anything is of another kind.
+            If the query is not allowed, or an argument is invalid.
         """
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         self._asked[name] = replace(query, values=exact.size)
@@ -183,30 +182,30 @@ class Mechanism:
         most_items: int,
         weight: float = 1.0,
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Answer a query about each item, but tell only of items that are popular enough.
+        """Answer a query on each item, and release only items above a threshold.
 
-        How many items there are in the data is itself nobody's business: somebody may have brought
-        one along. `threshold` has the proof.
+        The number of items in the data is not released either, since one user may have added an
+        item. The docs prove the guarantee of `threshold`.
 
         Parameters
         ----------
         name, what, grid, sensitivity : see `measure`
         exact : ndarray of int64, shape (n_items, n_columns)
-            The exact sums, in steps; the first column sums up ``weight / sqrt(n)`` for each of the
-            n items of a person.
+            The exact sums, in steps; the first column sums ``weight / sqrt(n)`` for each of the n
+            items of a user.
         delta, most_items, weight : see `threshold`
 
         Returns
         -------
         items : ndarray of int, shape (n_told,)
-            The rows of `exact` of which is told, in their order.
+            The released rows of `exact`, ascending.
         told : ndarray of float64, shape (n_told, n_columns)
             Their noisy sums.
 
         Raises
         ------
         RecveilError
-            If it may not be asked, anything is of another kind, or no item is popular enough.
+            If the query is not allowed, an argument is invalid, or no item exceeds the threshold.
         """
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
@@ -216,8 +215,8 @@ class Mechanism:
             )
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         height = threshold(query.sigma, delta, most_items, weight=weight, grid=grid)
-        told = _with_noise(exact, stream, query.sigma, grid)
-        items = np.flatnonzero(told[:, 0] >= height)
+        noisy = _with_noise(exact, stream, query.sigma, grid)
+        items = np.flatnonzero(noisy[:, 0] >= height)
         self._asked[name] = replace(query, values=max(1, items.size * exact.shape[1]))
         self._threshold_delta += delta
         if not items.size:
@@ -226,7 +225,7 @@ class Mechanism:
                 f"); give a larger epsilon or delta, or name the catalogue",
                 code="budget.too-small",
             )
-        return items, told[items]
+        return items, noisy[items]
 
     def measure_symmetric(
         self,
@@ -236,21 +235,20 @@ class Mechanism:
         grid: float,
         sensitivity: float = 1.0,
     ) -> NDArray[np.float64]:
-        """Answer a query that sums up one symmetric matrix a person.
+        """Answer a query that sums one symmetric matrix per user.
 
-        A symmetric matrix of some Frobenius norm is a vector of the same length: its diagonal, and
-        each cell above it times the root of two. That vector is what is measured; so cells beside
-        the diagonal get the noise over the root of two, and the same below as above.
+        The measured vector has the diagonal, and each cell above it times the root of two: its
+        length is the matrix's Frobenius norm. So cells off the diagonal get the noise over the root
+        of two, and the same noise below as above.
 
         Parameters
         ----------
         name, what, grid : see `measure`
         exact : ndarray of int64, shape (n, n)
-            The exact answer, of which only the diagonal and what is above it is read. Its memory is
-            taken for the result, so that there is neither a second copy nor the exact one left: do
-            not use it afterwards.
+            The exact answer; only its upper triangle is read. Its memory is reused for the result,
+            so that neither a second copy nor the exact answer remains: do not use it afterwards.
         sensitivity : float
-            The largest Frobenius norm of what one person adds.
+            The largest Frobenius norm of one user's contribution.
 
         Returns
         -------
@@ -260,7 +258,7 @@ class Mechanism:
         Raises
         ------
         RecveilError
-            If it may not be asked, or anything is of another kind.
+            If the query is not allowed, or an argument is invalid.
         """
         n = len(exact)
         if exact.shape != (n, n) or not exact.flags.writeable:
@@ -272,27 +270,28 @@ class Mechanism:
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         self._asked[name] = replace(query, values=max(1, n * (n + 1) // 2))
         steps = query.sigma / grid
-        # Up to the next number above the quotient, lest the noise be less than is written down.
-        beside = math.nextafter(steps / math.sqrt(2), math.inf)
+        # Round up, so that the noise is never below the recorded one.
+        off_diagonal = math.nextafter(steps / math.sqrt(2), math.inf)
         diagonal = (np.diagonal(exact) + stream.rounded_normals(0, n, steps)) * grid
-        told = exact.view(np.float64)
+        noisy = exact.view(np.float64)
         rows = max(1, _CELLS_OF_A_TILE // max(n, 1))
         for tile, first in enumerate(range(0, n, rows), start=1):
             last = min(first + rows, n)
             cells = exact[first:last, first:]
-            noise = stream.rounded_normals(tile, cells.size, beside).reshape(cells.shape)
+            noise = stream.rounded_normals(tile, cells.size, off_diagonal).reshape(cells.shape)
             noise += cells
             block = noise * grid
             corner = np.triu(block[:, : last - first], 1)
             block[:, : last - first] = corner + corner.T
-            # The rows further down are read from their own diagonal on: nothing of that is lost.
-            told[first:last, first:] = block
-            told[last:, first:last] = block[:, last - first :].T
-        np.fill_diagonal(told, diagonal)
-        return told
+            # Later rows are read from their own diagonal on, so this overwrites nothing that is
+            # still needed.
+            noisy[first:last, first:] = block
+            noisy[last:, first:last] = block[:, last - first :].T
+        np.fill_diagonal(noisy, diagonal)
+        return noisy
 
     def ledger(self) -> Ledger:
-        """Return what was asked so far, and at what price."""
+        """Return the queries so far and their privacy loss."""
         return Ledger(tuple(self._asked.values()), self._threshold_delta)
 
     def _enter(
@@ -303,7 +302,7 @@ class Mechanism:
         grid: float,
         sensitivity: float,
     ) -> tuple[Query, NoiseStream]:
-        """Write a query down, before anything is told of it."""
+        """Record a query before it is answered."""
         if name not in self._sigmas or name in self._asked:
             raise RecveilError(
                 f"query {quoted(name)}: it has no budget, or was asked before; expected one of "
@@ -342,17 +341,17 @@ def _with_noise(
     exact: NDArray[np.int64], stream: NoiseStream, sigma: float, grid: float
 ) -> NDArray[np.float64]:
     """Return the noisy answer, in the unit of sigma."""
-    told = np.empty(exact.size)
+    noisy = np.empty(exact.size)
     values = exact.reshape(-1)
     for tile, first in enumerate(range(0, exact.size, _VALUES_OF_A_TILE)):
         part = values[first : first + _VALUES_OF_A_TILE]
         noise = stream.rounded_normals(tile, part.size, sigma / grid)
-        told[first : first + _VALUES_OF_A_TILE] = (part + noise) * grid
-    return told.reshape(exact.shape)
+        noisy[first : first + _VALUES_OF_A_TILE] = (part + noise) * grid
+    return noisy.reshape(exact.shape)
 
 
 class WithoutNoise:
-    """Answers the same queries exactly: it promises nothing, and keeps no ledger.
+    """Answers the same queries exactly, without a guarantee or a ledger.
 
     Examples
     --------

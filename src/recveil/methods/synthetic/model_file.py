@@ -1,4 +1,4 @@
-"""Model table: the rule by which people are drawn, as it is published, and read back."""
+"""Read and write a user model as a published table."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import DIGITS
 from recveil.runtime.errors import RecveilError
 
-# How far ratings followed tastes in models of formats 3 and 4: by what noise their sums had, and by
-# liking alone. Nobody had been asked.
+# Tilts and likings of models of formats 3 and 4, which did not measure them; tilts by kind of
+# noise.
 _TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
 
 
 def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
-    """Return one row an item: its id, and its numbers as float32.
+    """Return one row per item, with its id and its numbers as float32.
 
     Examples
     --------
@@ -33,14 +33,14 @@ def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
     """
     worth = [model.worth] if isinstance(model, UserModel) else []
     numbers = [model.offsets, *worth, *model.tastes.T]
-    told = model_settings(model)
-    names = SYNTHETIC.model_columns(1 + len(numbers), told) if SYNTHETIC.model_columns else ()
+    settings = model_settings(model)
+    names = SYNTHETIC.model_columns(1 + len(numbers), settings) if SYNTHETIC.model_columns else ()
     columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
     return pa.table(dict(zip(names, [pa.array(items), *columns], strict=True)))
 
 
 def model_settings(model: UserModel | LikesModel) -> dict[str, Any]:
-    """Return what else the rule consists of, as it stands in release.json.
+    """Return the model's other parameters, as in release.json.
 
     Examples
     --------
@@ -50,36 +50,36 @@ def model_settings(model: UserModel | LikesModel) -> dict[str, Any]:
     """
     if isinstance(model, LikesModel):
         directions = model.tastes.shape[1] - 1
-        return {"activity": _told(model.activity), "directions": directions, "ratings": "likes"}
+        return {"activity": _rounded(model.activity), "directions": directions, "ratings": "likes"}
     return {
-        "activity": _told(model.activity),
-        "cuts": _told(model.cuts),
-        "spreads": _told(np.array([model.strictness, model.chance])),
-        "tilts": _told(model.tilts),
-        "likings": _told(model.likings),
+        "activity": _rounded(model.activity),
+        "cuts": _rounded(model.cuts),
+        "spreads": _rounded(np.array([model.strictness, model.chance])),
+        "tilts": _rounded(model.tilts),
+        "likings": _rounded(model.likings),
     }
 
 
-def _told(numbers: NDArray[np.float64]) -> list[float]:
+def _rounded(numbers: NDArray[np.float64]) -> list[float]:
     # Plus 0, as -0.0 becomes 0.0 by that: zero has one notation.
     return [round(float(number), DIGITS) + 0.0 for number in numbers]
 
 
 def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> UserModel:
-    """Return the rule that a table and settings tell; see `model_table` and `model_settings`.
+    """Return the user model of a table and settings; see `model_table` and `model_settings`.
 
     Raises
     ------
     RecveilError
-        If the table has other directions of tastes than the settings.
+        If the table has other embedding directions than the settings.
     """
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     strictness, chance = settings["spreads"]
-    tastes = np.column_stack(columns[2:]).astype(np.float32)
-    tilts, likings = _by_direction(settings, tastes.shape[1] - 1)
+    embeddings = np.column_stack(columns[2:]).astype(np.float32)
+    tilts, likings = _by_direction(settings, embeddings.shape[1] - 1)
     return UserModel(
         offsets=columns[0].astype(np.float32),
-        tastes=tastes,
+        tastes=embeddings,
         activity=np.asarray(settings["activity"], np.float64),
         worth=columns[1].astype(np.float64),
         cuts=np.asarray(settings["cuts"], np.float64),
@@ -92,30 +92,30 @@ def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale)
 
 
 def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.float64]:
-    """Return how far ratings follow each direction: by choice, and by liking alone."""
+    """Return tilts and likings per direction."""
     if "tilts" not in settings:  # a model of an older format
         before = (_TILTS_BEFORE[settings["noise"]], _LIKING_BEFORE)
         return np.repeat(np.array(before)[:, None], n_directions, axis=1)
-    told = np.array([settings["tilts"], settings["likings"]], np.float64)
-    if told.shape[1] != n_directions:
-        raise _other_directions(n_directions, told.shape[1])
-    return told
+    strengths = np.array([settings["tilts"], settings["likings"]], np.float64)
+    if strengths.shape[1] != n_directions:
+        raise _other_directions(n_directions, strengths.shape[1])
+    return strengths
 
 
 def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
-    """Return the rule for likes that a table and settings tell.
+    """Return the implicit-feedback model of a table and settings.
 
     Raises
     ------
     RecveilError
-        If the table has other directions of tastes than the settings.
+        If the table has other embedding directions than the settings.
     """
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
-    tastes = np.column_stack(columns[1:]).astype(np.float32)
-    if tastes.shape[1] != 1 + settings["directions"]:
-        raise _other_directions(tastes.shape[1] - 1, settings["directions"])
+    embeddings = np.column_stack(columns[1:]).astype(np.float32)
+    if embeddings.shape[1] != 1 + settings["directions"]:
+        raise _other_directions(embeddings.shape[1] - 1, settings["directions"])
     activity = np.asarray(settings["activity"], np.float64)
-    return LikesModel(columns[0].astype(np.float32), tastes, activity)
+    return LikesModel(columns[0].astype(np.float32), embeddings, activity)
 
 
 def _other_directions(held: int, told: int) -> RecveilError:
@@ -129,7 +129,7 @@ def _other_directions(held: int, told: int) -> RecveilError:
 def sample_users(
     manifest: Manifest, table: pa.Table, n_people: int, rng: np.random.Generator
 ) -> Iterator[Records]:
-    """Draw people from a published model, over the table's items."""
+    """Sample users from a published model, over the table's items."""
     if manifest.scale.unary:
         return read_likes(table, manifest.settings).draw(n_people, rng)
     model = read_model(table, manifest.settings, manifest.scale)

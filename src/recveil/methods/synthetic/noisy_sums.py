@@ -1,7 +1,7 @@
-"""Noisy sums: what a synthetic release asks of people's ratings, with noise.
+"""Query noisy sums of ratings for a synthetic release.
 
-One question more is asked once tastes have been learnt from these answers: how far ratings follow
-them (`recveil.methods.synthetic.learning`). Everything else sees the answers alone.
+`recveil.methods.synthetic.learning` makes one more query once embeddings are fitted to these sums:
+how far ratings follow them. Everything else reads the noisy sums only.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,36 +42,36 @@ Whole = NDArray[np.int64]
 
 
 class SpreadOut(Protocol):
-    """People who are elsewhere, and can be asked for sums alone."""
+    """A distributed table of ratings that answers only sums."""
 
     @property
     def scale(self) -> RatingScale:
-        """What a rating can be."""
+        """The rating scale."""
 
     @property
     def n_items(self) -> int:
-        """Number of items that are asked about."""
+        """Number of queried items."""
 
     def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
-        """Return ``sums(some, *known)``, added up over all people, some at a time."""
+        """Return the sum of ``sums(part, *known)`` over all parts of the table."""
 
 
 People = Ratings | SpreadOut
 
 
 def added_up(people: People, sums: Callable[..., Whole], *known: Any) -> Whole:
-    """Return a sum over people, wherever they are.
+    """Return a sum over users, whether the table is local or distributed.
 
-    Whole numbers add up to the same in whatever order, and however people are divided.
+    Sums are integers, so they do not depend on order or partitions.
 
     Parameters
     ----------
-    people : Ratings, or whoever is spread
+    people : Ratings or SpreadOut
     sums : callable
-        One of `bounded_vectors`: takes the ratings of some people, and what is known, and returns
-        a sum over these people. A function of a module, as it may travel.
+        A module-level function of `bounded_sums`, since it may be pickled. Takes the ratings of
+        some users and `known`; returns a sum over these users.
     *known
-        All else that it takes.
+        Further arguments of `sums`.
 
     Examples
     --------
@@ -88,33 +88,33 @@ def added_up(people: People, sums: Callable[..., Whole], *known: Any) -> Whole:
 Numbers = NDArray[np.float64]
 Words = Mapping[str, str]
 
-# What each query about likes has of the budget, and its words in the ledger.
+# Budget share and ledger text of each query on implicit feedback.
 SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
 WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
-# Items stand in the moments if what they add to the diagonal is so many times the noise beside it.
+# Items enter the moments if they add this many noise deviations to the diagonal.
 _STANDS_OUT = 2.0
-# Above all others, a bin of people stands so far out whose neighbours do not.
+# Threshold of an activity bin whose neighbours are below theirs.
 _ALONE = 4.0
-# Of each item so much is told, in noises of its popularity.
+# Items are released from this many noise deviations of popularity.
 _TOLD_FROM = 2.0
-# At least so many items stand in the moments, if so many are told.
+# Minimum number of items in the moments, if so many are released.
 _FEWEST = 50
-# Sums of a crowd say no more than a crowd of its size repeats, even if they are exact.
+# Sampling error of a simulated sample: sums count as at least this noisy, even if they are exact.
 LEAST_NOISE = 0.2
 
 
 class QueriedItems(Protocol):
-    """Whatever answers queries: with noise, or without."""
+    """Answers queries, with or without noise."""
 
     def measure(
         self, name: str, what: str, exact: NDArray[np.int64], grid: float
     ) -> NDArray[np.float64]:
-        """Answer a query that sums up one vector a person."""
+        """Answer a query that sums one vector per user."""
 
     def measure_symmetric(
         self, name: str, what: str, exact: NDArray[np.int64], grid: float
     ) -> NDArray[np.float64]:
-        """Answer a query that sums up one symmetric matrix a person."""
+        """Answer a query that sums one symmetric matrix per user."""
 
     def measure_items(
         self,
@@ -127,20 +127,20 @@ class QueriedItems(Protocol):
         most_items: int,
         weight: float,
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Answer a query about each item, and tell only of those that are popular enough."""
+        """Answer a query on each item, and release only items above the threshold."""
 
 
 class Public(NamedTuple):
-    """What is known without looking at anybody.
+    """Public facts about the queried table.
 
     Attributes
     ----------
     is_catalogue : bool
-        Whether everybody may know which items there are.
+        Whether the list of items is public.
     most_items : int
-        Nobody has rated more.
+        Upper bound on the items of a user.
     threshold_delta : float
-        Of delta, what choosing items by their noisy sums takes; 0 for a public catalogue.
+        The part of delta spent on partition selection; 0 for a public catalogue.
     """
 
     is_catalogue: bool
@@ -150,28 +150,28 @@ class Public(NamedTuple):
 
 @brief
 class ChoiceSums(NamedTuple):
-    """Noisy sums over people of what they chose, each of which was paid for.
+    """Noisy sums of users' choices, each charged to the privacy budget.
 
     Attributes
     ----------
     n_people : float
-        The noisy number of people.
+        The noisy number of users.
     activity : ndarray of float64, shape (n_activities,)
-        Numbers of items that people chose, equally likely, ascending.
+        Items per user as equally likely quantiles, ascending.
     popularity : ndarray of float64, shape (n_items,)
-        Of each item of the catalogue, the sum of ``1 / sqrt(n)`` over the people who chose it, of n
+        For each item of the catalogue, the sum of ``1 / sqrt(n)`` over the users who chose it, of n
         items each.
     popularity_noise : float
         Standard deviation of its noise.
     told : ndarray of int64, shape (n_told,)
-        Positions of the items whose popularity stands out of its noise, ascending.
+        Positions of the released items, whose popularity exceeds its noise, ascending.
     chosen : ndarray of int64, shape (n_chosen,)
-        Those of them that stand in the moments, the most popular first.
+        The released items with moments, the most popular first.
     moments : ndarray of float64, shape (n_chosen, n_chosen)
     moments_noise : float
-        Standard deviation of the noise beside the diagonal.
+        Standard deviation of the noise off the diagonal.
     kinds : ndarray of float64, shape (3,)
-        Shares of what a person chose, on average, on chosen items, other told ones, and the rest.
+        A user's mean share of choices on chosen items, other released items, and the rest.
     """
 
     n_people: float
@@ -186,33 +186,33 @@ class ChoiceSums(NamedTuple):
 
     @property
     def share_chosen(self) -> float:
-        """The share of what a person chose, on average, on items that stand in the moments."""
+        """A user's mean share of choices on items with moments."""
         return float(np.clip(self.kinds[0], 0.01, 1.0))
 
     @property
     def share_as_json(self) -> float:
-        """The same on all items that are told."""
+        """A user's mean share of choices on all released items."""
         return float(np.clip(self.kinds[:2].sum(), 0.01, 1.0))
 
 
 def measure_likes(
     likes: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> ChoiceSums:
-    """Ask of people who like items all that is asked, once each.
+    """Make all queries on implicit feedback, once each.
 
     Parameters
     ----------
-    likes : Ratings, or whoever is spread
+    likes : Ratings or SpreadOut
         On the items of the catalogue, if it is public.
     mechanism : Mechanism or WithoutNoise
     public : Public
     sigmas : mapping of str to float
-        The noise of each query for a vector of length 1, as the mechanism has it; 0 without noise.
+        The noise of each query for a vector of length 1, as in the mechanism; 0 without noise.
 
     Raises
     ------
     RecveilError
-        If hardly anything stands out of the noise.
+        If too few sums exceed the noise.
     """
     what = WHAT_OF_LIKES
     n_people, activity = ask_activity(likes, mechanism, public, sigmas, what)
@@ -234,7 +234,7 @@ def measure_likes(
 
 
 def _popularity(likes: People, mechanism: QueriedItems, public: Public, sigma: float) -> Numbers:
-    """Return how much each item is liked, with noise; 0 where nothing may be told of it."""
+    """Return the noisy popularity of each item; 0 for items that may not be released."""
     what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
     exact = added_up(likes, like_sums, grid)
     if public.is_catalogue:
@@ -252,7 +252,7 @@ def _popularity(likes: People, mechanism: QueriedItems, public: Public, sigma: f
 
 @brief
 class Picked(NamedTuple):
-    """Which items are told, and which of them stand in the moments; from noisy sums.
+    """Released items, and those of them with moments; derived from noisy sums.
 
     Attributes
     ----------
@@ -266,13 +266,13 @@ class Picked(NamedTuple):
 def pick_released(
     popularity: Numbers, noise: float, activity: Numbers, n_people: float, sigma: float
 ) -> Picked:
-    """Pick items by noisy popularity.
+    """Select items by noisy popularity.
 
     Parameters
     ----------
     popularity : ndarray of float64, shape (n_items,)
     noise : float
-        That of the popularity.
+        Standard deviation of the popularity's noise.
     activity : ndarray of float64, shape (n_activities,)
     n_people : float
     sigma : float
@@ -281,10 +281,10 @@ def pick_released(
     Raises
     ------
     RecveilError
-        If hardly any stands out of the noise.
+        If too few items exceed the noise.
     """
-    told = np.flatnonzero(popularity > _TOLD_FROM * noise)
-    chosen = _choose(popularity, told, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
+    released = np.flatnonzero(popularity > _TOLD_FROM * noise)
+    chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
     if chosen.size < FEWEST_CHOSEN:
         raise RecveilError(
             f"only {chosen.size} items of {n_people:,.0f} people can be told; expected at least "
@@ -292,7 +292,7 @@ def pick_released(
             f"(--catalogue), more items or more people",
             code="budget.too-small",
         )
-    return Picked(told, chosen)
+    return Picked(released, chosen)
 
 
 def ask_activity(
@@ -302,7 +302,7 @@ def ask_activity(
     sigmas: Mapping[str, float],
     words: Words,
 ) -> tuple[float, Numbers]:
-    """Return the noisy number of people, and activities that are equally likely."""
+    """Return the noisy number of users, and equally likely quantiles of activity."""
     edges = activity_edges(public.most_items)
     name = "people by activity"
     noisy = mechanism.measure(name, words[name], added_up(ratings, users_by_activity, edges), 1.0)
@@ -318,17 +318,17 @@ def ask_activity(
     bins = np.searchsorted(reached, places) - 1
     within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
     low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
-    # All bins together: what stands out of the noise alone would be too few people.
+    # The sum of all bins: bins above the noise alone would underestimate.
     n_people = max(float(noisy.sum()), 1.0)
     return n_people, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
 
 
 def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
-    """Say which bins stand out of their noise.
+    """Return which bins exceed their noise.
 
-    The highest one must have a neighbour that stands out, or stand out twice as far: a single bin
-    far above all others may be noise, and would have some people choose everything. Where no bin is
-    as sure as that, the fullest one is the highest.
+    The highest one must have a neighbour that exceeds its noise, or exceed twice the threshold: a
+    single bin far above all others may be noise, and would make some users choose everything. If no
+    bin qualifies, the fullest one is the highest.
 
     Examples
     --------
@@ -336,10 +336,10 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     [True, True, False, False, False]
     """
     out = noisy > _STANDS_OUT * sigma
-    beside = np.zeros(out.size, np.bool_)
-    beside[1:] |= out[:-1]
-    beside[:-1] |= out[1:]
-    sure = np.flatnonzero(out & (beside | (noisy > _ALONE * sigma)))
+    neighbours = np.zeros(out.size, np.bool_)
+    neighbours[1:] |= out[:-1]
+    neighbours[:-1] |= out[1:]
+    sure = np.flatnonzero(out & (neighbours | (noisy > _ALONE * sigma)))
     highest = sure[-1] if sure.size else np.argmax(noisy)
     return np.asarray(out & (np.arange(out.size) <= highest))
 
@@ -351,10 +351,10 @@ def ask_kinds(
     sigmas: Mapping[str, float],
     words: Words,
 ) -> Numbers:
-    """Return noisy shares of choices on chosen items, on others that are told, and on the rest.
+    """Return noisy shares of choices on chosen items, other released items, and the rest.
 
-    Popularity cannot tell: items are told because their noise was high, too, and whoever chooses
-    much chooses more that few know.
+    Popularity would be biased: high noise helps an item to be released, and active users choose
+    more rare items.
     """
     kind_of = np.full(ratings.n_items, 2)
     kind_of[picked.told] = 1
@@ -374,54 +374,54 @@ def ask_moments(
     sigmas: Mapping[str, float],
     words: Words,
 ) -> Numbers:
-    """Return noisy moments of people's tastes on chosen items."""
+    """Return noisy moments of users' vectors on chosen items."""
     grid = embedding_grid(sigmas["moments"])
     sums = added_up(ratings, moments, picked.chosen, ratings.scale.liked_from, grid)
     return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
 
 
 def _choose(
-    popularity: Numbers, told: NDArray[np.int64], activity: Numbers, noise: float
+    popularity: Numbers, released: NDArray[np.int64], activity: Numbers, noise: float
 ) -> NDArray[np.int64]:
-    """Return the items that stand in the moments, the most popular first."""
-    ranked = told[np.argsort(-popularity[told], kind="stable")]
-    # Somebody with n ratings adds about 1 / n to the diagonal, where they add 1 / sqrt(n) here.
+    """Return the items of the moments, the most popular first."""
+    ranked = released[np.argsort(-popularity[released], kind="stable")]
+    # A user with n ratings adds about 1 / n to the diagonal, but 1 / sqrt(n) to popularity.
     diagonal = popularity[ranked] / np.sqrt(activity).mean()
     n = int((diagonal >= _STANDS_OUT * noise).sum())
     return ranked[: min(max(n, _FEWEST), MOST_CHOSEN)]
 
 
-# What each query has of the budget, and what it asks, in the words of the ledger.
+# Budget share and ledger text of each query on ratings.
 SHARES = {asked.name: asked.share for asked in QUERIES}
 WHAT = {asked.name: asked.what for asked in QUERIES}
 
 
 @brief
 class NoisySums(NamedTuple):
-    """Noisy sums over people, each of which was paid for.
+    """Noisy sums of users' ratings, each charged to the privacy budget.
 
     Attributes
     ----------
     n_people : float
-        The noisy number of people.
+        The noisy number of users.
     activity : ndarray of float64, shape (n_activities,)
-        Numbers of ratings that people have, equally likely, ascending.
+        Ratings per user as equally likely quantiles, ascending.
     levels, level_shares : ndarray of float64, shape (n_levels,)
     spread_of_people : float
-        Variance of people's mean ratings, moved to -1 to 1.
+        Variance of users' mean ratings, scaled to -1 to 1.
     items : ItemSums
         Of all items of the catalogue.
     centre, spread : float
-        Of ratings moved to -1 to 1.
+        Mean and standard deviation of ratings, scaled to -1 to 1.
     told : ndarray of int64, shape (n_told,)
-        Positions of the items whose popularity stands out of its noise, ascending.
+        Positions of the released items, whose popularity exceeds its noise, ascending.
     chosen : ndarray of int64, shape (n_chosen,)
-        Those of them that stand in the moments, the most popular first.
+        The released items with moments, the most popular first.
     moments : ndarray of float64, shape (n_chosen, n_chosen)
     moments_noise : float
-        Standard deviation of the noise beside the diagonal.
+        Standard deviation of the noise off the diagonal.
     kinds : ndarray of float64, shape (3,)
-        Shares of ratings, of a person on average, on chosen items, other told ones, and the rest.
+        A user's mean share of ratings on chosen items, other released items, and the rest.
     """
 
     n_people: float
@@ -440,7 +440,7 @@ class NoisySums(NamedTuple):
 
     @property
     def choices(self) -> ChoiceSums:
-        """What they say of which items people chose: all that is asked of likes."""
+        """The sums about which items users chose, as for implicit feedback."""
         return ChoiceSums(
             n_people=self.n_people,
             activity=self.activity,
@@ -455,28 +455,28 @@ class NoisySums(NamedTuple):
 
     @property
     def share_as_json(self) -> float:
-        """The share of ratings, of a person on average, on all items that are told."""
+        """A user's mean share of ratings on all released items."""
         return self.choices.share_as_json
 
 
 def measure(
     ratings: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> NoisySums:
-    """Ask all questions of the people but the one about learnt tastes, once each.
+    """Make all queries on ratings but the one on fitted embeddings, once each.
 
     Parameters
     ----------
-    ratings : Ratings, or whoever is spread
+    ratings : Ratings or SpreadOut
         On the items of the catalogue, if it is public.
     mechanism : Mechanism or WithoutNoise
     public : Public
     sigmas : mapping of str to float
-        The noise of each query for a vector of length 1, as the mechanism has it; 0 without noise.
+        The noise of each query for a vector of length 1, as in the mechanism; 0 without noise.
 
     Raises
     ------
     RecveilError
-        If hardly anything stands out of the noise.
+        If too few sums exceed the noise.
     """
     n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
     levels = label_levels(ratings.scale)
@@ -519,7 +519,7 @@ def _spread_of_users(
 
 
 def _centre(shares: Numbers, levels: Numbers, scale: RatingScale) -> tuple[float, float]:
-    """Return mean and spread of ratings moved to -1 to 1, from noisy shares."""
+    """Return the mean and standard deviation of ratings scaled to -1 to 1, from noisy shares."""
     counts = np.maximum(shares, 0)
     counts = counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
     at = moved(levels, scale)
@@ -534,7 +534,7 @@ def _items(
     sigma: float,
     usual: tuple[float, float],
 ) -> ItemSums:
-    """Return noisy sums of all items; 0 for those of which nothing may be told."""
+    """Return noisy sums of all items; 0 for items that may not be released."""
     centre, spread = usual
     what, grid = WHAT["item sums"], sum_grid(sigma)
     exact = added_up(ratings, item_sums, centre, spread, grid)

@@ -1,4 +1,4 @@
-"""What one gives to have people drawn: epsilon, delta, how many, and the public list of items."""
+"""Options of synthetic releases, and the public order of items."""
 
 import math
 import re
@@ -21,7 +21,7 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def as_ids(names: list[str]) -> NDArray[Any]:
-    """Return ids as they are published, ascending: whole numbers if all are written as such.
+    """Return ids as published, ascending: as integers if all are written as such.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def on_catalogue(ratings: Ratings, catalogue: NDArray[Any]) -> Ratings:
     ----------
     ratings : Ratings
     catalogue : ndarray, shape (n_items,)
-        Ids as `as_ids` returns them. They are compared as texts, so that their type is their own.
+        Ids as `as_ids` returns them. They are compared as text, so their type may differ.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def on_catalogue(ratings: Ratings, catalogue: NDArray[Any]) -> Ratings:
 
 
 def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the place of each item in a catalogue, or raise a RecveilError if one has none.
+    """Return each item's position in a catalogue, or raise a RecveilError for a missing one.
 
     Examples
     --------
@@ -78,17 +78,16 @@ def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray
 
 
 def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
-    """Order items so that each has its place beside others whatever others there are.
+    """Order items by id, independently of which other items the table has.
 
-    Whole numbers come first, by their value, and then all other names: as in a table that has
-    whole numbers alone.
+    Integers come first, by value, then all other ids.
 
     Parameters
     ----------
     ratings : Ratings
     most_items : int
-        Of somebody with more ratings, the first so many items in this order count. (Which these
-        are does not depend on other people.)
+        Contribution bound: for a user with more ratings, only the first items in this order count.
+        This does not depend on other users.
 
     Examples
     --------
@@ -104,7 +103,7 @@ def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
 
 
 def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return items in public order, and the place of each of those that were given.
+    """Return items in public order, and the position of each given item.
 
     Examples
     --------
@@ -120,10 +119,10 @@ def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[n
     return items[order], at
 
 
-def published_order(told: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the ids of told items as they are published, and which of them comes where.
+def published_order(released: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the ids of released items as published, and their order.
 
-    Their type follows from the told ones alone.
+    The type of the ids depends on the released ids alone.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def published_order(told: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]
     >>> published_order(np.array(["9", "10", "b"], object))[0].tolist()
     ['10', '9', 'b']
     """
-    names = told.astype(str).tolist()
+    names = released.astype(str).tolist()
     ids = as_ids(names)
     place = {name: at for at, name in enumerate(ids.astype(str).tolist())}
     return ids, np.argsort([place[name] for name in names])
@@ -144,7 +143,7 @@ def _rank(name: str) -> tuple[bool, int, str]:
 
 
 def _moved(ratings: Ratings, items: NDArray[Any], at: NDArray[np.int64]) -> Ratings:
-    """Put ratings on other items, of which each old one has its place."""
+    """Map ratings to other items, by the position of each old item."""
     indices, values = at[ratings.indices].astype(np.int32), ratings.values
     if (np.diff(at) < 0).any():
         order = np.lexsort((indices, ratings.user_positions()))
@@ -153,7 +152,7 @@ def _moved(ratings: Ratings, items: NDArray[Any], at: NDArray[np.int64]) -> Rati
 
 
 def _first(ratings: Ratings, most: int) -> Ratings:
-    """Keep the first ratings of each row."""
+    """Keep the first ratings of each user."""
     activity = np.minimum(ratings.activity, most)
     within = np.arange(ratings.n_ratings) - ratings.indptr[ratings.user_positions()]
     indptr = np.concatenate([[0], np.cumsum(activity)])
@@ -162,23 +161,23 @@ def _first(ratings: Ratings, most: int) -> Ratings:
 
 
 NO_NOISE = "none"
-# More are not drawn at once.
+# Largest number of synthetic users.
 MOST_PEOPLE = 2**31 - 1
-# More are drawn only with allow_large. The limit is public: no answered query decides it.
+# More users need allow_large. The limit is public: no answered query decides it.
 _MANY_PEOPLE = 1_000_000
-# The catalogue of whoever lets everybody know which items were rated at all.
+# The catalogue option if the list of rated items is public.
 AS_RATED = "as-rated"
-# An id, as Python keeps it.
+# Bytes of an id as a Python object.
 _A_ROW = 100
 
 
 def parse_epsilon(given: Any) -> float | None:
-    """Return epsilon as a number; None for "none": exact sums, and nothing promised.
+    """Return epsilon as a number, or None for "none" (exact sums without a guarantee).
 
     Raises
     ------
     RecveilError
-        If it is neither that nor a number above 0.
+        If it is neither "none" nor a number above 0.
 
     Examples
     --------
@@ -201,7 +200,7 @@ def parse_epsilon(given: Any) -> float | None:
 
 
 def check_drawing(options: Mapping[str, Any]) -> None:
-    """Refuse what makes no sense before anything is read.
+    """Raise a RecveilError for invalid options, before any input is read.
 
     Raises
     ------
@@ -240,7 +239,7 @@ that delta could leave over; leave it out
 
 
 def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
-    """Refuse to draw very many synthetic users, before anything is read or asked.
+    """Raise a RecveilError for very many synthetic users, before any read or query.
 
     Raises
     ------
@@ -266,7 +265,7 @@ people (--people), or say allow_large (--allow-large)
 
 
 def draws_in_secret(options: Mapping[str, Any]) -> bool:
-    """Say whether noise is drawn, that nobody must be able to draw again.
+    """Return whether a release needs noise that cannot be reproduced.
 
     Examples
     --------
@@ -277,15 +276,15 @@ def draws_in_secret(options: Mapping[str, Any]) -> bool:
 
 
 def parse_catalogue(given: Any) -> NDArray[Any] | str:
-    """Return the public list of items, ascending; or "as-rated".
+    """Return the public list of items, ascending, or "as-rated".
 
-    Ids are whole numbers if all in the list are written so, and text otherwise, whatever the
-    ratings' are: what is published must not follow from these.
+    Ids are integers if all ids of the list are written so, and text otherwise. The type of the ids
+    of the ratings plays no part, since published ids must not depend on it.
 
     Parameters
     ----------
     given : path or sequence
-        A text file with an id a line, without a header; or the ids themselves.
+        A text file with one id per line, without a header; or the ids themselves.
 
     Raises
     ------
@@ -323,7 +322,7 @@ def parse_catalogue(given: Any) -> NDArray[Any] | str:
 
 
 def _names(given: Any) -> tuple[list[str], str]:
-    """Return the ids as texts, and what to call where they come from."""
+    """Return the ids as text, and the name of their source."""
     if not isinstance(given, str | PathLike):
         return [str(name) for name in given], "the list"
     try:

@@ -1,8 +1,8 @@
-"""Labels: how people who are drawn rate, from noisy sums alone.
+"""An ordered probit model of synthetic users' ratings, fitted to noisy sums.
 
-Behind each rating stands a number on a scale that nobody sees: what the item is worth on average,
-how strict the person is, how well both go together, and chance. It becomes the label between whose
-cuts it falls. Cuts, items' worth and the three spreads come from noisy sums.
+A rating is the level between whose cuts a latent number falls: the sum of the item's mean, the
+user's mean, their match, and random error. Cuts, item means and the three variances are fitted to
+noisy sums.
 """
 
 from typing import NamedTuple
@@ -17,25 +17,26 @@ from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
 
-# Shares and parts of the spread are no smaller than this.
+# Smallest share, and smallest part of the variance.
 _LEAST_SHARE, _LEAST_PART = 1e-3, 0.02
-# The hidden scale is looked up at so many places, so far to either side.
+# Number of points of lookup tables on the latent scale, and their range.
 _PLACES, _FAR = 2_001, 8.0
 
 
 @brief
 class Labels(NamedTuple):
-    """How ratings come about on the hidden scale, whose spread over all ratings is 1.
+    """Parameters of ratings on the latent scale, whose variance over all ratings is 1.
 
     Attributes
     ----------
     cuts : ndarray of float64, shape (n_levels - 1,)
-        Where one label ends and the next begins.
+        Borders between levels.
     worth : ndarray of float64, shape (n_items,)
+        Item means.
     strictness : float
-        How much people differ, as a standard deviation.
+        Standard deviation of user means.
     chance : float
-        How much the same person's ratings of equal items differ.
+        Standard deviation of one user's ratings of equal items.
     """
 
     cuts: Numbers
@@ -44,7 +45,7 @@ class Labels(NamedTuple):
     chance: float
 
     def liked_share(self, levels: Numbers, scale: RatingScale) -> Numbers:
-        """Return the share of an item's ratings that say that it was liked, shape (n_items,)."""
+        """Return the share of each item's ratings that count as liked, shape (n_items,)."""
         cut = self.cuts[np.searchsorted(levels, scale.liked_from) - 1]
         return np.asarray(ndtr((self.worth - cut) / np.hypot(self.strictness, self.chance)))
 
@@ -57,20 +58,20 @@ def learn_labels(
     popularity: Numbers,
     spread_of_people: float,
 ) -> Labels:
-    """Find cuts, worth and spreads.
+    """Fit cuts, item means and variances.
 
     Parameters
     ----------
     level_shares : ndarray of float64, shape (n_levels,)
-        Noisy shares of ratings at each level; need not add up to 1.
+        Noisy shares of ratings at each level; need not sum to 1.
     levels : ndarray of float64, shape (n_levels,)
     scale : RatingScale
     item_means : ndarray of float64, shape (n_items,)
-        Mean ratings of items, moved to -1 to 1.
+        Mean ratings of items, scaled to -1 to 1.
     popularity : ndarray of float64, shape (n_items,)
-        How much each item's mean counts.
+        Weight of each item's mean.
     spread_of_people : float
-        Variance of people's true mean ratings, moved to -1 to 1.
+        Variance of users' true mean ratings, scaled to -1 to 1.
     """
     shares = np.maximum(level_shares, _LEAST_SHARE * max(level_shares.max(), 1e-12))
     shares = shares / shares.sum()
@@ -89,12 +90,12 @@ def learn_labels(
 
 
 def expected_labels(at: Numbers, cuts: Numbers, spread: float, worth: Numbers) -> Numbers:
-    """Return the mean label of ratings whose hidden numbers lie about `worth`, same shape.
+    """Return the expected value of ratings with latent mean `worth`, same shape.
 
     Parameters
     ----------
     at : ndarray of float64, shape (n_levels,)
-        What each level counts.
+        The value of each level.
     cuts : ndarray of float64, shape (n_levels - 1,)
     spread : float
         Standard deviation about `worth`.
@@ -111,20 +112,18 @@ def expected_labels(at: Numbers, cuts: Numbers, spread: float, worth: Numbers) -
 
 def _worth(means: Numbers, at: Numbers, cuts: Numbers, spread: float) -> Numbers:
     places = np.linspace(-_FAR, _FAR, _PLACES)
-    told = expected_labels(at, cuts, spread, places)
-    return np.asarray(np.interp(means, told, places))
+    expected = expected_labels(at, cuts, spread, places)
+    return np.asarray(np.interp(means, expected, places))
 
 
 @brief
 class LabelSides(NamedTuple):
-    """What labels are to be expected of somebody who liked an item, and who did not.
-
-    Each is told at places of the hidden scale, for lookup between them.
+    """Expected values given that a user liked an item or did not, as lookup tables.
 
     Attributes
     ----------
     places, liked, if_liked, if_not : ndarray of float64, shape (n_places,)
-        The place; the probability of "liked"; the mean label of those who did, and of the others.
+        The latent mean; the probability of "liked"; the expected value if liked, and if not.
     """
 
     places: Numbers
@@ -134,7 +133,7 @@ class LabelSides(NamedTuple):
 
     @classmethod
     def of(cls, cuts: Numbers, chance: float, levels: Numbers, scale: RatingScale) -> "LabelSides":
-        """Work them out for a scale."""
+        """Compute the tables for a scale."""
         places = np.linspace(-_FAR, _FAR, _PLACES)
         above = ndtr((places[:, None] - cuts) / chance)
         edge = np.ones((len(places), 1))

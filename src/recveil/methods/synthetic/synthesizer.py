@@ -1,4 +1,4 @@
-"""Synthesizer: releases of people who never were, drawn from noisy sums over people who are."""
+"""Release synthetic users, sampled from a model that is fitted to noisy sums."""
 
 import secrets
 from collections.abc import Mapping
@@ -61,34 +61,34 @@ from recveil.verification.ids_in_items import ids_in_items
 
 
 class Synthesizer(BriefParameters, BaseEstimator):
-    """Draw people from noisy sums over real ones: differential privacy for whole people.
+    """Sample synthetic users from noisy sums, with user-level differential privacy.
 
     Parameters
     ----------
     epsilon : float or None
-        What is promised: by at most about ``exp(epsilon)`` anybody's being in the data, with all
-        their ratings, changes how likely any release is. None draws from exact sums, and promises
-        nothing.
+        Privacy budget: adding or removing one user, with all their ratings, changes the probability
+        of any release by a factor of at most about ``exp(epsilon)``. None samples from exact sums,
+        without a guarantee.
     delta : float
-        The probability that this leaves out.
+        The probability that the guarantee leaves out.
     people : int, optional
-        How many to draw; if not given, as many as there are, as counted with noise.
+        Number of synthetic users; by default the noisy number of users.
     catalogue : array-like, path or "as-rated", optional
-        The public list of items, or a text file with an id a line. "as-rated" if everybody may
-        know which items were rated at all. If not given, items are chosen by their noisy sums, and
-        those that few people rated are left out.
+        The public list of items, or a text file with one id per line. "as-rated" if the list of
+        rated items is public. By default items are selected by their noisy sums, and rare items are
+        dropped.
     rating_grid : {"tenths", "whole"}, optional
-        Labels are tenths of the scale's step (if not given), or levels of the scale, with all their
-        spread. Not of likes, which have no labels; words are always whole.
+        Values are tenths of the scale's step (default), or levels of the scale with their full
+        spread. Not for implicit feedback; ordinal labels are always whole.
     seed : int, optional
-        Makes the release repeatable, for experiments: then it is not written, as whoever knows the
-        seed takes the noise off.
+        Makes the release repeatable, for experiments. Such a release is not written: the seed would
+        let an adversary remove the noise.
 
     Notes
     -----
-    Every number that is asked of people passes `Mechanism`, once; all else is done to these noisy
-    numbers. docs/explanation/differential-privacy.md has the proofs. Of likes, nothing is asked
-    about ratings, and what is asked has the whole budget.
+    Every query on users passes `Mechanism` once; everything else postprocesses its
+    noisy answers. docs/explanation/differential-privacy.md has the proofs. Implicit feedback has no
+    queries on rating values, so the other queries get the whole budget.
 
     Examples
     --------
@@ -117,12 +117,12 @@ class Synthesizer(BriefParameters, BaseEstimator):
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Ask the people a few noisy questions, learn from the answers, and draw others.
+        """Query noisy sums, fit a model to them and sample synthetic users.
 
         Parameters
         ----------
         ratings : Ratings
-            Their scale must be public: read off the ratings, its ends may be one person's.
+            Their scale must be public: the ends of an inferred scale may be one user's ratings.
 
         Returns
         -------
@@ -131,8 +131,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         Raises
         ------
         RecveilError
-            If a parameter makes no sense, an item is not in the catalogue, or the noise hides
-            nearly everything: that counts, as people were asked.
+            If a parameter is invalid, an item is not in the catalogue, or noise dominates the sums.
+            The last case costs budget, since the queries were made.
         """
         self.check(ratings)
         public, asked = self._public(ratings)
@@ -144,42 +144,42 @@ class Synthesizer(BriefParameters, BaseEstimator):
         return Release(self.published(learnt, self.drawn(learnt)), private)
 
     def check(self, ratings: Ratings) -> None:
-        """Raise what `anonymize` would raise before any work."""
+        """Raise the errors of `anonymize` before any work."""
         self.check_options()
         check_every_user_rated(ratings)
         if self.epsilon is None and not ratings.is_unary:
             reject_likes(ratings, PUBLISHED)
         self.check_scale(ratings.scale)
-        if self.epsilon is None:  # with noise, that a release is made must not tell of anybody
+        if self.epsilon is None:  # under noise, a refusal must not reveal a user
             reject_few(ratings.n_users)
         else:
             self.check_items(ratings.items, ratings.users)
 
     def check_options(self) -> None:
-        """Raise a RecveilError for options that make no sense, whatever the ratings."""
+        """Raise a RecveilError for options that are invalid for any ratings."""
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
         check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
 
     def check_scale(self, scale: RatingScale) -> None:
-        """Raise a RecveilError if no people can be drawn who rate on such a scale."""
+        """Raise a RecveilError if the scale does not support synthetic users."""
         if scale.unary:
             self._check_likes(scale)
         else:
             self._check_ratings(scale)
 
     def check_items(self, items: NDArray[Any], users: NDArray[Any] | None = None) -> None:
-        """Raise a RecveilError if public ids of items look like, or hold, those of users.
+        """Raise a RecveilError if public item ids look like user ids or contain them.
 
-        Where noise chooses the items, no id is public yet: `learn` checks the chosen ones.
+        If noise selects the items, no id is public yet: `learn` checks the selected ones.
 
         Parameters
         ----------
         items : ndarray, shape (n_items,)
-            The ids of all items that were rated.
+            The ids of all rated items.
         users : ndarray, shape (n_users,), optional
-            The ids of users, which are looked for in those of the items.
+            The ids of users, to search for in those of the items.
         """
         if self.catalogue is None and self.epsilon is not None:
             return
@@ -239,7 +239,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             )
 
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
-        """Return what is public, and the ratings on the items of the catalogue."""
+        """Return the public facts, and the ratings on the items of the catalogue."""
         if self.catalogue is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
@@ -249,12 +249,12 @@ class Synthesizer(BriefParameters, BaseEstimator):
         return Public(True, items.size), on_catalogue(ratings, items)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
-        """Return what is public, the items that are asked about, and which of them each one is.
+        """Return the public facts, the queried items, and the position of each rated item.
 
         Parameters
         ----------
         items : ndarray, shape (n_items,)
-            The ids of all items that were rated, ascending.
+            The ids of all rated items, ascending.
         """
         if self.catalogue is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
@@ -265,27 +265,27 @@ class Synthesizer(BriefParameters, BaseEstimator):
         return Public(True, given.size), given, places_on_catalogue(items, given)
 
     def learn(self, people: People, public: Public, items: NDArray[Any], n_people: int) -> "Learnt":
-        """Ask people, and learn from the answers by which rule to draw others.
+        """Query the table and fit a user model to the answers.
 
         Parameters
         ----------
-        people : Ratings, or whoever is spread
-            On the items that are asked about.
+        people : Ratings or SpreadOut
+            On the queried items.
         public : Public
         items : ndarray, shape (n_items,)
             The ids of these items.
         n_people : int
-            How many there are; told of exact sums alone.
+            Number of users; disclosed only with exact sums.
         """
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
-        # What is drawn after the noise asks nothing of anybody; it need not be secret.
+        # Sampling after the noise is postprocessing; its seed need not be secret.
         rng = np.random.default_rng(self.seed)
         measured, model, claim = self._ask(people, public, items, source, rng, n_people)
-        told = items[measured.told]
+        released = items[measured.told]
         if not public.is_catalogue:
-            told, order = published_order(told)
+            released, order = published_order(released)
             model = model.of_items(order)
-        return Learnt(told, measured, model, claim, people.scale, rng)
+        return Learnt(released, measured, model, claim, people.scale, rng)
 
     def _ask(
         self,
@@ -296,7 +296,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         rng: np.random.Generator,
         n_people: int,
     ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim]:
-        """Ask the people; return the answers, the rule learnt from them, and what is promised."""
+        """Return the noisy answers, the model fitted to them, and the claim."""
         shares = SHARES_OF_LIKES if people.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
@@ -317,14 +317,14 @@ class Synthesizer(BriefParameters, BaseEstimator):
         )
 
     def drawn(self, learnt: "Learnt") -> SampledUsers:
-        """Return the people who are drawn by the rule, before `published` is asked for."""
+        """Return the synthetic users of the model; call this before `published`."""
         n_people = max(1, round(learnt.measured.n_people)) if self.people is None else self.people
         seeded = self.seed is not None
         drawing = int(learnt.rng.integers(1 << 62)) if seeded else secrets.randbits(64)
         return SampledUsers(learnt.model, n_people, drawing, self.rating_grid == "whole")
 
     def published(self, learnt: "Learnt", drawn: SampledUsers | SampledBatches) -> Published:
-        """Return what is published: people drawn by a rule, and how it came about."""
+        """Return the published synthetic users and their provenance."""
         items, measured, model, claim, scale, rng = learnt
         n_people, grid = drawn.n_people, step_of_drawn(scale, whole=drawn.whole)
 
@@ -334,7 +334,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         def expect(layout: str, file_format: str) -> Expected | None:
             if layout == "model":
                 return None
-            # What is said of real people is as noisy as all else.
+            # Statistics of real users are as noisy as everything else.
             told = measured.n_people * float(measured.activity.mean())
             each = float(model.activity.mean())
             return expect_drawn(items, scale, n_people, each, told, file_format, grid)
@@ -354,7 +354,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
             scale=scale,
             settings=settings,
             n_users=n_people,
-            # Chosen without a look at real ids: that no number is one of them would tell of them.
+            # Chosen without reading real ids: a prefix that avoids them would reveal something
+            # about them.
             prefix=fresh_prefix(np.empty(0), rng),
             blocks=drawn.blocks,
             default_layout="users",
@@ -363,29 +364,29 @@ class Synthesizer(BriefParameters, BaseEstimator):
         )
 
     def used(self, learnt: "Learnt") -> dict[str, Any]:
-        """Return the full settings, for the owner alone."""
-        # The first column of tastes is how much somebody rates.
+        """Return the full settings, for the private folder."""
+        # The first column of embeddings is multiplied by activity.
         n_tastes = int(learnt.model.tastes[:, 1:].any(axis=0).sum())
         return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
 
 
 @brief
 class Learnt(NamedTuple):
-    """What was learnt from people, through noise: all else follows from it.
+    """A fitted user model with the noisy sums behind it.
 
     Attributes
     ----------
     items : ndarray, shape (n_told,)
-        The ids of the items that are told, as they are published.
+        The ids of the released items, as published.
     measured : NoisySums or ChoiceSums
-        The answers.
+        The noisy answers.
     model : UserModel or LikesModel
-        The rule by which people are drawn.
+        The fitted user model.
     claim : Claim
-        What is promised.
+        The guarantee.
     scale : RatingScale
     rng : Generator
-        Draws all that is not noise.
+        Draws everything but noise.
     """
 
     items: NDArray[Any]
@@ -403,7 +404,7 @@ def _asked(
     sigmas: Mapping[str, float],
     rng: np.random.Generator,
 ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel]:
-    """Ask all queries; the last one of ratings is about tastes that were learnt from the others."""
+    """Make all queries; the last one on ratings uses embeddings that were fitted to the others."""
     if ratings.scale.unary:
         choices = measure_likes(ratings, mechanism, public, sigmas)
         return choices, learn_likes(choices, rng)
@@ -414,7 +415,7 @@ def _asked(
 
 
 def reject_few(n_people: int) -> None:
-    """Refuse exact sums of so few people that they show each of them."""
+    """Raise a RecveilError for exact sums of too few users, which would disclose each of them."""
     if n_people < FEWEST_SUMMED:
         raise RecveilError(
             f"epsilon (--epsilon) is none, but sums without noise of so few people (here "

@@ -1,4 +1,4 @@
-"""Drawn crowds: who is drawn by a rule, from one stream, or in crowds that machines share out."""
+"""Fitted user models, and samples of synthetic users from one stream or in independent batches."""
 
 import math
 from collections.abc import Iterator
@@ -21,18 +21,19 @@ from recveil.runtime.safe_repr import brief
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
 
-# People are drawn in blocks of so many cells.
+# Cells per block of sampled users.
 _CELLS = 1 << 22
-# Items are gone through in one of so many orders, so that no two neighbours shut each other out.
+# Number of item orders for systematic sampling, so that no two neighbours always exclude each
+# other.
 _ORDERS = 64
-# Log-odds beyond this are as good as sure.
+# Log-odds are clipped here.
 _SURE = 60.0
-# The tastes of so many people a direction are made uncorrelated: chance plays a smaller part then.
+# Embeddings of more users per direction than this are whitened, to reduce sampling error.
 _MANY = 5
 
 
 def blocks_of(n_people: int, n_items: int) -> Iterator[slice]:
-    """Cut people into blocks that are drawn at once.
+    """Cut users into blocks that are sampled at once.
 
     Examples
     --------
@@ -45,21 +46,21 @@ def blocks_of(n_people: int, n_items: int) -> Iterator[slice]:
 
 
 def draw_orders(n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the orders in which items are gone through, shape (n_orders, n_items)."""
+    """Return random item orders for systematic sampling, shape (n_orders, n_items)."""
     return np.stack([rng.permutation(n_items) for _ in range(_ORDERS)])
 
 
 def draw_users(
     activity: Numbers, tastes: Small, n_people: int, rng: np.random.Generator
 ) -> tuple[Numbers, Small]:
-    """Return people's numbers of items, and their tastes, spread exactly.
+    """Return item counts and embeddings of sampled users, as exact quantiles and whitened.
 
     Parameters
     ----------
     activity : ndarray of float64, shape (n_activities,)
-        Numbers of items, equally likely, ascending.
+        Item counts as equally likely quantiles, ascending.
     tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        Those of items; the first column goes with how much somebody chooses.
+        Item embeddings; the first column is multiplied by the user's activity.
     n_people : int
     rng : Generator
 
@@ -92,13 +93,13 @@ def pick_items(
     orders: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[Small, NDArray[np.bool_]]:
-    """Return how likely some people choose each item, and which they do.
+    """Return the probability that each user chooses each item, and a sample of choices.
 
     Parameters
     ----------
     own, activity : see `draw_users`
     offsets : ndarray of float32, shape (n_items,)
-        Log-odds with which an item is chosen, up to an offset of the person.
+        Item offsets of the log-odds.
     tastes : ndarray of float32, shape (n_items, 1 + n_directions)
     orders : ndarray of int64
         From `draw_orders`.
@@ -108,14 +109,14 @@ def pick_items(
     -------
     chances : ndarray of float32, shape (n_people, n_items)
     picked : ndarray of bool, shape (n_people, n_items)
-        Nobody is without an item.
+        At least one item per user.
     """
     of_directions = np.ascontiguousarray(tastes[:, 1:])
     with one_thread():
         odds = own[:, 1:] @ of_directions.T
     odds += np.outer(own[:, 0], tastes[:, 0])
     odds += offsets
-    # Raised to powers once for all: a person's own offset is then a factor.
+    # Exponentiate once: a user's offset is then a factor.
     np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
     order_of = rng.integers(len(orders), size=len(own))
     starts = rng.random(len(own))
@@ -126,16 +127,16 @@ def pick_items(
 
 @compiled(parallel=True, fastmath={"reassoc"})
 def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-untyped-def]
-    """Mark the items that each person rates, by systematic sampling; odds become chances."""
+    """Mark each user's items by systematic sampling; log-odds become probabilities in place."""
     n_people, n_items = odds.shape
-    for person in prange(n_people):
-        wanted = min(activity[person], 0.95 * n_items)
+    for user in prange(n_people):
+        wanted = min(activity[user], 0.95 * n_items)
         offset = 0.0
         for _ in range(60):
             total, slope = 0.0, 1e-9
             factor = np.exp(offset)
             for item in range(n_items):
-                raised = odds[person, item] * factor
+                raised = odds[user, item] * factor
                 chance = raised / (1 + raised)
                 total += chance
                 slope += chance * (1 - chance)
@@ -145,53 +146,51 @@ def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-
                 break
         factor = np.exp(offset)
         for item in range(n_items):
-            raised = odds[person, item] * factor
-            odds[person, item] = raised / (1 + raised)
-        passed, next_one = 0.0, starts[person]
+            raised = odds[user, item] * factor
+            odds[user, item] = raised / (1 + raised)
+        passed, next_one = 0.0, starts[user]
         likeliest, most = 0, -1.0
         n_picked = 0
-        for item in orders[order_of[person]]:
-            chance = odds[person, item]
+        for item in orders[order_of[user]]:
+            chance = odds[user, item]
             if chance > most:
                 likeliest, most = item, chance
             passed += chance
             if passed > next_one:
-                picked[person, item] = True
+                picked[user, item] = True
                 n_picked += 1
                 next_one += 1
-        if n_picked == 0:  # nobody is without a rating
-            picked[person, likeliest] = True
+        if n_picked == 0:  # every user has a rating
+            picked[user, likeliest] = True
 
 
-# Tastes explain so much of what else would be chance, at most.
+# Largest share of the residual variance that embeddings may explain.
 _MOST_EXPLAINED = 0.8
-# The crowd that tells how much they explain.
+# Sample size for estimating that share.
 _CROWD = 500
 
 
 @brief
 class UserModel(NamedTuple):
-    """A rule by which people are drawn: public in all its parts.
+    """A fitted model of users who rate items; all of it is public.
 
     Attributes
     ----------
     offsets : ndarray of float32, shape (n_items,)
-        Log-odds with which an item is rated, up to an offset of the person.
+        Item offsets of the log-odds of rating.
     tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        How these grow with the person's own tastes; the first column with how much they rate.
+        Item embeddings; the first column is multiplied by the user's activity.
     activity : ndarray of float64, shape (n_activities,)
-        Numbers of ratings, equally likely, ascending.
+        Ratings per user as equally likely quantiles, ascending.
     worth : ndarray of float64, shape (n_items,)
-        Of items, on the hidden scale of `recveil.methods.synthetic.rating_model`.
+        Item means on the latent scale of `recveil.methods.synthetic.rating_model`.
     cuts : ndarray of float64, shape (n_levels - 1,)
     strictness, chance : float
-        How much people differ there, and how much ratings of one person of equal items do, whether
-        by taste or by chance.
+        Standard deviations on that scale: of user means, and of one user's ratings of equal items.
     tilts : ndarray of float64, shape (n_directions,)
-        For each direction of tastes, how much an item is liked more by whoever is likelier to rate
-        it, in the hidden scale's spreads a unit of log-odds.
+        Per direction, the gain on the latent scale for each unit of a user's log-odds of rating.
     likings : ndarray of float64, shape (n_directions,)
-        How much people differ in liking along each direction, whatever they choose.
+        Per direction, the standard deviation of rating embeddings that choices do not explain.
     scale : RatingScale
     """
 
@@ -207,7 +206,7 @@ class UserModel(NamedTuple):
     scale: RatingScale
 
     def of_items(self, order: NDArray[np.int64]) -> "UserModel":
-        """Return the same rule with its items in another order."""
+        """Return the model with its items in another order."""
         return self._replace(
             offsets=self.offsets[order], tastes=self.tastes[order], worth=self.worth[order]
         )
@@ -215,38 +214,38 @@ class UserModel(NamedTuple):
     def draw(
         self, n_people: int, rng: np.random.Generator, *, whole: bool = False
     ) -> Iterator[Records]:
-        """Draw people with their ratings, block by block.
+        """Sample users with their ratings, block by block.
 
         Parameters
         ----------
         n_people : int
         rng : Generator
         whole : bool
-            Labels are levels of the scale, with all their spread. Otherwise they are tenths of a
-            step: the mean of what the person would give if they liked the item, or if not.
+            Values are levels of the scale, with their full spread. Otherwise they are tenths of a
+            step: the user's expected rating, given that they like the item or that they do not.
 
         Yields
         ------
         Records
-            One person each.
+            One user each.
         """
-        activity, everybody = draw_users(self.activity, self.tastes, n_people, rng)
+        activity, embeddings = draw_users(self.activity, self.tastes, n_people, rng)
         orders = draw_orders(len(self.offsets), rng)
         chance = self._probability_without_embedding(orders)
         for some in blocks_of(n_people, len(self.offsets)):
-            block = self._draw_block(everybody[some], activity[some], orders, rng)
+            block = self._draw_block(embeddings[some], activity[some], orders, rng)
             hidden = self.worth[block.indices] + block.values
             strict = rng.normal(size=some.stop - some.start)
             hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
             yield replace(block, values=self._labels(hidden, chance, rng, whole))
 
     def _probability_without_embedding(self, orders: NDArray[np.int64]) -> float:
-        """Return how much is left to chance, as tastes spread ratings, too."""
+        """Return the standard deviation that embeddings leave unexplained."""
         explained = min(self._explained(orders), _MOST_EXPLAINED * self.chance**2)
         return float(np.sqrt(self.chance**2 - explained))
 
     def within_bounds(self) -> "UserModel":
-        """Return the same rule, with tastes that explain no more of ratings than they may."""
+        """Return the model with its embeddings' explained variance capped."""
         explained = self._explained(np.arange(len(self.offsets))[None])
         most = _MOST_EXPLAINED * self.chance**2
         if explained <= most:
@@ -255,11 +254,11 @@ class UserModel(NamedTuple):
         return self._replace(tilts=shorter * self.tilts, likings=shorter * self.likings)
 
     def _explained(self, orders: NDArray[np.int64]) -> float:
-        """Return how much tastes alone spread ratings, as a variance."""
+        """Return the variance of ratings that embeddings explain."""
         rng = np.random.default_rng(0)
-        activity, everybody = draw_users(self.activity, self.tastes, _CROWD, rng)
+        activity, embeddings = draw_users(self.activity, self.tastes, _CROWD, rng)
         blocks = [
-            self._draw_block(everybody[some], activity[some], orders, rng)
+            self._draw_block(embeddings[some], activity[some], orders, rng)
             for some in blocks_of(_CROWD, len(self.offsets))
         ]
         return float(np.concatenate([block.values for block in blocks]).var())
@@ -271,18 +270,18 @@ class UserModel(NamedTuple):
         orders: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> Records:
-        """Return which items people rate, and as values by how much tastes make them like these."""
-        tastes = np.ascontiguousarray(self.tastes[:, 1:])
+        """Return sampled items, with the effect of embeddings on each rating as values."""
+        embeddings = np.ascontiguousarray(self.tastes[:, 1:])
         chosen_by = (own[:, 1:] * self.tilts).astype(np.float32)
         liking = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
         chances, picked = pick_items(own, activity, self.offsets, self.tastes, orders, rng)
-        people, items = np.nonzero(picked)
-        # Who is likelier to rate an item is compared with the others who rate it.
+        users, items = np.nonzero(picked)
+        # Center on the expected effect among the item's raters.
         with one_thread():
-            usual = np.einsum("ij,ij->i", chances.T @ chosen_by, tastes)
+            usual = np.einsum("ij,ij->i", chances.T @ chosen_by, embeddings)
         usual /= np.maximum(chances.sum(axis=0), 1e-9)
-        by_taste = _products_at(people, items, chosen_by + liking, tastes) - usual[items]
-        counts = np.bincount(people, minlength=len(own))
+        by_taste = _products_at(users, items, chosen_by + liking, embeddings) - usual[items]
+        counts = np.bincount(users, minlength=len(own))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return Records(np.ones(len(own), np.int64), indptr, items.astype(np.int32), by_taste)
 
@@ -290,7 +289,7 @@ class UserModel(NamedTuple):
         self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
     ) -> Numbers:
         levels = label_levels(self.scale)
-        if whole or self.scale.words:  # nothing lies between two words
+        if whole or self.scale.words:  # no value is between two words
             hidden = hidden + rng.normal(size=hidden.size) * chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
         sides = LabelSides.of(self.cuts, chance, levels, self.scale)
@@ -302,7 +301,7 @@ class UserModel(NamedTuple):
 
 @compiled(parallel=True)
 def _products_at(rows, columns, left, right):  # type: ignore[no-untyped-def]
-    """Return the products of some rows of two matrices, shape (n_places,)."""
+    """Return the products of selected pairs of rows, shape (n_pairs,)."""
     products = np.empty(len(rows), np.float64)
     for place in prange(len(rows)):
         total = 0.0
@@ -314,16 +313,16 @@ def _products_at(rows, columns, left, right):  # type: ignore[no-untyped-def]
 
 @brief
 class LikesModel(NamedTuple):
-    """A rule by which people who like items are drawn: public in all its parts.
+    """A fitted model of users with implicit feedback; all of it is public.
 
     Attributes
     ----------
     offsets : ndarray of float32, shape (n_items,)
-        Log-odds with which an item is liked, up to an offset of the person.
+        Item offsets of the log-odds of an interaction.
     tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        How these grow with the person's own tastes; the first column with how much they like.
+        Item embeddings; the first column is multiplied by the user's activity.
     activity : ndarray of float64, shape (n_activities,)
-        Numbers of likes, equally likely, ascending.
+        Interactions per user as equally likely quantiles, ascending.
 
     Examples
     --------
@@ -338,11 +337,11 @@ class LikesModel(NamedTuple):
     activity: Numbers
 
     def of_items(self, order: NDArray[np.int64]) -> "LikesModel":
-        """Return the same rule with its items in another order."""
+        """Return the model with its items in another order."""
         return self._replace(offsets=self.offsets[order], tastes=self.tastes[order])
 
     def draw(self, n_people: int, rng: np.random.Generator) -> Iterator[Records]:
-        """Draw people with what they like, block by block.
+        """Sample users with their interactions, block by block.
 
         Parameters
         ----------
@@ -352,13 +351,13 @@ class LikesModel(NamedTuple):
         Yields
         ------
         Records
-            One person each, of at least one item; each label is 1.
+            One user each, of at least one item; each value is 1.
         """
-        activity, everybody = draw_users(self.activity, self.tastes, n_people, rng)
+        activity, embeddings = draw_users(self.activity, self.tastes, n_people, rng)
         orders = draw_orders(len(self.offsets), rng)
         for some in blocks_of(n_people, len(self.offsets)):
             _, picked = pick_items(
-                everybody[some], activity[some], self.offsets, self.tastes, orders, rng
+                embeddings[some], activity[some], self.offsets, self.tastes, orders, rng
             )
             _, items = np.nonzero(picked)
             indptr = np.concatenate([[0], np.cumsum(picked.sum(axis=1))])
@@ -366,22 +365,22 @@ class LikesModel(NamedTuple):
             yield Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
 
 
-# A crowd has so many people at least, and there are at most so many crowds: each becomes a file.
+# Minimum batch size, and the maximum number of batches; each batch becomes a file.
 _A_CROWD, _MOST_CROWDS = 1 << 14, 1 << 12
 
 
 @brief
 class SampledUsers(NamedTuple):
-    """People who are drawn by a rule from one stream.
+    """Synthetic users sampled from one random stream.
 
     Attributes
     ----------
     model : UserModel or LikesModel
     n_people : int
     drawing : int
-        Fixes who they are.
+        Seed of the stream.
     whole : bool
-        Labels are levels of the scale, and not tenths of a step.
+        Whether values are levels of the scale, not tenths of a step.
 
     Examples
     --------
@@ -397,11 +396,11 @@ class SampledUsers(NamedTuple):
     whole: bool
 
     def blocks(self) -> Iterator[Records]:
-        """Draw all of them, block by block."""
+        """Sample all users, block by block."""
         return self.drawn(self.n_people, np.random.default_rng(self.drawing))
 
     def drawn(self, n_people: int, by: np.random.Generator) -> Iterator[Records]:
-        """Draw so many, from any stream."""
+        """Sample some users from any stream."""
         if isinstance(self.model, LikesModel):
             return self.model.draw(n_people, by)
         return self.model.draw(n_people, by, whole=self.whole)
@@ -412,14 +411,14 @@ class SampledUsers(NamedTuple):
 
 @brief
 class SampledBatches(NamedTuple):
-    """The same in crowds, each from a stream of its own: whoever draws which, they are the same.
+    """Synthetic users in batches with a random stream each, so that workers can share the sampling.
 
     Attributes
     ----------
     people : SampledUsers
-        By which rule, how many, and what fixes them.
+        The model, the number of users and the seed.
     size : int
-        How many there are in a crowd; in the last, what is left.
+        Users per batch; the last batch has the rest.
 
     Examples
     --------
@@ -436,35 +435,35 @@ class SampledBatches(NamedTuple):
 
     @classmethod
     def of(cls, people: SampledUsers) -> Self:
-        """Divide people into crowds."""
+        """Divide users into batches."""
         return cls(people, max(_A_CROWD, math.ceil(people.n_people / _MOST_CROWDS)))
 
     @property
     def n_crowds(self) -> int:
-        """How many crowds there are."""
+        """Number of batches."""
         return math.ceil(self.people.n_people / self.size)
 
     @property
     def n_people(self) -> int:
-        """How many people there are in all of them."""
+        """Number of users in all batches."""
         return self.people.n_people
 
     @property
     def whole(self) -> bool:
-        """Whether labels are levels of the scale."""
+        """Whether values are levels of the scale."""
         return self.people.whole
 
     def first_of(self, crowd: int) -> int:
-        """Return how many people are in the crowds before one."""
+        """Return the number of users in earlier batches."""
         return min(crowd * self.size, self.n_people)
 
     def crowd(self, number: int) -> Iterator[Records]:
-        """Draw the people of one crowd, block by block."""
+        """Sample the users of one batch, block by block."""
         n_people = self.first_of(number + 1) - self.first_of(number)
         return self.people.drawn(n_people, np.random.default_rng([self.people.drawing, number]))
 
     def blocks(self) -> Iterator[Records]:
-        """Draw all of them, crowd after crowd."""
+        """Sample all users, batch after batch."""
         for number in range(self.n_crowds):
             yield from self.crowd(number)
 
