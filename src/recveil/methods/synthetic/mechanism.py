@@ -185,7 +185,7 @@ class Mechanism:
         """Answer a query on each item, and release only items above a threshold.
 
         The number of items in the data is not released either, since one user may have added an
-        item. The docs prove the guarantee of `threshold`.
+        item. See `threshold` for the bound.
 
         Parameters
         ----------
