@@ -176,8 +176,8 @@ def check_diversity(
     Items are processed from the rarest to the most frequent. The pairs of an item are counted from
     the rows that hold it or from columns of bits, whichever takes fewer steps. Since
     ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are
-    skipped, which makes full rows cheap. Triples are the pairs in the rows of each item. Memory: a copy of
-    the matrix, and one bit per group and item.
+    skipped, which makes full rows cheap. Triples are the pairs in the rows of each item. Memory: a
+    copy of the matrix, and one bit per group and item.
 
     Examples
     --------

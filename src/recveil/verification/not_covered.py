@@ -1,4 +1,4 @@
-"""What a verdict says nothing of, so that nobody believes more than was checked."""
+"""Properties of published files that a verdict does not cover."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,29 +27,29 @@ from recveil.runtime.compiled import compiled
 _PIECE = 1 << 24
 _MOST_COLUMNS = 256
 
-# What is remembered between bytes; the first is one of the four below.
+# State kept between bytes; the first is one of the four below.
 _AT, _COLUMN, _WAS_RETURN, _LINE_EMPTY, _NEEDED, _IN_HEADER = range(6)
 _START, _PLAIN, _QUOTED, _CLOSED = range(4)
-# What is counted: ends of lines, empty lines, and quotes that enclose no field.
+# Counters: line ends, empty lines, and quotes that enclose no field.
 _LF, _CRLF, _CR, _EMPTY, _ODD_QUOTES = range(5)
-# And for each column.
+# Counters per column.
 _QUOTED_NEEDLESSLY, _UNQUOTED = range(2)
 
 
 def irregularities(path: Path, dialect: Dialect) -> list[str]:
-    r"""Say in what ways the lines of a delimited file differ that its values do not show.
+    r"""Describe inconsistencies in how a delimited file is written that its values do not show.
 
     Parameters
     ----------
     path : Path
-        Packed or not.
+        Compressed or not.
     dialect : Dialect
 
     Returns
     -------
     list of str
-        Empty if each column is quoted throughout, or only where it must be, all lines end in the
-        same way, and none is empty.
+        Empty if each column is quoted throughout or only where needed, all lines end in the same
+        way, and no line is empty.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _walk(
     counts: NDArray[Any],
     columns: NDArray[Any],
 ) -> None:
-    """Go on through the bytes, and count what is written in which way."""
+    """Process the next bytes and update the counters."""
     for byte in data:
         is_end = byte == 10 or byte == 13
         if state[_AT] == _QUOTED:
@@ -119,7 +119,7 @@ def _within_quotes(byte: int, divides: bool, state: NDArray[Any]) -> None:
 def _end_of_field(
     byte: int, is_end: bool, state: NDArray[Any], counts: NDArray[Any], columns: NDArray[Any]
 ) -> None:
-    # The header, one line for all, may be quoted as it likes.
+    # The header is one line and may be quoted in any way.
     if not state[_IN_HEADER]:
         column = min(state[_COLUMN], columns.shape[0] - 1)
         if state[_AT] == _CLOSED and not state[_NEEDED]:
@@ -142,7 +142,7 @@ def _within_field(is_quote: bool, state: NDArray[Any], counts: NDArray[Any]) -> 
         counts[_ODD_QUOTES] += state[_AT] == _CLOSED
         state[_AT] = _PLAIN
         return
-    if state[_AT] == _CLOSED:  # two quotes stand for one
+    if state[_AT] == _CLOSED:  # an escaped quote
         state[_NEEDED] = 1
     elif state[_AT] != _START:
         counts[_ODD_QUOTES] += not state[_IN_HEADER]
@@ -153,14 +153,14 @@ _SHOWN = 5
 
 
 def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
-    """Say what a release tells that no file can prove, and what in it is not compared.
+    """Describe what a release states that no file can prove, and what is not compared.
 
     Parameters
     ----------
     manifest : Manifest
-        What release.json says; what else is wrong with it is told as a violation.
+        The content of release.json; its errors are reported as violations elsewhere.
     ratings_name : str
-        That of the file, or `ALL_PARTS`.
+        Name of the ratings file, or `ALL_PARTS`.
     """
     settings, method = manifest.settings, manifest.known_method
     dropped = manifest.counts.get("duplicates_dropped")
@@ -224,7 +224,7 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
 
 
 def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[str]:
-    """Say what in a plain file is not compared.
+    """Describe what is not compared in a plain file.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) 
     source : Source
         What was read of it.
     same_order : bool
-        Whether the lines of each user stand together, and equal ones in the same order.
+        Whether the lines of each user are contiguous, and equal records have the same order.
     """
     told = [
         "What the ids of users and items and the names of columns say is not looked at: they may "
@@ -259,7 +259,7 @@ def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) 
 
 
 def _not_covered_of_file(path: Path, source: Source) -> Iterator[str]:
-    """Yield what of a file is not compared: how it was packed, and how its text is written."""
+    """Yield what is not compared in a file: its compression and the details of its text."""
     packing = packing_of(path) if path.is_file() else None
     if packing == "gzip":
         yield "How the file was zipped, and what its gzip header says, is not looked at."
@@ -282,7 +282,7 @@ def _not_covered_of_file(path: Path, source: Source) -> Iterator[str]:
 
 
 def _other_columns(path: Path, format: str) -> str:
-    """Say what a Parquet or Arrow file may hold beside its values."""
+    """Describe what a Parquet or Arrow file may hold in addition to its values."""
     with naming(path), decoding(path, format, packings=PACKINGS) as found:
         keys = [repr(key) for key in found.metadata]
     shown = ", ".join(f"{key:.40}" for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")
