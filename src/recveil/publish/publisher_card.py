@@ -1,7 +1,7 @@
-"""Findings: what an audit and an evaluation found of a release, for whoever describes it.
+"""The publisher's card and the findings of audits and evaluations.
 
-Their JSON is the publisher's own, and bears the SHA-256 of the release.json that was attacked, or
-judged: figures of another release are refused, however alike its settings are.
+Their JSON states the SHA-256 of the release.json that was attacked or evaluated. Figures of any
+other release are rejected, however similar its settings are.
 """
 
 import json
@@ -137,15 +137,15 @@ def _checked(file: str, name: str, value: Any) -> Any:
 
 
 def reject_unseen(where: str, value: Any, most: int, *, code: str = "settings.value") -> str:
-    """Return a text without the spaces around it; refuse it if it is none, or hides something.
+    """Return a stripped text; raise if it is not a text or has invisible characters.
 
     Parameters
     ----------
     where : str
-        Where it stands, for errors.
+        Location, for errors.
     value : object
     most : int
-        So many letters may it have.
+        Maximum length.
 
     Examples
     --------
@@ -196,16 +196,16 @@ _JUDGED = "Judged by {cells:,} {what} that were held out of what it was made fro
 
 @dataclass(frozen=True)
 class Findings:
-    """What was measured, and what it was measured on, a sentence each.
+    """Measurements and their input, one sentence each.
 
     Parameters
     ----------
     risk, utility : tuple of str
-        What adversaries found in the release, and what it is still worth. Where the release is
-        differentially private, it is said first that these figures are not.
+        Results of attacks, and the retained utility. For a differentially private release, the
+        first sentence states that these figures are not private.
     origin : tuple of str
-        Which columns of the owner's table were read, and what was left out of it; where the release
-        is differentially private, the former alone.
+        The columns of the original table that were read and the rows that were omitted; only
+        the columns for a differentially private release.
     """
 
     risk: tuple[str, ...] = ()
@@ -221,22 +221,24 @@ def read_findings(
     *,
     column_names: bool = False,
 ) -> Findings:
-    """Read what was measured of a release.
+    """Read the measurements of a release.
 
     Parameters
     ----------
     manifest : Manifest
     name : str
-        What the folder is called, for errors.
+        Name of the folder, for errors.
     audit, evaluation : Path or None
-        What ``recveil audit --release --json`` and ``recveil evaluate --release --json`` wrote.
+        Results of ``recveil audit --release --json`` and ``recveil evaluate --release
+        --json``.
     column_names : bool
-        Whether to tell what the owner's table calls its columns, too.
+        Whether to include the original column names.
 
     Raises
     ------
     RecveilError
-        If a file is none of these, or of another release; or if an audit tells of a second one.
+        If a file is not such a result or is of another release; or if an audit covers a second
+        one.
     """
     is_differential = manifest.claim.about.is_differential
     unpaid = [_UNPAID] if is_differential else []
@@ -311,7 +313,7 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
 
 
 def _ground(told: dict[str, Any], manifest: Manifest) -> str:
-    """Say by what a release was judged."""
+    """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
     if told["made_anew"]:
         return _MADE_ANEW.format(share=told["split"], what=what)
