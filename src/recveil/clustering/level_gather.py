@@ -124,9 +124,9 @@ class BisectingOneKGather(LevelGrouping):
     Chen 2012 (thesis), section 5.3. Levels are 1 ("no privacy concern") and c, which is
     `min_size`. It differs from `BisectingKGather` in three places:
 
-    - Rows that are all of level 1 stand alone, each a group of one (CHECK_ALL_ONE).
-    - So a short side is filled from its sibling only if a row of level c is on it (step 6A).
-    - When n < 2c rows are left (LEAVE_ONE_OUT), the row of level 1 that is most distant from the
+    - Rows that are all of level 1 become groups of one each (CHECK_ALL_ONE). - So a short side is
+    filled from its sibling only if a row of level c is on it (step 6A). - When n < 2c rows are
+    left (LEAVE_ONE_OUT), the row of level 1 that is most distant from the
       centroid leaves if its distance is at least σ, the root mean square of the distances of all
       n; then centroid and σ are computed again, and so on, until c rows are left, or none leaves.
 
@@ -134,14 +134,15 @@ class BisectingOneKGather(LevelGrouping):
 
     *Guarantee*: every row of level c is in a group of at least c and fewer than 2c rows. Groups
     are cut as by `BisectingKGather`, and rows leave only while more than c are left. A row of
-    level 1 is in such a group too, or alone. If nobody asks for c, fewer than c rows will do.
+    level 1 is in such a group too, or alone. Without rows of level c, fewer than c rows are
+    accepted.
 
     Time and memory are those of `BisectingKGather`, plus O(n c) for the rows that leave.
 
     Parameters
     ----------
     min_size : int, default 5
-        The level c, and everybody's if `fit` is given none.
+        The level c, and the level of all rows if `fit` is given none.
     n_bisections : int, default 10
         How many random bisections are tried for each cut.
     random_state : int, RandomState, Generator or None
