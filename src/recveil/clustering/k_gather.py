@@ -505,7 +505,8 @@ class KGather(Grouping):
       moves there where the sizes allow it, if that lowers the SSE (`exchange`).
     - *Annealing*: from the second round on, noise lets groups get worse for a while, less with
       every round and not at all in the last. It finds ways out of local optima.
-    - *Dissolving*: in the second half of the rounds, a group that straddles distant crowds is given
+    - *Dissolving*: in the second half of the rounds, a group that straddles distant clusters is
+    given
       up if its members are better off in other groups (`dissolve`). Then there are fewer than
       floor(n / k) groups, and the SSE is lower.
 

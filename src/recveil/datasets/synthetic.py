@@ -50,7 +50,7 @@ def make_ratings(
     popularity_spread : float
         Standard deviation of the logarithm of an item's popularity.
     taste : float
-        Standard effect of the latent factors on a rating, in points of a 1-to-5 scale.
+        Strength of the effect of latent factors on a rating, in points of a 1-to-5 scale.
     noise : float
         Standard deviation of the noise, in the same points.
 
