@@ -151,7 +151,7 @@ class BisectingOneKGather(LevelGrouping):
     Attributes
     ----------
     labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row; a row that stands alone has one of its own.
+        The group of each row; a row outside all groups has one of its own.
     n_groups_ : int
         How many groups there are.
 
@@ -227,7 +227,7 @@ def _bisecting_one_k_gather(
 def _leave_one_out(
     X: NDArray[Any], rows: NDArray[Any], may_leave: NDArray[Any], k: int
 ) -> NDArray[Any]:
-    """Mark the rows that stay together; the others stand alone."""
+    """Mark the rows that stay together; the others become groups of one."""
     n = len(rows)
     stays = np.ones(n, dtype=np.bool_)
     if np.all(may_leave):
@@ -263,8 +263,8 @@ class LevelGather(LevelGrouping):
     - *Level by level*: from the highest to the lowest, the rows of a level l are grouped by
       bisecting k-gather with k = l. If there are fewer than l, the rows of lower levels that are
       closest to their centroid fill the group up to l. If there are too few of those, each row
-      joins the closest of the groups that are large enough for it. Rows of level 1 stand alone,
-      unless they were needed to fill a group.
+      joins the closest of the groups that are large enough for it. Rows of level 1 form groups
+      of one, unless they were needed to fill a group.
     - *In two*: of `n_bisections` random bisections, that with the lowest sum of squared distances
       (SSE) parts the rows, among those that leave on each side as many rows as the highest level
       there; then each side is gathered by itself, in its better way.

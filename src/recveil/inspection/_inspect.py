@@ -34,8 +34,8 @@ _OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:
     r"""Inspect a table: its format, its contents, and the columns that may identify users.
 
-    Nothing is written. Of several ratings of one item by one user, which other commands reject
-    unless told which to keep, the latest is used.
+    Nothing is written. Of several ratings of one item by one user, which other commands reject by
+    default, the latest is used.
 
     Parameters
     ----------

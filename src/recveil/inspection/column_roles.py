@@ -58,7 +58,7 @@ def order_seen(
     activity, popularity : Spread
         Distributions of the ratings per user and per item.
     is_named : bool
-        Whether both columns have telling names. Then the concentration of ratings is not
+        Whether both columns have descriptive names. Then the concentration of ratings is not
         evidence of a swap.
 
     Examples

@@ -681,7 +681,7 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
 
 
 def _reject_leftovers(published: Path) -> None:
-    """Add to an error at the target that a killed run may be its cause."""
+    """Raise if a killed run left files at the target, as a dry run does not settle them."""
     if left := leftovers(published):
         raise RecveilError(
             f"{published}: a run that was cut short left {listed(left, 80)} beside it, so that "

@@ -245,7 +245,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
-    """Return the keys of a release.json; it tells of formulas only where there are some."""
+    """Return the expected keys of a release.json, with `formulas` only where there are some."""
     may = FORMATS.index(manifest["format"]) + 1 >= FORMULAS_SINCE
     formulas = ("formulas",) if may and "formulas" in manifest else ()
     return (*_KEYS[:-1], *formulas, _KEYS[-1])

@@ -131,7 +131,7 @@ def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPost
     k : array-like of int
         Members of the group.
     edges : array-like of float
-        Number of edges with this p and k. An edge joins a user and an item: a row of k people
+        Number of edges with this p and k. An edge joins a user and an item: a row of k users
         has k edges per item. Share, k and edges broadcast: for instance (n_items, 1),
         (n_sizes,) and (n_items, n_sizes).
 
@@ -203,10 +203,10 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
     Returns
     -------
     ItemShares
-        If every item of a row was rated by a member, the true share certainly lies between
-        `lowest` and `highest`. The posterior increases with p, so it has the corresponding
-        bounds. `likely` assumes, as the theorems do, that users rate independently. Groups of
-        similar users violate this, and then it tends to be too low.
+        If every item of a row was rated by a member, the true share is between `lowest` and
+        `highest`. The posterior increases with p, so it has the corresponding bounds. `likely`
+        assumes, as the theorems do, that users rate independently. Groups of similar users
+        violate this, and then it tends to be too low.
 
         Items added for diversity or by padding have no raters. They make `lowest` and `likely`
         too high; `highest` remains an upper bound.

@@ -303,7 +303,7 @@ class PublishedFile:
         self._has_classes = claim.contains_users
         self.in_groups = manifest.in_groups
         self.scale = manifest.scale
-        self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
+        self._ends = RatingScale(self.scale.low, self.scale.high)  # values may be between levels
         self.has_levels = manifest.claim.levels
         expected = manifest.counts.get("labels")
         self.n_expected = (
