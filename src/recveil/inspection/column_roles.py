@@ -73,15 +73,15 @@ def order_seen(
     if min(ratings.n_users, ratings.n_items) < _FEWEST:
         says, sign = by_ids
         return ColumnOrder(says, (sign or "There are too few users or items to tell.",))
-    told, signs = [], []
+    votes, signs = [], []
     what = "likes" if ratings.is_unary else "ratings"
     by_spread = _by_spread(activity, popularity, what)
     by_spread = (None, "") if is_named and by_spread[0] else by_spread
     for says, sign in (by_ids, _by_days(ratings), by_spread):
         if says is not None:
-            told.append(says)
+            votes.append(says)
             signs.append(sign)
-    return ColumnOrder(told[0] if told else None, tuple(signs))
+    return ColumnOrder(votes[0] if votes else None, tuple(signs))
 
 
 def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:

@@ -214,7 +214,7 @@ def _read(
         return dict(pairs)
 
     try:
-        told = json.loads(read_whole(path).decode(), object_pairs_hook=once)
+        content = json.loads(read_whole(path).decode(), object_pairs_hook=once)
     except (OSError, ValueError, RecursionError) as error:
         raise RecveilError(
             f"{path.name}: cannot be read as JSON ({reason_of(error)}); expected a description in "
@@ -222,7 +222,7 @@ def _read(
             code="input.unreadable" if isinstance(error, OSError) else "input.json",
         ) from error
     problems = [f"the key {quoted(name)} occurs twice" for name in twice]
-    return told, problems, manifest, _files(manifest, folder)
+    return content, problems, manifest, _files(manifest, folder)
 
 
 def _files(manifest: Manifest, folder: Path) -> dict[str, FileEntry]:

@@ -391,8 +391,8 @@ def _sections(card: str) -> dict[str, list[str]]:
         title, _, text = part.partition("\n")
         pieces = re.split(r"\n\s*\n|\n(?=- )", text)
         # Commands are set apart, below an introductory line.
-        told = [piece for piece in pieces if not piece.lstrip("\n").startswith("    ")]
-        told = [" ".join(piece.strip().removeprefix("- ").split()) for piece in told]
-        plain = [piece.replace("**", "").replace("`", "") for piece in told]
+        texts = [piece for piece in pieces if not piece.lstrip("\n").startswith("    ")]
+        texts = [" ".join(piece.strip().removeprefix("- ").split()) for piece in texts]
+        plain = [piece.replace("**", "").replace("`", "") for piece in texts]
         found[title.strip()] = [piece for piece in plain if piece and not piece.endswith(":")]
     return found

@@ -71,11 +71,11 @@ def keep_history(published: Path, private: Path, new: Path, new_private: Path) -
         The new release and its private folder, written but not yet in place.
     """
     file = new_private / PRIVATE_MANIFEST
-    told = json.loads(read_whole(file).decode())
-    own = Promised.of(told["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
+    content = json.loads(read_whole(file).decode())
+    own = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
     kept = each_once((own, *_current_release(published, private)))
-    told[_KEY] = [promised._asdict() for promised in kept]
-    file.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    content[_KEY] = [promised._asdict() for promised in kept]
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def describe_history(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
@@ -125,8 +125,8 @@ def _current_release(published: Path, private: Path) -> list[Promised]:
     with suppress(OSError):  # there is none, or it was moved away
         found.append(_promised_at(published, FileEntry.of(published / MANIFEST).sha256))
     try:
-        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
-        found.extend(describe_history(told, published))
+        content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        found.extend(describe_history(content, published))
     except FileNotFoundError:
         pass
     except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):

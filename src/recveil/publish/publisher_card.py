@@ -91,7 +91,7 @@ class PublisherCard:
                     f"most",
                     code="settings.file",
                 )
-            told = tomllib.loads(content.decode())
+            content_of_card = tomllib.loads(content.decode())
         except (OSError, UnicodeDecodeError) as error:
             raise RecveilError(
                 f"{file}: cannot be read ({reason_of(error)}); name a card, a file of TOML",
@@ -103,7 +103,9 @@ class PublisherCard:
                 f'publisher = "Public Library"',
                 code="settings.file",
             ) from error
-        return cls(**{name: _checked(file.name, name, value) for name, value in told.items()})
+        return cls(
+            **{name: _checked(file.name, name, value) for name, value in content_of_card.items()}
+        )
 
 
 _NAMES = tuple(field.name for field in fields(PublisherCard))
@@ -244,14 +246,14 @@ def read_findings(
     unpaid = [_UNPAID] if is_differential else []
     risk, origin, utility = [], [], []
     if audit is not None:
-        told = _read(audit, "an audit", name)
+        content = _read(audit, "an audit", name)
         with _meaning(audit, "an audit", name):
-            release = told["release"]
+            release = content["release"]
             sha256 = release["sha256"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
             risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
-            origin = _origin(told["data"], column_names=column_names)
-            origin += [] if is_differential else _left_out(told["data"])
+            origin = _origin(content["data"], column_names=column_names)
+            origin += [] if is_differential else _left_out(content["data"])
         _reject_another(audit, "audit", sha256, manifest, name)
         if release.get("same_ratings") is False:
             raise RecveilError(
@@ -267,12 +269,12 @@ def read_findings(
                 code="release.refused",
             )
     if evaluation is not None:
-        told = _read(evaluation, "an evaluation", name)
+        content = _read(evaluation, "an evaluation", name)
         with _meaning(evaluation, "an evaluation", name):
-            sha256 = told["release_sha256"]
-            of_risk = (told.get("disclosure") or {}).get("verdict", [])
-            notes = [note for note in told["notes"] if note not in of_risk]
-            utility = [*unpaid, _ground(told, manifest), told["headline"], *notes]
+            sha256 = content["release_sha256"]
+            of_risk = (content.get("disclosure") or {}).get("verdict", [])
+            notes = [note for note in content["notes"] if note not in of_risk]
+            utility = [*unpaid, _ground(content, manifest), content["headline"], *notes]
         _reject_another(evaluation, "evaluation", sha256, manifest, name)
     for file, sentences in ((audit, (*risk, *origin)), (evaluation, utility)):
         for sentence in sentences:
@@ -297,10 +299,10 @@ def _meaning(file: Path, what: str, name: str) -> Iterator[None]:
 
 def _read(file: Path, what: str, name: str) -> dict[str, Any]:
     with _meaning(file, what, name):
-        told = json.loads(read_whole(file))
-        if not isinstance(told, dict):
+        content = json.loads(read_whole(file))
+        if not isinstance(content, dict):
             raise TypeError("no JSON object")
-    return told
+    return content
 
 
 def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name: str) -> None:

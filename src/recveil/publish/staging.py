@@ -416,13 +416,13 @@ def _has_anothers_twin(staging: Path, private: Path) -> bool:
     """Return whether the private folder in place is known to belong to another release."""
     if not (staging / OLD).exists() or (staging / OLD_PRIVATE).exists():
         return False
-    told = _stated_digest(private)
-    return told is not None and told != _digest(staging / OLD)
+    digest = _stated_digest(private)
+    return digest is not None and digest != _digest(staging / OLD)
 
 
 def _is_twin(private: Path, of: Path) -> bool:
-    told = _stated_digest(private)
-    return told is not None and told == _digest(of)
+    digest = _stated_digest(private)
+    return digest is not None and digest == _digest(of)
 
 
 def _digest(published: Path) -> str | None:

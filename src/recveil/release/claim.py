@@ -422,15 +422,15 @@ def claim_of_json(content: Mapping[str, Any]) -> Claim:
     RecveilError, KeyError, TypeError
         If a part is missing or invalid.
     """
-    told, diversity = content["claim"], content["diversity"]
+    stated, diversity = content["claim"], content["diversity"]
     shared = {"k": content["k"], "levels": content["levels"], **_sets(diversity)}
-    if not isinstance(told, Mapping):
-        return Claim(kind=told, **shared)
-    ledger = Ledger.from_json(told["ledger"])
-    epsilon, delta = told["epsilon"], told["delta"]
+    if not isinstance(stated, Mapping):
+        return Claim(kind=stated, **shared)
+    ledger = Ledger.from_json(stated["ledger"])
+    epsilon, delta = stated["epsilon"], stated["delta"]
     if not (_is_between(epsilon, 0, math.inf) and _is_between(delta, 0, 1)):
         raise TypeError(epsilon, delta)
-    return Claim(kind=told["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
+    return Claim(kind=stated["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
 
 
 def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
@@ -553,14 +553,14 @@ def of_large_epsilon(epsilon: float) -> str:
 
 def problems_of_claim(manifest: Mapping[str, Any], format_number: int) -> Iterator[str]:
     """Describe how a readable claim differs from the form that recveil writes."""
-    told, kind = manifest["claim"], claim_kind(stated_kind(manifest["claim"]))
-    if isinstance(told, Mapping):
+    stated, kind = manifest["claim"], claim_kind(stated_kind(manifest["claim"]))
+    if isinstance(stated, Mapping):
         keys = tuple(claim_to_json(claim_of_json(manifest), format_number))
-        if tuple(told) != keys:
+        if tuple(stated) != keys:
             yield f"claim: expected the keys {', '.join(keys)}, in this order and no others"
-        if told.get("neighbours", NEIGHBOURS) != NEIGHBOURS:
+        if stated.get("neighbours", NEIGHBOURS) != NEIGHBOURS:
             yield f"claim: the neighbouring relation is not {NEIGHBOURS!r}"
-        if told.get("unit") != UNIT:
+        if stated.get("unit") != UNIT:
             yield f"claim: the unit is not {UNIT!r}"
     if format_number >= NEIGHBOURS_SINCE and not kind.is_differential:
         yield f"claim: only those with an epsilon are of format {format_number}"

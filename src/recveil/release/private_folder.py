@@ -144,10 +144,10 @@ def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
     """
     published = folder.resolve()
     try:
-        told = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
-        if told["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
+        content = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
+        if content["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
             return None
-        digest = told.get("ratings_sha256")
+        digest = content.get("ratings_sha256")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # callers that need the folder get the error elsewhere
     return None if digest is None else bool(digest == digest_of(ratings))

@@ -192,9 +192,9 @@ def read_twin(folder: Path) -> Twin:
     """
     private = private_twin(folder)
     reject_missing(private, [PRIVATE_MANIFEST], folder)
-    told = _read_private(private / PRIVATE_MANIFEST)
-    reject_missing(private, assignment_files(told), folder)
-    belongs_to = told.get("release")
+    content = _read_private(private / PRIVATE_MANIFEST)
+    reject_missing(private, assignment_files(content), folder)
+    belongs_to = content.get("release")
     digest = belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
@@ -203,8 +203,8 @@ def read_twin(folder: Path) -> Twin:
             code="private.mismatch",
         )
     with reading_release(folder):
-        assignment = read_assignment(private, assignment_files(told))
-        lone = told.get("lone_ratings")
+        assignment = read_assignment(private, assignment_files(content))
+        lone = content.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
         ids = python_values(plain_column(assignment["published_id"]))
         return Twin(assignment["user_id"], ids, share)

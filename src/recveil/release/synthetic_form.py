@@ -320,8 +320,8 @@ def _no_numbers(name: str) -> str:
 
 def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
     """Report missing or invalid slopes of ratings along the factors."""
-    told = {name: settings.get(name) for name in ("tilts", "likings")}
-    for name, numbers in told.items():
+    values = {name: settings.get(name) for name in ("tilts", "likings")}
+    for name, numbers in values.items():
         least = 0.0 if name == "likings" else -MOST_TILT
         if not isinstance(numbers, list) or not all(
             _is_number(number)
@@ -334,7 +334,7 @@ def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
                 f"most {DIGITS} decimal places, 0 without a sign"
             )
             return
-    sizes = {len(numbers) for numbers in told.values() if numbers is not None}
+    sizes = {len(numbers) for numbers in values.values() if numbers is not None}
     if len(sizes) > 1 or max(sizes) > MOST_DIRECTIONS:
         yield (
             f"settings: tilts and likings are not as many numbers, one for each of at most "
@@ -363,8 +363,8 @@ def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
 
 def _queried_items(ledger: Ledger, *, likes: bool) -> int:
     """Return the number of items whose sums were published."""
-    told = sum(query.values for query in ledger.queries if query.name == "item sums")
-    return told // sums_of_item(likes=likes)
+    n_sums = sum(query.values for query in ledger.queries if query.name == "item sums")
+    return n_sums // sums_of_item(likes=likes)
 
 
 def _problems_of_ledger(
@@ -406,9 +406,9 @@ def _problems_of_ledger(
 
 def _n_directions(settings: Mapping[str, Any]) -> int:
     """Return the number of factors in the settings; 0 if there are none."""
-    told, tilts = settings.get("directions"), settings.get("tilts")
-    if type(told) is int:
-        return told
+    directions, tilts = settings.get("directions"), settings.get("tilts")
+    if type(directions) is int:
+        return directions
     return len(tilts) if isinstance(tilts, list) else 0
 
 
@@ -420,9 +420,9 @@ def _cells_of_moments(ledger: Ledger, most_items: float) -> int:
 
 def _side_of_moments(ledger: Ledger, most_items: float) -> int:
     """Return the number of items in the moments."""
-    told = next(query.values for query in ledger.queries if query.name == "moments")
+    n_values = next(query.values for query in ledger.queries if query.name == "moments")
     most = int(min(most_items, MOST_CHOSEN))
-    return min(max((math.isqrt(8 * told + 1) - 1) // 2, FEWEST_CHOSEN), most)
+    return min(max((math.isqrt(8 * n_values + 1) - 1) // 2, FEWEST_CHOSEN), most)
 
 
 def _problems_of_query(query: Query, asked: LedgerQuery, values: int) -> Iterator[str]:

@@ -129,13 +129,13 @@ def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str
     _, unit_of, sizes = np.unique(unit_of, return_inverse=True, return_counts=True)
     places = _centred(np.arange(float(unit_of.size)), unit_of, sizes)
     ranks = _centred(_mean_ranks(values), unit_of, sizes)
-    told = float(places @ ranks)
+    statistic = float(places @ ranks)
     # Exact over all permutations within each unit.
     spreads = np.bincount(unit_of, places**2) * np.bincount(unit_of, ranks**2)
     spread = float((spreads[sizes > 1] / (sizes[sizes > 1] - 1)).sum())
-    if spread == 0 or abs(told) <= _FAR * math.sqrt(spread):
+    if spread == 0 or abs(statistic) <= _FAR * math.sqrt(spread):
         return ""
-    return "they rise with it" if told > 0 else "they fall with it"
+    return "they rise with it" if statistic > 0 else "they fall with it"
 
 
 def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -196,9 +196,9 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         If it cannot be read, or belongs to another release.
     """
     try:
-        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
-        digest, seed = told["release"]["sha256"], told["seed"]
-        people = read_assignment(private, assignment_files(told))
+        content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        digest, seed = content["release"]["sha256"], content["seed"]
+        people = read_assignment(private, assignment_files(content))
         hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
         named = decoded_table(hidden, columns=names) if hidden.is_file() else None
         side = PrivateSide(
@@ -318,16 +318,16 @@ def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
     'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
 chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
     """
-    told, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
+    limits, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
     if in_items.n_untold:
         met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
-        told.insert(
+        limits.insert(
             1,
             f"Of {describe_count(n_people, 'user id')}, {in_items.n_untold:,} are short, words or "
             f"numbers, and may occur in the ids of items by chance: "
             f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
         )
-    return told
+    return limits
 
 
 _NOT_LOOKED_FOR = (
@@ -396,8 +396,11 @@ def _free_texts(
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
     cards = [] if problems else data_cards(manifest, ratings_name)
-    told = set(_text(folder / CARD).splitlines())
-    yield CARD, "\n".join(told.difference(line for card in cards for line in card.splitlines()))
+    card_lines = set(_text(folder / CARD).splitlines())
+    yield (
+        CARD,
+        "\n".join(card_lines.difference(line for card in cards for line in card.splitlines())),
+    )
     yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
     own = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
