@@ -77,7 +77,7 @@ def best_bisection(
             between = sse_between(sums[b], n_left, n)
             if between > most_between:
                 best, most_between = b, between
-    if best < 0:  # the rows cannot be told apart: halve them in the order of their index
+    if best < 0:  # the rows are indistinguishable: halve them in the order of their index
         best = 0
         for i in range(n):
             is_left[best, i] = i < n // 2
@@ -201,11 +201,11 @@ class BisectingKGather(Grouping):
       lacks from the other, the closest to its centroid.
 
     A row is on the left if its projection on c_L - centroid is not negative. This is the thesis's
-    comparison of distances, ``|x - c_L| <= |x - c_R|``, because c_L and c_R lie opposite each
-    other, equally far from the centroid. Two cases the thesis does not mention: a row exactly at
-    the centroid is its own mirror image and parts nothing, so if all `n_bisections` draws hit such
-    rows, the row most distant from the centroid is taken as well; and rows that cannot be told
-    apart (all equal) are halved in the order of their index.
+    comparison of distances, ``|x - c_L| <= |x - c_R|``, because c_L and c_R are opposite each
+    other at the same distance from the centroid. Two cases the thesis does not mention: a row
+    exactly at the centroid is its own mirror image and parts nothing, so if all `n_bisections`
+    draws hit such rows, the row most distant from the centroid is taken as well; and rows that are
+    all equal are halved in the order of their index.
 
     *Guarantee*: every group has at least `min_size` and fewer than 2 * `min_size` rows. Every cut
     leaves at least k rows on each side (step 7B cuts k from at least 2k; a filled side has k, its

@@ -148,7 +148,7 @@ def bounded_t_means(
 def bounded_assignment(
     X: NDArray[np.float32], centres: NDArray[np.float32], min_size: int
 ) -> NDArray[np.int64]:
-    """Give each row a centre, such that each centre gets at least `min_size` rows.
+    """Assign each row to a centre, with at least `min_size` rows per centre.
 
     First pass, in rounds: each row not yet placed proposes to its nearest centre that is not
     full; each centre accepts the nearest of them, up to `min_size` in all. Ties go to the lowest
@@ -165,7 +165,7 @@ def bounded_assignment(
     Returns
     -------
     labels : ndarray of int64, shape (n,)
-        Postcondition: each centre's number stands there at least `min_size` times. In each round
+        Postcondition: each centre's number occurs at least `min_size` times. In each round
         some row finds a free place, so the rounds end; they end only when no place is free.
 
     Examples
@@ -214,7 +214,7 @@ def nearest_centre(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the nearest centre of each row, and the squared distance to it.
 
-    Works in slices of rows, so that n × t numbers never stand in memory at once.
+    Rows are processed in slices, so n × t numbers are never in memory at once.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def voronoi_leaves(
     Returns
     -------
     list of ndarray of int64
-        The rows of each leaf; every row stands in exactly one. Neighbours in the list tend to be
+        The rows of each leaf; every row is in exactly one. Neighbours in the list tend to be
         neighbours in space.
 
     Examples
@@ -188,9 +188,9 @@ class Noise(NamedTuple):
 def mdav_of_leaf(gram: NDArray[Any], k: int) -> NDArray[Any]:
     """MDAV-generic on rows that are known by their scalar products only.
 
-    Domingo-Ferrer & Torra 2005, section 3. The distances of the rows from their centroid
-    differ by a constant from what a sum over the rows left tells, and that sum is kept up to date:
-    m rows cost O(m²) steps, whatever their dimension.
+    Domingo-Ferrer & Torra 2005, section 3. The distances of the rows from their centroid differ by
+    a constant from a sum over the remaining rows, and that sum is updated: m rows cost O(m²)
+    steps, whatever their dimension.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def exchange(leaf: Leaf, nearness: NDArray[Any], first: int, k: int, noise: Nois
 
 @compiled()
 def _two_nearest(leaf: Leaf, i: int, nearness: NDArray[Any]) -> tuple[int, int]:
-    """Return the two groups to look at besides the row's own (or -1); note what it regrets."""
+    """Return the two nearest groups other than the row's own (or -1), and record its regret."""
     own = leaf.group[i]
     nearest, second = -1, -1
     highest, next_highest = np.float32(-np.inf), np.float32(-np.inf)
@@ -399,7 +399,7 @@ def _squared_distance(leaf: Leaf, i: int, group: int) -> float:
 
 @compiled()
 def _carry_out(leaf: Leaf, i: int, to: int, place: int) -> None:
-    """Bring row i into a group, in exchange for the member at a place, or for nobody (-1)."""
+    """Move row i into a group, in exchange for the member at a place, or for no member (-1)."""
     rows, group, members, sizes, centroids = leaf[:5]
     own = group[i]
     own_place = 0
@@ -428,10 +428,10 @@ def _carry_out(leaf: Leaf, i: int, to: int, place: int) -> None:
 
 @compiled()
 def dissolve(leaf: Leaf, k: int) -> None:
-    """Dissolve groups whose members, taken together, are better off each in the nearest other one.
+    """Dissolve groups whose members lower the SSE by joining their nearest other groups.
 
-    Swaps cannot do this: where two crowds lie far apart and neither counts a multiple of k, some of
-    floor(n / k) groups must straddle both.
+    Swaps cannot do this: if two clusters are far apart and neither has a multiple of k rows, some
+    of floor(n / k) groups must straddle both.
 
     Parameters
     ----------
@@ -505,7 +505,8 @@ class KGather(Grouping):
       moves there where the sizes allow it, if that lowers the SSE (`exchange`).
     - *Annealing*: from the second round on, noise lets groups get worse for a while, less with
       every round and not at all in the last. It finds ways out of local optima.
-    - *Dissolving*: in the second half of the rounds, a group that straddles distant crowds is given
+    - *Dissolving*: in the second half of the rounds, a group that straddles distant clusters is
+    given
       up if its members are better off in other groups (`dissolve`). Then there are fewer than
       floor(n / k) groups, and the SSE is lower.
 
@@ -584,7 +585,7 @@ class KGather(Grouping):
 
 
 class Gathered:
-    """The groups as they stand, and what a round does to them.
+    """The current groups, and the steps of a round.
 
     Parameters
     ----------
@@ -665,12 +666,12 @@ class Gathered:
         temperature : float
             The scale of the noise, a squared distance; 0 takes improvements only.
         dissolving : bool
-            Whether groups are given up that straddle crowds.
+            Whether to dissolve groups that straddle clusters.
 
         Returns
         -------
         int
-            How many exchanges there were.
+            Number of exchanges.
         """
         leaves = voronoi_leaves(self._centroids, max(512, 3200 // self.k), self.rng)
         gumbel = self.rng.gumbel(size=_NOISE + 4 * self.k).astype(np.float32)

@@ -124,9 +124,9 @@ class BisectingOneKGather(LevelGrouping):
     Chen 2012 (thesis), section 5.3. Levels are 1 ("no privacy concern") and c, which is
     `min_size`. It differs from `BisectingKGather` in three places:
 
-    - Rows that are all of level 1 stand alone, each a group of one (CHECK_ALL_ONE).
-    - So a short side is filled from its sibling only if a row of level c is on it (step 6A).
-    - When n < 2c rows are left (LEAVE_ONE_OUT), the row of level 1 that is most distant from the
+    - Rows that are all of level 1 become groups of one each (CHECK_ALL_ONE). - So a short side is
+    filled from its sibling only if a row of level c is on it (step 6A). - When n < 2c rows are
+    left (LEAVE_ONE_OUT), the row of level 1 that is most distant from the
       centroid leaves if its distance is at least σ, the root mean square of the distances of all
       n; then centroid and σ are computed again, and so on, until c rows are left, or none leaves.
 
@@ -134,14 +134,15 @@ class BisectingOneKGather(LevelGrouping):
 
     *Guarantee*: every row of level c is in a group of at least c and fewer than 2c rows. Groups
     are cut as by `BisectingKGather`, and rows leave only while more than c are left. A row of
-    level 1 is in such a group too, or alone. If nobody asks for c, fewer than c rows will do.
+    level 1 is in such a group too, or alone. Without rows of level c, fewer than c rows are
+    accepted.
 
     Time and memory are those of `BisectingKGather`, plus O(n c) for the rows that leave.
 
     Parameters
     ----------
     min_size : int, default 5
-        The level c, and everybody's if `fit` is given none.
+        The level c, and the level of all rows if `fit` is given none.
     n_bisections : int, default 10
         How many random bisections are tried for each cut.
     random_state : int, RandomState, Generator or None
@@ -150,7 +151,7 @@ class BisectingOneKGather(LevelGrouping):
     Attributes
     ----------
     labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row; a row that stands alone has one of its own.
+        The group of each row; a row outside all groups has one of its own.
     n_groups_ : int
         How many groups there are.
 
@@ -226,7 +227,7 @@ def _bisecting_one_k_gather(
 def _leave_one_out(
     X: NDArray[Any], rows: NDArray[Any], may_leave: NDArray[Any], k: int
 ) -> NDArray[Any]:
-    """Mark the rows that stay together; the others stand alone."""
+    """Mark the rows that stay together; the others become groups of one."""
     n = len(rows)
     stays = np.ones(n, dtype=np.bool_)
     if np.all(may_leave):
@@ -262,8 +263,8 @@ class LevelGather(LevelGrouping):
     - *Level by level*: from the highest to the lowest, the rows of a level l are grouped by
       bisecting k-gather with k = l. If there are fewer than l, the rows of lower levels that are
       closest to their centroid fill the group up to l. If there are too few of those, each row
-      joins the closest of the groups that are large enough for it. Rows of level 1 stand alone,
-      unless they were needed to fill a group.
+      joins the closest of the groups that are large enough for it. Rows of level 1 form groups
+      of one, unless they were needed to fill a group.
     - *In two*: of `n_bisections` random bisections, that with the lowest sum of squared distances
       (SSE) parts the rows, among those that leave on each side as many rows as the highest level
       there; then each side is gathered by itself, in its better way.

@@ -94,7 +94,7 @@ def sse(X: ArrayLike, labels: ArrayLike) -> float:
 
 
 def sse_ratio(X: ArrayLike, labels: ArrayLike) -> float:
-    """Return which share of the sum of squares lies within groups: SSE / SST.
+    """Return SSE / SST, the share of the sum of squares that is within groups.
 
     This is what microaggregation calls the loss of information. SST is the SSE of all rows as one
     group.
@@ -141,7 +141,7 @@ def group_sizes(labels: ArrayLike) -> GroupSizes:
     Raises
     ------
     RecveilError
-        If there is no label, or if labels do not stand in one row.
+        If there is no label, or if labels are not one-dimensional.
 
     Examples
     --------

@@ -142,11 +142,7 @@ def _renew_nearest(
     nearest: NDArray[Any],
     distance: NDArray[Any],
 ) -> None:
-    """Keep everybody's nearest true after the union of two clusters, kept < gone.
-
-    Those who had one of them as the nearest keep it if the union is no farther. Else they only know
-    that no cluster is nearer than it was, and look again when their turn comes: few ever have to.
-    """
+    """Update all nearest clusters after the union of two clusters, kept < gone."""
     distances = squared_distances(centroids, clusters, centroids[kept])
     for i in range(len(clusters)):
         cluster = clusters[i]

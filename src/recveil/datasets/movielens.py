@@ -8,8 +8,8 @@ from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 
 _HOME = "https://files.grouplens.org/datasets/movielens/"
-# The MD5 sums that GroupLens publishes beside its archives. The "latest" archives change, so
-# their sum is fetched with them.
+# The MD5 sums that GroupLens publishes with its archives. The "latest" archives change, so their
+# sum is fetched with them.
 _ARCHIVES = {
     "100k": ("ml-100k.zip", "u.data", "0e33842e24a9c977be4e0107933c0723"),
     "1m": ("ml-1m.zip", "ratings.dat", "c4d9eecfca2ab87c1945afe126590906"),
@@ -27,18 +27,16 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     ----------
     name : {"100k", "1m", "10m", "20m", "25m", "latest-small"}
     folder : path, optional
-        Where archives are kept; the user's cache folder if not given. An archive that is there
-        already is not fetched again.
+        Folder of the archives; by default the user's cache folder. An existing archive is not
+        downloaded again.
 
     Raises
     ------
     RecveilError
         For an unknown name, without network, or if the archive is not the published one.
 
-    Notes
-    -----
-    The data belongs to GroupLens, University of Minnesota; its README tells what you may do with
-    it.
+    Notes ----- The data belongs to GroupLens, University of Minnesota; its README states the terms
+    of use.
 
     Examples
     --------

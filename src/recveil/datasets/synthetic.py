@@ -34,7 +34,7 @@ def make_ratings(
     taste: float = 0.5,
     noise: float = 0.8,
 ) -> Ratings:
-    """Invent a table of ratings.
+    """Generate a synthetic table of ratings.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ def make_ratings(
     seed : int
         The same seed gives the same ratings.
     scale : RatingScale, optional
-        1:5:1 if not given; it needs a step.
+        1:5:1 by default; it needs a step.
     activity_spread : float
         Standard deviation of the logarithm of a user's number of ratings.
     popularity_spread : float
         Standard deviation of the logarithm of an item's popularity.
     taste : float
-        How much latent taste moves a rating, in points of a 1-to-5 scale.
+        Strength of the effect of latent factors on a rating, in points of a 1-to-5 scale.
     noise : float
-        Standard deviation of what nothing explains, in the same points.
+        Standard deviation of the noise, in the same points.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def make_ratings(
     item_taste = rng.standard_normal((n_items, _TASTE_RANK), dtype=np.float32)
     item_taste = item_taste / np.sqrt(_TASTE_RANK)
     keep, alias = _alias_table(popularity)
-    # People rate better than the middle of the scale: 3.6 of 5 in the Netflix Prize data.
+    # Users rate above the middle of the scale: 3.6 of 5 in the Netflix Prize data.
     middle, unit = scale.low + 0.65 * scale.range, scale.range / 4 or 1.0
     items, raw, days = _rate(
         rng,
@@ -172,7 +172,7 @@ def _rate(
     taste: np.float32,
     noise: np.float32,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Let each user pick items, in sittings, and rate them; rows come out sorted by item."""
+    """Let each user rate items in sessions; rows are sorted by item."""
     n_users, n_items = user_bias.size, item_bias.size
     items = np.empty(indptr[-1], np.int32)
     raw = np.empty(indptr[-1], np.float32)
@@ -181,12 +181,12 @@ def _rate(
     day_of = np.empty(n_items, np.int32)
     for user in range(n_users):
         start, end = indptr[user], indptr[user + 1]
-        day = N_DAYS * np.sqrt(rng.random())  # a service grows: later years bring more people
+        day = N_DAYS * np.sqrt(rng.random())  # the service grows: later years have more users
         at, tries = start, 0
         while at < end:
             tries += 1
             item = int(rng.random() * n_items)
-            # Whoever has seen all that is popular takes whatever is left.
+            # A user who has all popular items takes any of the rest.
             if tries < 20 * (end - start) and rng.random() >= keep[item]:
                 item = alias[item]
             if rated_by[item] == user:
@@ -225,21 +225,21 @@ def generate(
     format: str | None = None,
     force: bool = False,
 ) -> Ratings:
-    """Invent a table of ratings and write it.
+    """Generate a synthetic table of ratings and write it.
 
     Parameters
     ----------
     output : path
-        The file to be written; its ending names the format, unless `format` does.
+        The file to write; its ending determines the format unless `format` is given.
     users, items, ratings : int
         Size of the table.
     seed : int
         The same seed gives the same ratings.
     scale : RatingScale, optional
-        1:5:1 if not given.
+        1:5:1 by default.
     format : {"parquet", "csv", "inter"}, optional
     force : bool
-        Replace a file that stands at `output`.
+        Replace an existing `output`.
 
     Raises
     ------

@@ -32,10 +32,10 @@ _OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 
 
 def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:
-    r"""Look at a table: what it is, what it holds, and what in it says who people are.
+    r"""Inspect a table: its format, its contents, and the columns that may identify users.
 
-    Nothing is written. A table with several ratings of one item by one person, which other verbs
-    refuse until somebody says which of them to keep, is looked at with the latest of each.
+    Nothing is written. Of several ratings of one item by one user, which other commands reject by
+    default, the latest is used.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class _Seen:
 
 @contextmanager
 def _stable(source: Any) -> Iterator[Any]:
-    """Give what can be read twice: of a pipe, and of what lies with a service, a copy."""
+    """Return a source that can be read twice: a copy of a pipe or of a remote file."""
     if not isinstance(source, str | PathLike):
         yield source
         return
@@ -129,7 +129,7 @@ def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) 
     else:
         rows = rows_of_frame(source, found)
     read = {column.role for column in found.columns}
-    # What the names of folders tell stands in no file.
+    # Values that come from folder names are in no file.
     sees_all = rows is not None and rows.rows and read <= {*rows.roles}
     return rows if rows is not None and sees_all else rows_as_read(found, seen.values)
 

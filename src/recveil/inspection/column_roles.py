@@ -1,4 +1,4 @@
-"""Identifying: which columns probably say who somebody is, and must not be published."""
+"""Detection of identifying and of swapped columns."""
 
 import re
 from collections import Counter
@@ -14,13 +14,13 @@ from recveil.ratings import Ratings
 from recveil.ratings.ids import user_ids_among
 from recveil.runtime.safe_repr import brief
 
-# With fewer ratings, somebody's days tell nothing; with fewer people or items, neither.
+# Below these numbers of ratings, users or items, the dates are not conclusive.
 _RATINGS_EACH, _FEWEST = 5, 20
-# People sit down and rate: of their ratings, one in forty to one in seven is of another day (in
-# MovieLens, and in invented tables); items are rated on another day each time, nearly.
+# Users rate in sessions: one in forty to one in seven of a user's ratings is on a new day (in
+# MovieLens and in synthetic tables); nearly every rating of an item is.
 _APART_DAYS = 0.2
-# Ratings gather on few items more than on few people: in all tables that we tried, by 0.09 to 0.39.
-# So by less, in either direction, nothing is told.
+# Ratings concentrate on items more than on users: in all tables that we tried, by 0.09 to 0.39. A
+# smaller difference in either direction is not conclusive.
 _APART_GINI = 0.09
 
 
@@ -30,9 +30,9 @@ class ColumnOrder(NamedTuple):
     Attributes
     ----------
     looks_swapped : bool or None
-        None if nothing tells.
+        None if undecided.
     signs : tuple of str
-        What speaks for it or against it, a sentence each.
+        Evidence for or against it, one sentence each.
     """
 
     looks_swapped: bool | None
@@ -46,21 +46,20 @@ class ColumnOrder(NamedTuple):
 def order_seen(
     ratings: Ratings, activity: Spread, popularity: Spread, *, is_named: bool = False
 ) -> ColumnOrder:
-    """Say whether the columns of users and items look swapped.
+    """Detect whether the columns of users and items look swapped.
 
-    Three signs are looked at. Ids of the one look like those of people, and of the other do not;
-    people rate many items in one sitting, so that their ratings are of few days, and those of an
-    item of many; and ratings gather on few items more than on few people. The first that tells
-    decides. None is a proof.
+    Three heuristics are tried in order, and the first conclusive one decides: only one column has
+    ids that look like those of users; users rate many items in one session, so their ratings are
+    from fewer days than those of an item; and ratings concentrate on items more than on users.
 
     Parameters
     ----------
     ratings : Ratings
     activity, popularity : Spread
-        Of the ratings of people, and of items.
+        Distributions of the ratings per user and per item.
     is_named : bool
-        Both columns have names that say what they hold: then where ratings gather cannot say that
-        they are swapped.
+        Whether both columns have descriptive names. Then the concentration of ratings is not
+        evidence of a swap.
 
     Examples
     --------
@@ -74,19 +73,19 @@ def order_seen(
     if min(ratings.n_users, ratings.n_items) < _FEWEST:
         says, sign = by_ids
         return ColumnOrder(says, (sign or "There are too few users or items to tell.",))
-    told, signs = [], []
+    votes, signs = [], []
     what = "likes" if ratings.is_unary else "ratings"
     by_spread = _by_spread(activity, popularity, what)
     by_spread = (None, "") if is_named and by_spread[0] else by_spread
     for says, sign in (by_ids, _by_days(ratings), by_spread):
         if says is not None:
-            told.append(says)
+            votes.append(says)
             signs.append(sign)
-    return ColumnOrder(told[0] if told else None, tuple(signs))
+    return ColumnOrder(votes[0] if votes else None, tuple(signs))
 
 
 def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:
-    """Say whose ids look like those of people."""
+    """Compare which column has ids that look like those of users."""
     users, items = (user_ids_among(labels) for labels in (ratings.users, ratings.items))
     if (users is None) == (items is None):
         return None, ""
@@ -154,7 +153,7 @@ _KINDS = {
 }
 # Of these, one is too many: the others may be an item's.
 _OF_PEOPLE = ("e-mail addresses", "telephone numbers", "network (IP) addresses")
-# What a column is called that holds what tells of people; of other things it may be the name, too.
+# Names of columns that hold personal data; other data may have them, too.
 _NAMES = re.compile(
     r"\b(e?mail|phone|tel|mobile|fax|(user|first|last|full|real|nick|sur|given|family)name|surname"
     r"|login|handle|reviewer|author|address|street|city|zip|zipcode|postal|postcode|plz|ip|ipaddress"
@@ -164,7 +163,7 @@ _NAMES = re.compile(
 )
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _MOST = 0.5
-# Rows that must be there before all different values, or one for each person, tell something.
+# Minimum number of rows for which distinct values, or one value per user, are conclusive.
 _ENOUGH_ROWS, _ENOUGH_PEOPLE = 50, 10
 # Free text: so many characters and words on average.
 _LONG, _WORDS = 40, 6
@@ -180,18 +179,18 @@ _AS_THEY_STAND = (
 
 @brief
 class Identifier(NamedTuple):
-    """What probably says who somebody is.
+    """A column that probably identifies users.
 
     Attributes
     ----------
     column : str or int
-        What the table calls it, or its place, from 1 on.
+        Its name, or its position from 1 on.
     role : {"user", "item", ""}
-        What it was taken for; empty for a column that is not read.
+        Its role; empty for a column that is not read.
     kind : str
-        What it looks like.
+        Kind of the identifier.
     found, looked_at : int
-        In how many of how many values.
+        Numbers of matching and of inspected values.
     advice : str
     """
 
@@ -208,9 +207,9 @@ class Identifier(NamedTuple):
 
 
 def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
-    """Find what probably says who somebody is: in the ids, and in the first rows of all else.
+    """Find probable identifiers in the ids, and in the first rows of all other columns.
 
-    It finds what looks like an identifier or is called like one. What it does not find may be one.
+    It matches values and column names. Other columns may identify users as well.
 
     Parameters
     ----------
@@ -258,7 +257,7 @@ def _of_items(column: str | int, ratings: Ratings) -> list[Identifier]:
 
 
 def _of_other(rows: FirstRows, at: int) -> Identifier | None:
-    """Say what a column that is not read tells of people, if anything."""
+    """Return the identifier in a column that is not read, if any."""
     name = rows.names[at]
     column = [row[at] for row in rows.rows]
     texts = [text for text in column if text]
@@ -271,7 +270,7 @@ def _of_other(rows: FirstRows, at: int) -> Identifier | None:
 
 
 def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> tuple[str, int]:
-    """Name a column by how its values go with rows and people; nothing if they say nothing."""
+    """Classify a column by how its values relate to rows and users; None if inconclusive."""
     different = len(set(texts))
     words = sum(len(text.split()) for text in texts) / len(texts)
     if sum(map(len, texts)) / len(texts) >= _LONG and words >= _WORDS and different > 1:
@@ -286,7 +285,7 @@ def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> 
 
 
 def _one_each(users: Sequence[str], column: Sequence[str]) -> bool:
-    """Say whether each of several people has one value, though they have several rows."""
+    """Return whether each of several users has one value, though they have several rows."""
     several = [user for user, times in Counter(users).items() if times > 1]
     pairs = set(zip(users, column, strict=True))
     values_of = Counter(user for user, _ in pairs)
@@ -298,7 +297,7 @@ def _are_decimals(texts: Iterable[str]) -> bool:
 
 
 def _kind_of(texts: Sequence[str]) -> tuple[str, int]:
-    """Return what most of some values look like, and how many; people's, if any does."""
+    """Return the most frequent kind of the values and its count; personal kinds come first."""
     for kind, pattern in _KINDS.items():
         times = sum(bool(pattern.fullmatch(text)) for text in texts)
         if times >= _MOST * len(texts) or (times and kind in _OF_PEOPLE):

@@ -1,4 +1,4 @@
-"""First rows: how a table begins, with all of its columns, as they stand in it."""
+"""The first rows of a table, with all of its columns."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -27,16 +27,16 @@ _ROLES = ("user", "item", "rating", "time")
 
 @brief
 class FirstRows(NamedTuple):
-    """How a table begins: private, for its owner to look at.
+    """The first rows of a table; private, for the publisher only.
 
     Attributes
     ----------
     names : tuple of str or int
-        Of all columns, as the table calls them, or their places, from 1 on.
+        Names of all columns, or their positions from 1 on.
     roles : tuple of str
-        What each was taken for: user, item, rating or time; empty if it is not read.
+        Role of each: user, item, rating or time; empty if it is not read.
     rows : tuple of tuple of str
-        Values as they stand there; empty where there is none.
+        Values as written; empty where there is none.
     """
 
     names: tuple[str | int, ...]
@@ -90,9 +90,9 @@ def rows_of_file(
     reading : Reading
         What was understood of it.
     format : str or None
-        As its owner named it.
+        As given by the caller.
     layout : Layout
-        What they said of how it is written.
+        How the file is written, as given by the caller.
     """
     if reading.format in OF_SEVERAL_TABLES:
         within = first_within(path, reading.format, layout.within(reading.format))

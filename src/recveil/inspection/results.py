@@ -1,4 +1,4 @@
-"""Inspection: what a table holds, to be shown to its owner."""
+"""Results of an inspection, for the publisher."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,7 +16,8 @@ from recveil.runtime.safe_repr import brief
 
 # More levels than these are no picture.
 MOST_LEVELS = 20
-# An end that fewer people used is pointed out, as by the other verbs that publish nothing.
+# An end of the scale that fewer users used is reported, as by the other commands that publish
+# nothing.
 _FEW = 5
 
 
@@ -27,7 +28,7 @@ class End(NamedTuple):
     ----------
     value : float
     ratings, people : int
-        How many ratings are there, and how many people gave one; of a continuous scale, in its
+        Numbers of ratings at this end and of users who gave one; of a continuous scale, in its
         outer tenth.
     """
 
@@ -37,13 +38,13 @@ class End(NamedTuple):
 
 
 class WordUse(NamedTuple):
-    """A word of ratings that are words.
+    """Use of a word as a rating.
 
     Attributes
     ----------
     word : str
     ratings, people : int
-        How many ratings it is, and how many people gave it.
+        Numbers of ratings and of users with this word.
     """
 
     word: str
@@ -54,25 +55,25 @@ class WordUse(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What a table holds.
+    """The contents of a table.
 
     Parameters
     ----------
     reading : Reading
         The ratings, and what was understood of the table.
     rows : FirstRows
-        Its first rows: private, for its owner to look at; they stand in no JSON.
+        Its first rows: private, for the publisher only, and never part of the JSON.
     activity, popularity : Spread
-        How many ratings people gave, and items got.
+        Distributions of the ratings per user and per item.
     dates : Dates or None
         None where no times were recognized.
     order : ColumnOrder
         Whether the columns of users and items look swapped.
     identifiers : tuple of Identifier
-        What probably says who somebody is.
+        Columns that probably identify users.
     duplicates_chosen : bool
-        Whether somebody said which of several ratings of a pair to keep; else other verbs refuse
-        the table, if there are any.
+        Whether the caller chose which of several ratings of a pair to keep. Otherwise other
+        commands reject a table with such ratings.
     """
 
     reading: Reading
@@ -120,7 +121,7 @@ class Inspection:
 
     @property
     def doubts(self) -> list[str]:
-        """What is doubtful about a scale that nobody named, a clause each."""
+        """Doubts about a scale that was not given, one clause each."""
         return [doubt.describe(_FEW) for doubt in doubts_of(self.ratings, _FEW)]
 
     @property

@@ -1,4 +1,4 @@
-"""Dates: from when to when people rated, how finely that is told, and how many dates are equal."""
+"""Distributions of ratings and dates."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -17,14 +17,14 @@ _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Step(NamedTuple):
-    """Those who have between two numbers of ratings.
+    """Number of users or items in a range of rating counts.
 
     Attributes
     ----------
     low, high : int
         Both ends belong to it.
     n : int
-        How many people, or items.
+        Number of users or items.
     """
 
     low: int
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 @brief
 class Spread(NamedTuple):
-    """How ratings are spread over people, or over items.
+    """Distribution of ratings over users or items.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class Spread(NamedTuple):
 
 
 def spread_of(counts: NDArray[np.int64]) -> Spread:
-    """Say how ratings are spread.
+    """Return the distribution of ratings.
 
     Parameters
     ----------
     counts : ndarray of int64, shape (n,)
-        How many ratings each person gave, or each item got; at least one.
+        Number of ratings per user or item; at least one.
 
     Examples
     --------
@@ -119,7 +119,7 @@ _TIMES_CHANCE, _LEAST_SHARE, _MOST_NEEDED = 10, 0.01, 0.25
 
 @brief
 class Dates(NamedTuple):
-    """When people rated.
+    """Dates of the ratings.
 
     Attributes
     ----------
@@ -133,11 +133,11 @@ class Dates(NamedTuple):
     coarser_share : float
         The share of the times that are.
     different : int
-        How many different times there are.
+        Number of distinct times.
     alone : float
-        The share of the ratings at whose time nobody else rated, and nothing else.
+        The share of the ratings whose time is unique.
     most_equal : int
-        How many ratings have the commonest time.
+        Number of ratings with the most frequent time.
     """
 
     first: str
@@ -157,16 +157,16 @@ class Dates(NamedTuple):
 def dates_of(
     column: pa.ChunkedArray, days: NDArray[np.int32], time_format: str | None = None
 ) -> Dates:
-    """Say when people rated.
+    """Summarize the dates of the ratings.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
-        The times as they stand in the table, all of which can be read.
+        The times of the table, all of them readable.
     days : ndarray of int32, shape (n_ratings,)
         The days of the ratings that were kept.
     time_format : str, optional
-        How the times are written, if that was said.
+        Format of the times, if given.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def _of_days(days: NDArray[np.int64]) -> tuple[str, str, float]:
         return "year", "", 0.0
     if different.size > 1 and of_month == 1:
         return "month", *_if_many("year", of_year, _MONTH_OF_A_YEAR)
-    if of_year > of_month / 2:  # not just a twelfth of those that tell the month
+    if of_year > of_month / 2:  # more than a twelfth of those that state the month
         return "day", *_if_many("year", of_year, _OF_A_YEAR)
     return "day", *_if_many("month", of_month, _OF_A_MONTH)
 

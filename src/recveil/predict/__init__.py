@@ -1,4 +1,4 @@
-"""Predictors, which fill the cells that nobody rated."""
+"""Predictors of the ratings that users did not give."""
 
 from recveil.predict.funk_svd import FunkSVD
 from recveil.predict.item_mean import ItemMean

@@ -107,7 +107,7 @@ class FunkSVD(BriefParameters, BaseEstimator):
             user_factors=_random_factors(rng, ratings.n_users, self.rank, spread),
             item_factors=_random_factors(rng, ratings.n_items, self.rank, spread),
         )
-        # Whoever has no ratings would keep what chance gave; zero predicts the biases alone.
+        # Factors of users without ratings would stay random; zero predicts the biases alone.
         learned.user_factors[ratings.activity == 0] = 0
         learned.item_factors[ratings.support == 0] = 0
         mean = float(ratings.values.mean(dtype=np.float64))
@@ -234,12 +234,12 @@ def _pass_once(
 def _part_bounds(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], n_items: int, n_parts: int
 ) -> NDArray[np.int64]:
-    """Cut the items into parts of about as many ratings each.
+    """Split the items into parts with about equal numbers of ratings.
 
     Returns
     -------
     ndarray of int64, shape (n_parts + 1, n_users)
-        A user's ratings of part p stand from ``[p, user]`` to ``[p + 1, user]``.
+        A user's ratings of part p are those from ``[p, user]`` to ``[p + 1, user]``.
 
     Examples
     --------

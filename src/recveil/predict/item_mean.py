@@ -14,8 +14,8 @@ from recveil.runtime.safe_repr import BriefParameters
 class ItemMean(BriefParameters, BaseEstimator):
     """Predict each item's mean rating; items without ratings get the mean of all ratings.
 
-    As a padding it tells users apart by nothing, so all groups are equally good to it: use it as
-    the baseline that another predictor must beat.
+    As a padding it does not distinguish users, so all groups are equally good. It is the baseline
+    for other predictors.
 
     Examples
     --------

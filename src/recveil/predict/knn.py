@@ -36,35 +36,33 @@ Centre = Literal["user", "biases"]
 
 
 class UserKNN(BriefParameters, BaseEstimator):
-    """Predict a user's mean rating plus what their neighbours think of the item beyond theirs.
+    """Predict a user's mean rating plus their neighbours' mean deviation for the item.
 
     Parameters
     ----------
     n_neighbours : int
-        How many neighbours are asked at most.
+        Maximum number of neighbours.
     neighbours : {"item", "global"}
-        Whom to ask: for each item the nearest of those who rated it, or the nearest users of all,
-        most of whom have not rated it. The latter is faster and predicts worse.
+        Choice of neighbours: for each item its nearest raters, or the nearest of all users,
+        most of whom have not rated it. The latter is faster and less accurate.
     centre : {"user", "biases"}
-        What the neighbours' ratings are compared with: their mean, as in the paper, or a bias of
-        theirs plus one of the item, which predicts better. Without neighbours, the prediction is
-        the user's own mean, or their bias plus the item's.
+        Baseline of the neighbours' ratings: their mean, as in the paper, or a user bias plus
+        an item bias, which is more accurate. Without neighbours, the prediction is the user's
+        own mean, or their bias plus the item's.
     min_overlap : int
         The least number of items that a neighbour must have rated in common with the user.
     significance : float
-        A correlation over n common items is multiplied by ``min(n / significance, 1)``; 1 takes it
-        as it is. Few common items correlate by chance.
+        A correlation over n common items is multiplied by ``min(n / significance, 1)``; 1
+        leaves it unchanged. Few common items correlate by chance.
     threads : int
         Changes the time that it takes, not the result.
 
-    Notes
-    -----
-    Source: k-coRating, eqs. 1 and 2. Means are over all of a user's ratings, the sums of eq. 1
-    over the common items. Where the paper is silent: neighbours are users with positive weights; a
-    user without any gets their own mean, one without ratings the mean of all; predictions are
-    clipped to the scale; nobody is their own neighbour, so a cell that is rated is predicted from
-    the others. Correlations count in steps of 1/65520, and of equals the user with the lower
-    position comes first.
+    Notes ----- Source: k-coRating, eqs. 1 and 2. Means are over all of a user's ratings, the sums
+    of eq. 1 over the common items. Where the paper is silent: neighbours are users with positive
+    weights; a user without any gets their own mean, one without ratings the mean of all;
+    predictions are clipped to the scale; no user is their own neighbour, so a cell that is rated
+    is predicted from the others. Correlations count in steps of 1/65520, and of equals the user
+    with the lower position comes first.
 
     With "item", a user's row of weights is computed when they are asked for and then forgotten: ask
     for all of a user's items in one call. Memory is linear in users, ratings and cells.
@@ -108,12 +106,12 @@ class UserKNN(BriefParameters, BaseEstimator):
         self.threads = threads
 
     def fit(self, ratings: Ratings) -> Self:
-        """Take in the ratings and, with "global", look for everybody's neighbours.
+        """Fit to the ratings; with "global", find the neighbours of all users.
 
         Raises
         ------
         RecveilError
-            If a parameter makes no sense.
+            If a parameter is invalid.
         """
         self._check()
         self.scale_ = ratings.scale
@@ -219,30 +217,29 @@ def _positions(what: str, positions: ArrayLike, n: int) -> NDArray[np.int32]:
 
 
 class TrustKNN(UserKNN):
-    """Predict a user's mean rating plus what those whom they trust think of the item.
+    """Predict a user's mean rating plus the mean deviation of trusted users for the item.
 
     u trusts v as well as v would have predicted u's ratings: by eq. 4, as u's mean plus v's
     deviation from v's own, eq. 3 takes 1 minus the mean error over the items that both rated, the
-    error as a share of the scale's range. Whom u shares too few items with u trusts by way of
-    others: through v, by the mean of "u trusts v" and "v trusts w", weighted by how many items
-    each of the two pairs shares (eq. 5). This step is taken once.
+    error as a share of the scale's range. If u and w share too few items, u trusts w indirectly:
+    through v, by the mean of "u trusts v" and "v trusts w", weighted by how many items each of the
+    two pairs shares (eq. 5). This step is taken once.
 
     Parameters
     ----------
     n_neighbours, neighbours, centre, threads
         As in `UserKNN`.
     min_overlap : int
-        The least number of shared items for direct trust; pairs with fewer are trusted by way of
-        others.
+        The least number of shared items for direct trust; pairs with fewer use indirect trust.
     significance : float
-        Direct trust over n shared items is multiplied by ``min(n / significance, 1)``; 1 takes it
-        as it is.
+        Direct trust over n shared items is multiplied by ``min(n / significance, 1)``; 1
+        leaves it unchanged.
     propagate : bool
-        Whether anybody is trusted by way of others.
+        Whether to use indirect trust.
     links : scipy sparse array of shape (n_users, n_users), optional
-        Direct trust as it was stated: row u, column v holds how much u trusts v, in any unit.
-        `recveil.io.read_trust` reads it from a file. Trust is then not worked out from ratings,
-        and `min_overlap` and `significance` do not count.
+        Explicit direct trust: row u, column v holds how much u trusts v, in any unit.
+        `recveil.io.read_trust` reads it from a file. Trust is then not computed from ratings,
+        and `min_overlap` and `significance` are ignored.
 
     Notes
     -----
@@ -293,12 +290,12 @@ class TrustKNN(UserKNN):
         self.links = links
 
     def fit(self, ratings: Ratings) -> Self:
-        """Take in the ratings and, to propagate trust or with "global", look for everybody's.
+        """Fit to the ratings; with "global" or to propagate trust, compute the trust of all users.
 
         Raises
         ------
         RecveilError
-            If a parameter makes no sense, or `links` is not about as many users.
+            If a parameter is invalid, or `links` has another number of users.
         """
         return super().fit(ratings)
 
@@ -314,7 +311,7 @@ class TrustKNN(UserKNN):
 
 
 def _encode_links(given: Any, crowd: Crowd) -> Links:
-    """Turn stated trust into weights from 0 to 1, the highest stated being 1."""
+    """Scale explicit trust to weights from 0 to 1, with 1 for the highest."""
     n_users = crowd.indptr.size - 1
     shape = np.shape(given)
     if shape != (n_users, n_users):

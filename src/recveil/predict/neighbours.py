@@ -12,8 +12,8 @@ from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import pool
 
-# Deviations lie on a grid of this share of the scale's range, about a millionth. So the rounding
-# noise of a mean is 0, and sums of weighted deviations are exact, in whatever order they are taken.
+# Deviations are rounded to this share of the scale's range, about a millionth. So the rounding
+# error of a mean is 0, and sums of weighted deviations are exact in any order.
 _GRID = 2.0**-20
 
 # How the biases are learned: the usual values for ratings from 1 to 5, with passes to spare.
@@ -30,13 +30,13 @@ class Crowd(NamedTuple):
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_users + 1,)
-        The ratings of user u stand at ``indptr[u]:indptr[u + 1]``.
+        The ratings of user u are ``indptr[u]:indptr[u + 1]``.
     items : ndarray of int32, shape (n_ratings,)
         Positions of the rated items, ascending in each row.
     deviations : ndarray of float32, shape (n_ratings,)
         ``(rating - baseline) / range``; the baseline is the mean of its user, or more.
     starts : ndarray of int64, shape (n_items + 1,)
-        The ratings of item i stand at ``starts[i]:starts[i + 1]`` of the next two.
+        The ratings of item i are ``starts[i]:starts[i + 1]`` of the next two.
     raters : ndarray of int32, shape (n_ratings,)
         Positions of the users who rated the item, ascending for each item.
     opinions : ndarray of float32, shape (n_ratings,)
@@ -53,7 +53,7 @@ class Crowd(NamedTuple):
 
 @brief
 class Offsets(NamedTuple):
-    """What is predicted before anybody is asked: ``of_users[u] + of_items[i]``, in rating points.
+    """Baseline predictions ``of_users[u] + of_items[i]``, in rating points.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class Offsets(NamedTuple):
 
 
 def user_means(ratings: Ratings) -> Offsets:
-    """Take each user's mean rating, and nothing for the item.
+    """Return each user's mean rating as the baseline, without item offsets.
 
-    Whoever has no ratings gets the mean of all; without any rating, that is the scale's low end.
+    Users without ratings get the mean of all ratings; without any rating, the scale's low end.
 
     Examples
     --------
@@ -83,10 +83,10 @@ def user_means(ratings: Ratings) -> Offsets:
 
 
 def biases(ratings: Ratings) -> Offsets:
-    """Take how much each user and each item lie above the mean of all ratings.
+    """Return the biases of users and items relative to the mean of all ratings.
 
-    Both are pulled towards zero, as if users had ten and items 25 ratings more that equal what is
-    predicted for them; of a few passes, each mends one side with the other held fixed.
+    Both are shrunk towards zero, as if users had ten and items 25 additional ratings that equal
+    their prediction. A few passes alternate between the two.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _overall(ratings: Ratings) -> float:
 
 
 def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
-    """List by how much all ratings deviate from the baseline.
+    """Return the deviations of all ratings from the baseline.
 
     Examples
     --------
@@ -187,23 +187,23 @@ NO_LINKS = Links(
 
 @brief
 class Weighing(NamedTuple):
-    """All that a row of weights is made of.
+    """Input for computing a row of weights.
 
     Attributes
     ----------
     indptr, items, deviations, starts, raters, opinions : ndarray
-        As in `Crowd`. A tuple in a tuple would cost the threads their counting of arrays.
+        As in `Crowd`. They are copied because nested tuples slow the threads down.
     source : int
         `SIMILARITY`, `TRUST` or `LINKS`.
     min_overlap : int
-        The least number of items that two users must share to be compared at all.
+        Minimum number of items that two users must share to be compared.
     significance : float
         A weight from n shared items is multiplied by ``min(n / significance, 1)``.
     link_indptr, link_users, link_codes, link_shared : ndarray
-        As in `Links`. With `LINKS`: the weights. With `TRUST`: the ways over which trust is
+        As in `Links`. With `LINKS`: the weights. With `TRUST`: the links over which trust is
         propagated; without rows, it is not.
     propagate : bool
-        Whether trust goes one step beyond those who are trusted directly (eq. 5).
+        Whether trust is propagated one step beyond direct trust (eq. 5).
     """
 
     indptr: NDArray[np.int64]
@@ -232,7 +232,7 @@ class Weighing(NamedTuple):
         *,
         propagate: bool = False,
     ) -> "Weighing":
-        """Put the parts together."""
+        """Combine the parts."""
         return cls(
             *crowd,
             source=source,
@@ -277,7 +277,7 @@ def new_desk(n_users: int) -> Desk:
 
 @compiled()
 def weigh(weighing: Weighing, user: int, desk: Desk) -> None:
-    """Write the weights that everybody has to one user to `desk.codes`, their own as 0."""
+    """Write the weights of all users for one user to `desk.codes`, with 0 for the user."""
     if weighing.source == LINKS:
         _follow_links(weighing, user, desk)
     else:
@@ -294,7 +294,7 @@ def weigh(weighing: Weighing, user: int, desk: Desk) -> None:
 
 @compiled()
 def _compare(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
-    """Add up eq. 1 for everybody at once: shared items, products, and both sums of squares."""
+    """Compute the sums of eq. 1 for all users: shared items, products, and both sums of squares."""
     one = np.float32(1)
     for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
         own = weighing.deviations[at]
@@ -313,10 +313,10 @@ def _compare(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
 
 @compiled()
 def _trust(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
-    """Add up eq. 3 for everybody at once: shared items, and how far eq. 4 is from the truth.
+    """Compute the sums of eq. 3 for all users: shared items, and the error of eq. 4.
 
-    Eq. 4 predicts the user's mean plus the other's deviation, so what it is off by is the
-    difference of the two deviations.
+    Eq. 4 predicts the user's mean plus the other's deviation, so its error is the difference of the
+    two deviations.
     """
     one = np.float32(1)
     for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
@@ -360,9 +360,9 @@ def _follow_links(weighing: Weighing, user: int, desk: Desk) -> None:
 
 @compiled()
 def _propagate(weighing: Weighing, user: int, desk: Desk) -> None:
-    """Give whoever has nothing to do with the user directly the trust that others have in them.
+    """Give users without a direct relation to the user the trust that others have in them.
 
-    Eq. 5 for one way; over several ways, the mean with the same weights.
+    Eq. 5 for one path; over several paths, the mean with the same weights.
     """
     indptr, users = weighing.link_indptr, weighing.link_users
     for first in range(indptr[user], indptr[user + 1]):
@@ -388,7 +388,7 @@ def _propagate(weighing: Weighing, user: int, desk: Desk) -> None:
 
 @compiled()
 def _knows(weighing: Weighing, desk: Desk, other: int) -> bool:
-    """Tell whether the user and another one are directly related, well or badly."""
+    """Return whether two users have a direct relation, whatever its weight."""
     if weighing.source == LINKS:
         return desk.codes[other] > 0
     return desk.sums[other, _SHARED] >= weighing.min_overlap
@@ -398,7 +398,7 @@ def _knows(weighing: Weighing, desk: Desk, other: int) -> bool:
 def count_shared(
     indptr: NDArray[Any], items: NDArray[Any], first: NDArray[Any], second: NDArray[Any]
 ) -> NDArray[Any]:
-    """Count the items that two users have both rated, for pairs of them.
+    """Count the items that both users of each pair rated.
 
     Parameters
     ----------
@@ -508,7 +508,7 @@ def ask_listed(weighing: Weighing, answers: Answers, listed: Links, threads: int
 
 
 def weights_of(weighing: Weighing, user: int) -> NDArray[np.float32]:
-    """Return the weights that everybody has to one user, shape (n_users,); 0: not a neighbour."""
+    """Return the weights of all users for one user, shape (n_users,); 0 for non-neighbours."""
     desk = new_desk(weighing.indptr.size - 1)
     weigh(weighing, user, desk)
     return desk.codes / np.float32(FULL)
@@ -527,7 +527,7 @@ def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
 
 @brief
 class _Board(NamedTuple):
-    """Working space of one thread, beside the desk where weights are made."""
+    """Working space of one thread, in addition to the one for weights."""
 
     bins: NDArray[np.int64]  # by code of a weight: how many have it, then where the next one goes
     order: NDArray[np.int32]  # users with positive weights, the nearest first

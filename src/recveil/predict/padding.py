@@ -97,7 +97,7 @@ class Padding:
         Returns
         -------
         ndarray of float32, shape (n_users, max(1, rank))
-            All zero if the predictor does not tell users apart.
+            All zero if the predictor does not distinguish users.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class Padding:
 
 
 class Predictor(Protocol):
-    """Learns from ratings to fill the cells that nobody rated."""
+    """A model that predicts the ratings that users did not give."""
 
     def fit(self, ratings: Ratings) -> Self:
         """Learn from all of `ratings`; learned attributes end in an underscore."""
@@ -144,14 +144,14 @@ _DIRECTIONS = 256
 @brief
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictedRows:
-    """What `Padding` is to predictors with factors: the rows of all users, never written out.
+    """The padded rows of all users for predictors without factors, never materialized.
 
-    It takes one question a cell wherever `Padding` takes a product of thin matrices.
+    It needs one prediction per cell where `Padding` multiplies thin matrices.
 
     Parameters
     ----------
     predictor : Predictor
-        Fitted. It is asked by several threads at once.
+        Fitted, and safe to call from several threads.
     n_users, n_items : int
     scale : RatingScale
         Predictions are clipped to its ends.

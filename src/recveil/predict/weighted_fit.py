@@ -15,9 +15,9 @@ def fit_weighted(
     ----------
     table : ndarray of float64, shape (n_rows, n_columns)
     weights : ndarray of float64, shape (n_rows, n_columns)
-        How much each cell counts; 0 for a cell without a label.
+        Weight of each cell; 0 for a cell without a value.
     rank : int
-        Number of factors beside the biases.
+        Number of factors in addition to the biases.
 
     Returns
     -------
@@ -29,9 +29,7 @@ def fit_weighted(
     Every row of factors solves a ridge regression (Hu, Koren, Volinsky 2008, without their trick
     for sparse tables). The start is the same for any table.
 
-    Examples
-    --------
-    A table of rank one is found again where nothing is known of a cell.
+    Examples -------- The unknown cell of a table of rank one is recovered.
 
     >>> table = np.outer([1.0, 2.0, -1.0, -2.0] * 9, [1.0, -1.0, 2.0, -2.0] * 9)
     >>> weights = np.ones_like(table)

@@ -1,4 +1,4 @@
-"""A release becomes files: written beside their place, verified, renamed; and read again."""
+"""Writing, verification and reading of release folders."""
 
 from recveil.publish._convert import convert
 from recveil.publish._describe import describe

@@ -34,17 +34,18 @@ def convert(
     Parameters
     ----------
     source : path, Ratings, or data frame
-        What to read; a pipe, or "-" for standard input, too. Of the folder of a release, the
-        published rows, one for each person; its private folder is not looked at.
+        What to read; a pipe, or "-" for standard input, too. Of a release folder, the
+        published rows are read, one per user; the private folder is not.
     target : str or path
         Where to write; "-" for standard output.
     format : str, optional
-        The format of `source`, a key of `FORMATS`; found by looking into it if not given.
+        The format of `source`, a key of `FORMATS`; detected from its content by default.
     target_format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
-        By the ending of `target` if not given; CSV for standard output. The last two are folders;
-        `notes` of the result tell how surprise, RecBole and LensKit load what was written.
+        By the ending of `target` if not given; CSV for standard output. The last two are
+        folders; `notes` of the result describe how surprise, RecBole and LensKit load what was
+        written.
     force : bool
-        Replace a file that stands at `target`; never the source itself.
+        Replace an existing `target`, but never the source.
     **reading
         Passed to `understand`: scale, duplicates, drop_off_scale, times, user, item, rating, time.
 
@@ -105,7 +106,7 @@ def _reject_among(target: Path, held: Path) -> None:
 
 
 def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
-    """Take published rows for ratings: one row a person, on the scale without its steps."""
+    """Read published rows as ratings: one row per user, on the scale without its steps."""
     for name, value in reading.items():
         if has_value(value) and name not in _OF_RELEASES:
             raise RecveilError(
@@ -116,7 +117,7 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
     scale = release.manifest.scale
     if own.get("scale") is None and scale.unary:
         own["likes"] = True
-    elif own.get("scale") is None:  # labels are means, and lie between its steps
+    elif own.get("scale") is None:  # values are means between the scale's steps
         own["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
     found = understand(release.to_arrow(people=True), **own)
     people = found.ratings.n_users

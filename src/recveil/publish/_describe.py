@@ -1,4 +1,4 @@
-"""describe: a release in the words of data portals, in a file beside it."""
+"""Descriptions of releases for data portals."""
 
 import json
 from os import PathLike
@@ -32,38 +32,38 @@ def describe(
     column_names: bool = False,
     force: bool = False,
 ) -> Verification:
-    """Describe a release for data portals, in Croissant or Markdown, in a file beside it.
+    """Describe a release for data portals in a Croissant or Markdown file.
 
-    The release is verified first: what does not keep its promise is not described. Nothing private
-    is read, and nothing of this machine stands in the file.
+    The release is verified first and must keep its claim. No private data is read, and the file
+    contains nothing about this machine.
 
     Parameters
     ----------
     release : path
-        The published folder. It stays as it is: the description is no part of it.
+        The published folder, which is not changed: the description is not part of it.
     output : path
-        The file to be written, such as ``croissant.json``; beside the folder, unless the card says
-        where the folder is published. If its name ends in ``.md``, it is a page for people: the
-        release's own card with all that is told here.
+        The file to write, such as ``croissant.json``; next to the folder, unless the card
+        states where the folder is published. With the ending ``.md``, a Markdown page: the
+        release's own card and this description.
     card : path, optional
         The publisher's words, as TOML: title, description, publisher, contact, licence, date, url,
         version, citation, collection, keywords.
     audit : path, optional
-        What an audit of this release found, as ``recveil audit --release --json`` writes it: its
-        sentences about the release are told, too, as measured by the publisher; and for what the
-        table had columns, and how many of its rows were off the scale.
+        The result of ``recveil audit --release --json`` for this release. Its sentences are
+        included as measured by the publisher, with the table's columns and the number of rows
+        off the scale.
     evaluation : path, optional
-        What an evaluation of this release found, as ``recveil evaluate --json`` writes it: what the
-        release is still worth is told, too.
+        The result of ``recveil evaluate --json`` for this release; the retained utility is
+        included.
     column_names : bool
-        Tell what the owner's table calls its columns, too, which `audit` says.
+        Include the original column names, which `audit` states.
     force : bool
-        Replace a file that stands at `output`.
+        Replace an existing `output`.
 
     Returns
     -------
     Verification
-        What the checker says of the release.
+        The verdict over the release.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def describe(
 
 
 def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> list[Violation]:
-    """Check that a Croissant description says of a release what follows from its files.
+    """Check a Croissant description against the files of its release.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> 
     Returns
     -------
     list of Violation
-        What contradicts the release; the publisher's own words, and what they measured, cannot.
+        Contradictions to the release. The publisher's own words and measurements are not
+        checked.
 
     Raises
     ------
@@ -213,7 +214,7 @@ def _read(
         return dict(pairs)
 
     try:
-        told = json.loads(read_whole(path).decode(), object_pairs_hook=once)
+        content = json.loads(read_whole(path).decode(), object_pairs_hook=once)
     except (OSError, ValueError, RecursionError) as error:
         raise RecveilError(
             f"{path.name}: cannot be read as JSON ({reason_of(error)}); expected a description in "
@@ -221,7 +222,7 @@ def _read(
             code="input.unreadable" if isinstance(error, OSError) else "input.json",
         ) from error
     problems = [f"the key {quoted(name)} occurs twice" for name in twice]
-    return told, problems, manifest, _files(manifest, folder)
+    return content, problems, manifest, _files(manifest, folder)
 
 
 def _files(manifest: Manifest, folder: Path) -> dict[str, FileEntry]:

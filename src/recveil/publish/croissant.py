@@ -1,4 +1,4 @@
-"""Croissant: a release described for portals, and for whoever loads data by such a description."""
+"""Croissant descriptions of releases, for data portals and loaders."""
 
 import json
 import re
@@ -66,7 +66,7 @@ def card_page(
 
 
 def left_out(manifest: Manifest) -> str:
-    """Say how many rows of the owner's table are not published, as the release tells it."""
+    """Describe how many rows of the original table are not published."""
     dropped = manifest.counts.get("duplicates_dropped", 0)
     if not dropped:
         return ""
@@ -81,7 +81,7 @@ def _section(title: str, sentences: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    r"""Return somebody's text in one line, of which Markdown makes nothing but text.
+    r"""Return untrusted text in one line, escaped for Markdown.
 
     Examples
     --------
@@ -152,7 +152,7 @@ _MEANINGS = {
 }
 
 
-# Of likes, in the stand of the label's.
+# For likes, in place of the rating's field.
 _HIDDEN_ITEM = "the item, under a pseudonym, invented for this release"
 _ALWAYS_1 = "always 1, for programs that want a column of ratings: there were none"
 _MEASURED = "Measured by the publisher: "
@@ -174,10 +174,9 @@ def croissant(
     card: PublisherCard,
     found: Findings,
 ) -> str:
-    """Return the description of a release as JSON: always the same for the same release and card.
+    """Return the deterministic JSON description of a release.
 
-    All that it says of privacy are the words of the release's own card, what is not promised
-    included.
+    Its statements on privacy, including what is not promised, are those of the release's card.
 
     Parameters
     ----------
@@ -185,12 +184,12 @@ def croissant(
     files : dict of str to FileEntry
         All files of the published folder.
     name : str
-        What the folder is called.
+        Name of the folder.
     base : str
-        What stands before the name of each file: an address, or the name of the folder.
+        Prefix of each file name: an address, or the name of the folder.
     card : PublisherCard
     found : Findings
-        What the publisher measured.
+        The publisher's measurements.
     """
     content_name = manifest.ratings_file or ""
     sections = _sections(data_card(manifest, content_name))
@@ -229,17 +228,17 @@ def croissant(
     if manifest.layout != "model":
         about["recordSet"] = [_records(manifest, content_name)]
     text = json.dumps(about, indent=2, ensure_ascii=False)
-    # Portals put it into pages, where nothing of it may end the script that it stands in.
+    # Portals embed it in pages, where it must not end the enclosing script.
     return re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign.group()):04x}", text) + "\n"
 
 
 def problems_of_croissant(
     told: Any, manifest: Manifest, files: dict[str, FileEntry]
 ) -> Iterator[str]:
-    """Say where a description contradicts its release, or tells what nobody can check.
+    """Report statements that contradict the release or cannot be checked.
 
-    What the publisher says of themselves, and what they measured, is their word: no file can
-    contradict it.
+    The publisher's statements about themselves and their measurements are not checked against
+    files.
 
     Parameters
     ----------
@@ -268,10 +267,9 @@ def problems_of_croissant(
 
 
 def texts_of_publisher(told: Any, manifest: Manifest, files: dict[str, FileEntry]) -> list[str]:
-    """Return which texts of a description follow from no file, so that nothing checks them.
+    """Return the texts of a description that no file can confirm.
 
-    A description that recveil wrote without a publisher's card has its own text; any other text
-    may state anything.
+    Without a publisher's card, recveil writes its own text; any other text is unverified.
 
     Parameters
     ----------
@@ -292,7 +290,7 @@ def _listed(told: dict[str, Any], name: str) -> list[Any]:
 
 
 def _without_base(name: str, value: Any) -> Any:
-    """Return the files of a description without what stands before their names in addresses."""
+    """Return the files of a description with their address prefix removed."""
     if name != "distribution" or not isinstance(value, list):
         return value
     return [
@@ -392,9 +390,9 @@ def _sections(card: str) -> dict[str, list[str]]:
     for part in card.split("\n## ")[1:]:
         title, _, text = part.partition("\n")
         pieces = re.split(r"\n\s*\n|\n(?=- )", text)
-        # Commands to be typed stand apart, below a line that leads to them.
-        told = [piece for piece in pieces if not piece.lstrip("\n").startswith("    ")]
-        told = [" ".join(piece.strip().removeprefix("- ").split()) for piece in told]
-        plain = [piece.replace("**", "").replace("`", "") for piece in told]
+        # Commands are set apart, below an introductory line.
+        texts = [piece for piece in pieces if not piece.lstrip("\n").startswith("    ")]
+        texts = [" ".join(piece.strip().removeprefix("- ").split()) for piece in texts]
+        plain = [piece.replace("**", "").replace("`", "") for piece in texts]
         found[title.strip()] = [piece for piece in plain if piece and not piece.endswith(":")]
     return found

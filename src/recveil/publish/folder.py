@@ -1,4 +1,4 @@
-"""Writing a release: its two folders, written beside their targets, verified, then renamed."""
+"""Writer of release folders: both are staged next to their targets, verified, then renamed."""
 
 import json
 from collections import Counter
@@ -89,7 +89,7 @@ def tables(
 ) -> Iterator[tuple[pa.Table, int]]:
     """Yield tables of published rows, each with the number of records in it.
 
-    So many records as `n_before` says stand before them, in other files.
+    `n_before` records precede them in other files.
     """
     items = pa.array(published.items)
     for block in blocks:
@@ -148,7 +148,7 @@ def _chunks(lengths: Any) -> Iterator[tuple[int, int]]:
 
 
 def write_model(model: pa.Table, file: Path) -> dict[str, int]:
-    """Write what people are drawn from, in the one way that the checker knows; count its items."""
+    """Write the model for synthetic users in its canonical form; return its item count."""
     items = model.schema.field(0)
     steps = {items.name: "DELTA_BINARY_PACKED"} if pa.types.is_integer(items.type) else {}
     with pq.ParquetWriter(
@@ -168,16 +168,16 @@ _WRITING, _VERIFYING = "Writing", "Verifying"
 
 @brief
 class Written(NamedTuple):
-    """What became of the published ratings.
+    """The written ratings.
 
     Attributes
     ----------
     files : dict of str to FileEntry
         The file that holds them, or all parts in their order.
     counts : dict of str to int
-        At least those of `counts_of`.
+        At least the counts of `counts_of`.
     items : list
-        The ids of the items that stand there.
+        The ids of the written items.
     """
 
     files: dict[str, FileEntry]
@@ -189,7 +189,7 @@ class Written(NamedTuple):
 
 
 class Writing(Protocol):
-    """Whoever writes the large files of a release and checks it: this process, or many machines."""
+    """Writer and checker of the large files of a release: this process, or many machines."""
 
     def write_ratings(
         self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
@@ -234,12 +234,13 @@ def write_release(
 
 @contextmanager
 def naming_cost(claim: Claim) -> Iterator[None]:
-    """Let an error name the epsilon of answered queries, which a rerun asks again.
+    """Add the epsilon of answered queries, which a rerun spends again, to errors.
 
     Parameters
     ----------
     claim : Claim
-        Of a release whose queries were all answered. Without a ledger, errors stay as they are.
+        The claim of a release whose queries were all answered. Without a ledger, errors are
+        unchanged.
 
     Examples
     --------
@@ -279,7 +280,8 @@ def _stage(
         begin(_VERIFYING)
         result = by.verify(public_folder, private_folder)
         n_private = len(result.private_found or ())
-        # What does not keep its claim is no release, in which private values could be told apart.
+        # A folder that violates its claim is not a release, and its private values are not searched
+        # for.
         if not result.holds and not 0 < len(result.violations) <= n_private:
             raise RecveilError(
                 f"the release does not keep its own claim and was not written: "
@@ -298,12 +300,13 @@ def _stage(
 def write_drawn(
     published: Published, folder: Path, file_format: FileFormat = "parquet", *, force: bool = False
 ) -> Verification:
-    """Write people who were drawn from a published model: there is nothing private about them.
+    """Write synthetic users sampled from a published model, which have no private data.
 
     Raises
     ------
     RecveilError
-        As `Release.write`; or if records are people's, or a private twin stands at that place.
+        As `Release.write`; or if records belong to users, or there is a private folder for
+        that place.
     """
     check_form("users", file_format)
     if published.claim.about.contains_users:
@@ -350,7 +353,7 @@ def _check_promise(published: Published) -> None:
 
 
 def _check_layout(published: Published, layout: str) -> None:
-    """Refuse groups of people where no record is anybody's, and a model where there is none."""
+    """Raise for groups of synthetic users, and for a model where there is none."""
     if layout == "groups" and not published.claim.about.contains_users:
         raise RecveilError(
             "layout 'groups' (--layout): these records are nobody's, so that there are no groups "
@@ -435,7 +438,7 @@ def _write_ratings(
             track, total=published.n_users, weigh=lambda block: block.sizes.sum(), share=0.9
         )
         for block in people(published.blocks(), "Writing the rows of all people"):
-            # Drawn records have no classes: that two are equal says nothing of anybody.
+            # Synthetic records have no classes: equal ones imply nothing about users.
             digests = published.claim.about.digests(block, keys) if contains_users else []
             sizes = block.sizes.tolist() if contains_users else []
             for digest, people in zip(digests, sizes, strict=True):
@@ -461,7 +464,7 @@ def _write_ratings(
 
 
 def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
-    """Return the columns that tell who is behind which record; who is in none has no id there."""
+    """Return the columns that map users to records; a user in no record has no id there."""
     private, groups = release.private, release.private.groups
     if not release.published.claim.about.contains_users:
         nowhere = pa.nulls(private.users.size, pa.string())
@@ -495,7 +498,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
         "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
-        **people,  # who writes rows may know more of them
+        **people,  # the caller may know more of them
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     _write_json(folder / PRIVATE_MANIFEST, about)

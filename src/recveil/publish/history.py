@@ -1,7 +1,7 @@
-"""History: what a release promised, and those that stood at its place before, for its owner alone.
+"""History of the claims of a release and of those it replaced, for the publisher only.
 
-What was replaced was perhaps published before, and whoever has it knows more forever. So the
-private twin remembers what each promised, although the files are gone.
+A replaced release may have been published, and its recipients keep it. So the private folder
+records each claim after the files are gone.
 """
 
 import json
@@ -23,16 +23,16 @@ _KEY = "history"
 
 @brief
 class Promised(NamedTuple):
-    """A release that there is or was, and what it promised.
+    """The claim of a present or former release.
 
     Attributes
     ----------
     sha256 : str
-        Of its release.json; "" if nobody knows.
+        Of its release.json; "" if unknown.
     kind : str or None
-        Of its claim; None if nobody knows.
+        Kind of its claim; None if unknown.
     mu, delta, threshold_delta : float or None
-        What its ledger adds up to, and what it leaves over; None where it has no ledger.
+        Totals of its ledger; None without a ledger.
     """
 
     sha256: str
@@ -53,7 +53,7 @@ class Promised(NamedTuple):
 
     @property
     def contains_users(self) -> bool:
-        """Whether its records are of people, as is supposed where nobody knows."""
+        """Whether its records belong to users; True if unknown."""
         return self.kind is None or claim_kind(self.kind).contains_users
 
     def _facts(self) -> dict[str, object]:
@@ -61,38 +61,37 @@ class Promised(NamedTuple):
 
 
 def keep_history(published: Path, private: Path, new: Path, new_private: Path) -> None:
-    """Write into a new private twin what the release promises, and what stood there promised.
+    """Record the claims of a release and of those it replaces in its new private folder.
 
     Parameters
     ----------
     published, private : Path
-        Where the new release will stand; an older one and its twin may stand there now.
+        The targets of the new release, which may hold an older one.
     new, new_private : Path
-        The new release and its twin, which are written and not yet in place.
+        The new release and its private folder, written but not yet in place.
     """
     file = new_private / PRIVATE_MANIFEST
-    told = json.loads(read_whole(file).decode())
-    own = Promised.of(told["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
+    content = json.loads(read_whole(file).decode())
+    own = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
     kept = each_once((own, *_current_release(published, private)))
-    told[_KEY] = [promised._asdict() for promised in kept]
-    file.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    content[_KEY] = [promised._asdict() for promised in kept]
+    file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def describe_history(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
-    """Return what a private twin remembers: its own release, and those that stood there before.
+    """Return the history in a private folder: its own release and those before it.
 
     Parameters
     ----------
     told : dict
         The content of its private.json.
     published : Path
-        The release that it belongs to, which may be gone. It is asked where the twin was written
-        before twins remembered anything.
+        Its release, which may be gone. It is read if the private folder predates histories.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If a part is missing or makes no sense.
+        If a part is missing or invalid.
     """
     sha256 = told["release"]["sha256"]
     remembered = [_promised(entry) for entry in told.get(_KEY, [])]
@@ -102,7 +101,7 @@ def describe_history(told: Mapping[str, Any], published: Path) -> tuple[Promised
 
 
 def each_once(history: Iterable[Promised]) -> list[Promised]:
-    """Leave out what stands there twice: the very same release tells nothing more.
+    """Remove duplicates: the same release reveals nothing new.
 
     Examples
     --------
@@ -117,17 +116,17 @@ def each_once(history: Iterable[Promised]) -> list[Promised]:
 
 
 def _current_release(published: Path, private: Path) -> list[Promised]:
-    """Return what stands at a place, and what its twin remembers.
+    """Return the release at a place and the history in its private folder.
 
-    A release without its twin counts, or beside that of another one. If the twin cannot be read,
-    something that nobody knows stood there.
+    A release without its own private folder counts, too. If the private folder cannot be read, the
+    history has an unknown release.
     """
     found = []
     with suppress(OSError):  # there is none, or it was moved away
         found.append(_promised_at(published, FileEntry.of(published / MANIFEST).sha256))
     try:
-        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
-        found.extend(describe_history(told, published))
+        content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        found.extend(describe_history(content, published))
     except FileNotFoundError:
         pass
     except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):

@@ -1,7 +1,7 @@
-"""Findings: what an audit and an evaluation found of a release, for whoever describes it.
+"""The publisher's card and the findings of audits and evaluations.
 
-Their JSON is the publisher's own, and bears the SHA-256 of the release.json that was attacked, or
-judged: figures of another release are refused, however alike its settings are.
+Their JSON states the SHA-256 of the release.json that was attacked or evaluated. Figures of any
+other release are rejected, however similar its settings are.
 """
 
 import json
@@ -91,7 +91,7 @@ class PublisherCard:
                     f"most",
                     code="settings.file",
                 )
-            told = tomllib.loads(content.decode())
+            content_of_card = tomllib.loads(content.decode())
         except (OSError, UnicodeDecodeError) as error:
             raise RecveilError(
                 f"{file}: cannot be read ({reason_of(error)}); name a card, a file of TOML",
@@ -103,7 +103,9 @@ class PublisherCard:
                 f'publisher = "Public Library"',
                 code="settings.file",
             ) from error
-        return cls(**{name: _checked(file.name, name, value) for name, value in told.items()})
+        return cls(
+            **{name: _checked(file.name, name, value) for name, value in content_of_card.items()}
+        )
 
 
 _NAMES = tuple(field.name for field in fields(PublisherCard))
@@ -137,15 +139,15 @@ def _checked(file: str, name: str, value: Any) -> Any:
 
 
 def reject_unseen(where: str, value: Any, most: int, *, code: str = "settings.value") -> str:
-    """Return a text without the spaces around it; refuse it if it is none, or hides something.
+    """Return a stripped text; raise if it is not a text or has invisible characters.
 
     Parameters
     ----------
     where : str
-        Where it stands, for errors.
+        Location, for errors.
     value : object
     most : int
-        So many letters may it have.
+        Maximum length.
 
     Examples
     --------
@@ -196,16 +198,16 @@ _JUDGED = "Judged by {cells:,} {what} that were held out of what it was made fro
 
 @dataclass(frozen=True)
 class Findings:
-    """What was measured, and what it was measured on, a sentence each.
+    """Measurements and their input, one sentence each.
 
     Parameters
     ----------
     risk, utility : tuple of str
-        What adversaries found in the release, and what it is still worth. Where the release is
-        differentially private, it is said first that these figures are not.
+        Results of attacks, and the retained utility. For a differentially private release, the
+        first sentence states that these figures are not private.
     origin : tuple of str
-        Which columns of the owner's table were read, and what was left out of it; where the release
-        is differentially private, the former alone.
+        The columns of the original table that were read and the rows that were omitted; only
+        the columns for a differentially private release.
     """
 
     risk: tuple[str, ...] = ()
@@ -221,35 +223,37 @@ def read_findings(
     *,
     column_names: bool = False,
 ) -> Findings:
-    """Read what was measured of a release.
+    """Read the measurements of a release.
 
     Parameters
     ----------
     manifest : Manifest
     name : str
-        What the folder is called, for errors.
+        Name of the folder, for errors.
     audit, evaluation : Path or None
-        What ``recveil audit --release --json`` and ``recveil evaluate --release --json`` wrote.
+        Results of ``recveil audit --release --json`` and ``recveil evaluate --release
+        --json``.
     column_names : bool
-        Whether to tell what the owner's table calls its columns, too.
+        Whether to include the original column names.
 
     Raises
     ------
     RecveilError
-        If a file is none of these, or of another release; or if an audit tells of a second one.
+        If a file is not such a result or is of another release; or if an audit covers a second
+        one.
     """
     is_differential = manifest.claim.about.is_differential
     unpaid = [_UNPAID] if is_differential else []
     risk, origin, utility = [], [], []
     if audit is not None:
-        told = _read(audit, "an audit", name)
+        content = _read(audit, "an audit", name)
         with _meaning(audit, "an audit", name):
-            release = told["release"]
+            release = content["release"]
             sha256 = release["sha256"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
             risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
-            origin = _origin(told["data"], column_names=column_names)
-            origin += [] if is_differential else _left_out(told["data"])
+            origin = _origin(content["data"], column_names=column_names)
+            origin += [] if is_differential else _left_out(content["data"])
         _reject_another(audit, "audit", sha256, manifest, name)
         if release.get("same_ratings") is False:
             raise RecveilError(
@@ -265,12 +269,12 @@ def read_findings(
                 code="release.refused",
             )
     if evaluation is not None:
-        told = _read(evaluation, "an evaluation", name)
+        content = _read(evaluation, "an evaluation", name)
         with _meaning(evaluation, "an evaluation", name):
-            sha256 = told["release_sha256"]
-            of_risk = (told.get("disclosure") or {}).get("verdict", [])
-            notes = [note for note in told["notes"] if note not in of_risk]
-            utility = [*unpaid, _ground(told, manifest), told["headline"], *notes]
+            sha256 = content["release_sha256"]
+            of_risk = (content.get("disclosure") or {}).get("verdict", [])
+            notes = [note for note in content["notes"] if note not in of_risk]
+            utility = [*unpaid, _ground(content, manifest), content["headline"], *notes]
         _reject_another(evaluation, "evaluation", sha256, manifest, name)
     for file, sentences in ((audit, (*risk, *origin)), (evaluation, utility)):
         for sentence in sentences:
@@ -295,10 +299,10 @@ def _meaning(file: Path, what: str, name: str) -> Iterator[None]:
 
 def _read(file: Path, what: str, name: str) -> dict[str, Any]:
     with _meaning(file, what, name):
-        told = json.loads(read_whole(file))
-        if not isinstance(told, dict):
+        content = json.loads(read_whole(file))
+        if not isinstance(content, dict):
             raise TypeError("no JSON object")
-    return told
+    return content
 
 
 def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name: str) -> None:
@@ -311,7 +315,7 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
 
 
 def _ground(told: dict[str, Any], manifest: Manifest) -> str:
-    """Say by what a release was judged."""
+    """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
     if told["made_anew"]:
         return _MADE_ANEW.format(share=told["split"], what=what)

@@ -12,7 +12,7 @@ from recveil.verification import Verification
 
 
 class Release(Sides):
-    """Anonymized ratings: `published` for the world, `private` for the owner alone."""
+    """Anonymized ratings: `published` for recipients, `private` for the publisher."""
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> WrittenRelease:
@@ -45,38 +45,38 @@ class Release(Sides):
         force: bool = False,
         allow_large: bool = False,
     ) -> Verification:
-        """Write the release to `folder` and its private twin to `folder` + ".private".
+        """Write the release to `folder` and its private folder to `folder` + ".private".
 
-        Both are written beside their targets, verified, and then renamed, so that a killed run
-        leaves no release or a whole one.
+        Both are staged next to their targets, verified, and renamed, so a killed run leaves either
+        no release or a complete one.
 
         Parameters
         ----------
         folder : path
             Must not exist, unless `force`.
         layout : {"auto", "users", "groups", "model"}
-            One row of labels a user, or one a group with its size. "auto" takes what suits the
-            method: groups for padded rows, users for the rest. "model", for drawn people alone:
-            what they are drawn from.
+            One row per user, or one per group with its size. "auto" chooses groups for padded
+            rows and users otherwise. "model", for synthetic users only, writes the model that
+            they are sampled from.
         file_format : {"parquet", "csv"}
         force : bool
             Replace an older release at the same place; nothing else is ever replaced.
         allow_large : bool
-            Write more than 100 labels for each rating, too, as padded rows of many items that few
-            people rated may take.
+            Allow more than 100 values per rating, which padded rows of many rarely rated items
+            may need.
 
         Returns
         -------
         Verification
-            What the checker says of the written files; it always holds.
+            The verdict over the written files; it always holds.
 
         Raises
         ------
         RecveilError
-            If the release promises nothing, is too large, the folder exists or cannot be written,
-            or the written release does not verify; then nothing is left behind. And if its noise
-            follows from a seed, as whoever guesses that takes the noise away again; or if ids of
-            items look like those of people.
+            If the release promises nothing, is too large, the folder exists or cannot be
+            written, or the written release does not verify; then nothing is left behind. And
+            if its noise follows from a seed, because an adversary who guesses the seed can
+            remove the noise; or if ids of items look like those of users.
         """
         _reject_seeded(self)
         claim = self.published.claim
@@ -88,7 +88,7 @@ class Release(Sides):
 
 
 def _reject_seeded(release: Sides) -> None:
-    """Refuse to publish noise that somebody can draw again."""
+    """Raise if the noise of a differentially private release is reproducible."""
     if release.published.claim.about.is_differential and release.private.seed is not None:
         raise RecveilError(
             "seed (--seed): the noise of this release follows from one, and whoever guesses it "

@@ -56,53 +56,53 @@ def format_time(seconds: float) -> str:
 
 
 Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
-# More labels than so many times the ratings are refused, unless somebody wants them.
+# Maximum number of values per rating, unless `allow_large`.
 _MOST_FOR_A_RATING = 100
-# A column of Parquet takes for a value what is needed to tell it from the others of its kind, and
-# zstd makes it less. Measured on MovieLens (100K, latest-small), also with text for items, and on
-# invented tables (docs/explanation/performance.md has the large ones). About this part is left:
+# A Parquet column stores each value as an index into its distinct values, and zstd compresses it.
+# Measured on MovieLens (100K, latest-small), also with text item ids, and on synthetic tables
+# (docs/explanation/performance.md has the large ones). About this share remains:
 _LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
 _LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
-# Labels that are not rounded are all different: a dictionary was begun in vain, and they stand as
-# they are; in copies of a row they repeat.
+# Unrounded values are all distinct: dictionary encoding fails, and they are stored plainly; in
+# copies of a row they repeat.
 _BYTES_UNROUNDED = 10.5
 _LEFT_OF_UNROUNDED = {"groups": 0.6, "users": 0.3}
 # Parquet gives up a dictionary of texts that is larger.
 _LARGEST_DICTIONARY = 1 << 20
 # How many steps between items are written with the same number of bits; beyond an even spread.
 _STEPS_TOGETHER, _BITS_MORE = 32, 2
-# What Parquet may take beyond all that: headers, indices of people and sizes.
+# Parquet's overhead: headers, indices of users and sizes.
 _DOUBT = 1.3
-# Of a person in the private twin, beside their id; of a group's digest in classes.csv.
+# Per user in the private folder, in addition to the id; per group digest in classes.csv.
 _BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
-# Seconds, on two cores: to start; to read and learn from a rating; to predict a cell; to write,
-# digest and verify a label; to draw whether somebody rates an item; to find out how likely a class
+# Seconds on two cores: to start; to read and learn from a rating; to predict a cell; to write,
+# digest and verify a value; to sample whether a user rates an item; to compute how likely a class
 # is to hold one.
 _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
 _DRAW, _CHOOSE = 2.5e-8, 7e-8
 _WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
-# What takes less where people are drawn.
+# Remedies for synthetic releases.
 FEWER_PEOPLE = "fewer people (--people)"
 
 
 class Expected(NamedTuple):
-    """What a release will take.
+    """Estimated size and time of a release.
 
     Attributes
     ----------
     labels : int
-        Rows of the published file. With padded homogenizing and before groups are found, as if all
-        of them had the least size.
+        Rows of the published file. With padded homogenizing and before grouping, as if all
+        groups had the minimum size.
     ratings : int
-        What they are made of.
+        Number of ratings in the input.
     bytes : int
-        Of the published folder and its private twin; about.
+        Approximate size of the published and the private folder.
     most_bytes : int
-        What must be free on the disk for that.
+        Required free disk space.
     seconds : float
-        For the whole work on two cores; about.
+        Approximate total time on two cores.
     kind : {"padded", "simple", "co-rated", "sparse", "drawn"}
-        What the rows are.
+        Kind of the rows.
     what : {"rating", "like"}
         What they are made of, one of it.
     """
@@ -143,7 +143,7 @@ def expect_padded(
     file_format: str,
     step: float | None = None,
 ) -> Expected:
-    """Say what padded homogenizing will take, before anybody is grouped.
+    """Estimate the size of a padded release before grouping.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def expect_padded(
     layout, file_format : str
         See `Release.write`.
     step : float, optional
-        That of the labels; None if they are not rounded, and take many times as much.
+        Rounding step of values; None for unrounded values, which take many times as much.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def expect_padded(
     >>> expect_padded(ratings, 5, None, "auto", "csv").labels  # 10 groups, 29 of the items rated
     290
     """
-    # A group takes in as many people as the one who asks for most.
+    # A group has as many users as its highest level requires.
     shares = 1 / k if levels is None else 1 / levels
     n_groups = max(1, math.floor(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
     rated = np.full(n_groups, (ratings.support > 0).sum())
@@ -173,7 +173,7 @@ def expect_padded(
 def expect_sparse(
     ratings: Ratings, k: int, layout: str, file_format: str, step: float | None
 ) -> Expected:
-    """Say what sparse rows will take, before anybody is grouped: the labels of what k people rated.
+    """Estimate the size of sparse rows before grouping, from items with at least k raters.
 
     The parameters are those of `expect_padded`.
 
@@ -200,21 +200,21 @@ def expect(
     file_format: str,
     step: float | None = None,
 ) -> Expected:
-    """Say what the rows of groups will take.
+    """Estimate the size of the rows of groups.
 
     Parameters
     ----------
     ratings : Ratings
     kind : {"padded", "simple", "co-rated", "sparse"}
-        What the rows are.
+        Kind of the rows.
     widths : ndarray, shape (n_groups,)
-        How many labels the row of each group has.
+        Number of values in the row of each group.
     sizes : ndarray, shape (n_groups,)
-        How many people share it.
+        Number of users who share it.
     layout : {"auto", "users", "groups"}
     file_format : {"parquet", "csv"}
     step : float, optional
-        That of the labels; None if they are not rounded.
+        Rounding step of values; None without rounding.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def expect(
     >>> [expect(ratings, "padded", *groups, layout, "csv").labels for layout in ("auto", "users")]
     [290, 1450]
     """
-    # People with co-rated rows have each a label of their own, whatever the layout.
+    # Users with co-rated rows have their own values in any layout.
     each = (
         layout == "users"
         or kind == "co-rated"
@@ -264,22 +264,22 @@ def expect_drawn(
     file_format: str,
     step: float,
 ) -> Expected:
-    """Say what people who are drawn will take, once it is known from what.
+    """Estimate the size of a synthetic release from its model.
 
     Parameters
     ----------
     items : ndarray, shape (n_items,)
-        Those that they are drawn on.
+        Items of the model.
     scale : RatingScale
     n_people : int
-        How many are drawn.
+        Number of synthetic users.
     activity : float
-        How many ratings each of them has, on average.
+        Mean number of ratings per synthetic user.
     ratings : float
-        How many ratings of real people they stand for, as far as that may be told.
+        Number of real ratings, as far as it may be revealed.
     file_format : str
     step : float
-        That of the labels.
+        Step of the values.
 
     Examples
     --------
@@ -309,19 +309,18 @@ def expect_drawn(
 
 
 def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_large: bool) -> None:
-    """Raise a RecveilError if a release will not fit the disk, or will dwarf what it is made of.
+    """Raise a RecveilError if a release will not fit the disk, or is far larger than its input.
 
-    How many synthetic users are drawn, the publisher chose, and was limited before any query.
+    The number of synthetic users is the publisher's choice, limited before any query.
 
     Parameters
     ----------
     expected : Expected
     parent : Path
-        The folder in which it will be written.
+        The parent folder of the release.
     layout : {"auto", "users", "groups"}
     allow_large : bool
-        Whether more than 100 labels for each rating are wanted. Nobody can want more than the disk
-        holds.
+        Whether to allow more than 100 values per rating. The disk limit always applies.
 
     Examples
     --------
@@ -351,9 +350,9 @@ def reject_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
     ----------
     expected : Expected
     parent : Path
-        The folder in which it will be written.
+        The parent folder of the release.
     remedy : str
-        What takes less.
+        A remedy that needs less space.
     """
     free = shutil.disk_usage(parent).free
     if expected.most_bytes > free:
@@ -418,7 +417,7 @@ def _different_labels(
 
 
 def _bytes_of_item(items: NDArray[Any], width: float) -> float:
-    """Return how many bytes tell which item comes next in a row of a width."""
+    """Return the bytes that encode the next item in a row of a width."""
     if items.dtype == object:
         of_text = _mean_length(items) + 4
         if items.size * of_text > _LARGEST_DICTIONARY:

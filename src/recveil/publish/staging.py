@@ -1,7 +1,7 @@
-"""Staging: a release is written out of sight, and renamed to its place once it is whole.
+"""Staging of releases: each is written to a hidden folder, and renamed when it is complete.
 
-What a killed run had begun, the next one to the same place finishes or undoes (`settling`). One run
-at a time looks at a place and renames to it (`alone`).
+The next run to a place completes or undoes what a killed run began (`settling`). One run at a time
+inspects a place and renames to it (`alone`).
 """
 
 import errno
@@ -54,24 +54,25 @@ _PATIENCE, _OFTEN = 10.0, 0.02
 
 @contextmanager
 def alone(file: Path, target: Path) -> Iterator[None]:
-    """Let one run at a time work at a target; another one waits some seconds, and is refused then.
+    """Hold the lock of a target; another run waits some seconds, and then fails.
 
-    Where the file system has no locks, all go on.
+    On file systems without locks, all runs continue.
 
     Parameters
     ----------
     file : Path
-        Its lock is held meanwhile. It is made, and removed in the end; what a killed run left,
-        the next one removes.
+        The lock file, created here and removed at the end. The next run removes that of a
+        killed run.
     target : Path
-        What a refusal names.
+        The path in error messages.
 
     Raises
     ------
     RecveilError
-        If another run works there for longer, or the file is somebody else's, or holds something.
+        If another run holds the lock for longer, or the file belongs to another user or is not
+        empty.
     OSError
-        If the file cannot be made.
+        If the file cannot be created.
 
     Examples
     --------
@@ -90,12 +91,12 @@ def alone(file: Path, target: Path) -> Iterator[None]:
         with _taken(file, target):
             yield
     finally:
-        # Also what an interruption left that came before we knew of the file.
+        # Also for an interrupt before the file was recorded.
         in_spite_of_signals(lambda: _remove_unless_locked(file))
 
 
 def _taken(file: Path, target: Path) -> BinaryIO:
-    """Return the file that stands at a path, locked; whoever had it may have removed it."""
+    """Return the file at a path, locked; its former holder may have removed it."""
     end = time.monotonic() + _PATIENCE
     while True:
         opened = _opened(file, target)
@@ -112,7 +113,7 @@ def _taken(file: Path, target: Path) -> BinaryIO:
 
 
 def _opened(file: Path, target: Path) -> BinaryIO:
-    """Open the file, or make it; refuse what is not ours."""
+    """Open or create the file; raise if it is not ours."""
     try:
         _make_legible(file)
         opened = _open(file, os.O_CREAT)
@@ -143,7 +144,7 @@ def _taken_by_others(file: Path, target: Path) -> RecveilError:
 
 
 def _make_legible(file: Path) -> None:
-    """Let its owner open what they left: some umasks take from the owner, too."""
+    """Let the file's owner open it: some umasks prevent that."""
     with suppress(FileNotFoundError):
         found = file.lstat()
         is_our_lock = stat.S_ISREG(found.st_mode) and not found.st_size and is_ours(found)
@@ -152,7 +153,7 @@ def _make_legible(file: Path) -> None:
 
 
 def _is_plain(file: Path) -> bool:
-    """Say whether a file stands there, or nothing; a folder, a link or a socket is neither."""
+    """Return whether there is a file or nothing; a folder, a link or a socket is neither."""
     with suppress(OSError):
         return stat.S_ISREG(file.lstat().st_mode)
     return True
@@ -179,44 +180,44 @@ def _is_placed_at(opened: BinaryIO, file: Path) -> bool:
 
 
 def _remove_unless_locked(file: Path) -> None:
-    """Remove it while it is locked: whoever waits for it sees then that it stands there no more."""
+    """Remove the file while it is locked, so that a waiting run sees it is gone."""
     with suppress(OSError), _open(file, 0) as opened:
         is_free = lock(opened.fileno(), wait=False) is not False
         if is_free and _is_empty_file(opened) and _is_placed_at(opened, file):
             file.unlink()
 
 
-# All that stands in a release and in its private twin.
+# All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
 _OWN_FILES |= {HIDDEN_ITEMS_FILE}
 
 # Within the staging folder. What is drawn has no twin, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"
 OLD, OLD_PRIVATE = "old-published", "old-private"
-# Beside them stand the lock, and the sign of below.
+# The lock file and the marker below are next to them.
 _FOLDERS = {NEW, NEW_PRIVATE, DRAWN, OLD, OLD_PRIVATE}
-# Stands there from before the first renaming, when all is whole and verified, until the last one is
-# done or undone. Without it, nothing in the folder is anything but what is to be removed.
+# Marker that exists from before the first renaming, when all is complete and verified, until the
+# last one is done or undone. Without it, the whole folder is to be removed.
 RENAMING = "renaming"
 
 
 def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) -> None:
-    """Finish the renaming that a killed run had begun, or undo it; remove all else that it left.
+    """Complete or undo the renaming of a killed run, and remove its other leftovers.
 
-    Nobody else may rename to the target meanwhile.
+    The caller must hold the lock of the target.
 
     Parameters
     ----------
     folder, private : Path
-        The target, and its private twin.
+        The target and its private folder.
     but : Path, optional
-        The staging folder of this run, which stays.
+        The staging folder of this run, which is kept.
 
     Raises
     ------
     RecveilError
-        If what a run had moved away can be put back no more, as something else stands there; if
-        two runs had moved something away; or if what a run left holds something else, too.
+        If a moved release cannot be put back because its place is taken; if two runs had moved
+        one; or if the leftovers contain foreign files.
     """
     _reject_two(folder)
 
@@ -244,7 +245,7 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Return the names of what killed runs left at a target, and touch nothing of it.
+    """Return the names of what killed runs left at a target, without changing it.
 
     Examples
     --------
@@ -261,9 +262,9 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def others_in(staging: Path) -> list[str]:
-    """Return what stands in a staging folder that no run has put there.
+    """Return the files in a staging folder that no run created.
 
-    What a run moved away as the old release may have got more since it was looked at.
+    A release that a run moved away may have gained files since it was checked.
     """
     found = _names_in(staging) - {LOCK, RENAMING, *_FOLDERS}
     for old in (OLD, OLD_PRIVATE):
@@ -273,7 +274,7 @@ def others_in(staging: Path) -> list[str]:
 
 
 def foreign_to_a_release(folder: Path) -> list[str]:
-    """Return the names of what neither a release nor a private twin holds; its own, if it is none.
+    """Return the names of files foreign to a release or private folder; its own if it is neither.
 
     Examples
     --------
@@ -299,9 +300,11 @@ def _is_created_here(name: str) -> bool:
 
 
 def _finish(staging: Path, folder: Path, private: Path) -> bool:
-    """Do the last renaming, if the new twin stands there alone; say whether the new pair is whole.
+    """Complete the last renaming if only the new private folder is in place.
 
-    Without the twin that belongs to it, a new release does not come.
+    Return whether both folders are in place.
+
+    A new release never appears without its private folder.
     """
     new = staging / NEW
     is_last = (staging / RENAMING).exists() and not (staging / NEW_PRIVATE).exists()
@@ -309,24 +312,24 @@ def _finish(staging: Path, folder: Path, private: Path) -> bool:
         return False
     if not os.path.lexists(folder):
         new.rename(folder)
-    elif not _is_copy(folder, new):  # which its owner may have put there by hand
+    elif not _is_copy(folder, new):  # which the publisher may have copied there by hand
         return False
     (staging / RENAMING).unlink()
     return True
 
 
 def undoing(folder: Path, private: Path, is_our_twin: Callable[[], bool]) -> Settle:
-    """Return what undoes the renaming of a run that was cut short; False where it cannot.
+    """Return the steps that undo an interrupted renaming; False if it cannot be undone.
 
-    The new private folder goes before the old one comes back, and that before the old published
-    one: whoever is killed here leaves what the next run settles.
+    The new private folder is removed first, then the old one is restored, then the old published
+    folder, so the next run can settle an interruption.
 
     Parameters
     ----------
     folder, private : Path
-        The target, and its private twin.
+        The target and its private folder.
     is_our_twin : callable
-        Says whether what stands at `private` was put there by that run.
+        Returns whether that run created the folder at `private`.
     """
 
     def undo(staging: Path) -> bool:
@@ -392,7 +395,7 @@ def _names_in(folder: Path) -> set[str]:
 
 
 def _can_come_back(old: Path, target: Path) -> bool:
-    """Say whether an old folder can go to its place, or a copy of it stands there already."""
+    """Return whether an old folder can be restored, or a copy of it is already in place."""
     return not os.path.lexists(target) or _is_copy(target, old)
 
 
@@ -410,16 +413,16 @@ def _is_copy(folder: Path, of: Path) -> bool:
 
 
 def _has_anothers_twin(staging: Path, private: Path) -> bool:
-    """Say whether the twin that stands there tells that it is not that of the old release."""
+    """Return whether the private folder in place is known to belong to another release."""
     if not (staging / OLD).exists() or (staging / OLD_PRIVATE).exists():
         return False
-    told = _stated_digest(private)
-    return told is not None and told != _digest(staging / OLD)
+    digest = _stated_digest(private)
+    return digest is not None and digest != _digest(staging / OLD)
 
 
 def _is_twin(private: Path, of: Path) -> bool:
-    told = _stated_digest(private)
-    return told is not None and told == _digest(of)
+    digest = _stated_digest(private)
+    return digest is not None and digest == _digest(of)
 
 
 def _digest(published: Path) -> str | None:
@@ -437,18 +440,18 @@ def _stated_digest(private: Path) -> str | None:
     return None
 
 
-# Leaves room for ".private" and for what the staging folder adds.
+# Leaves room for ".private" and the suffix of the staging folder.
 _LONGEST_NAME = 200
 
 
 @contextmanager
 def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
-    """Give two folders to write to; rename them into place if all went well.
+    """Yield two folders to write to, and rename them into place on success.
 
-    An old release goes before its twin and a new one comes after, so that at any moment there is
-    either no release, or a release with the twin that belongs to it. Of two runs that write to one
-    place, one renames after the other, and what has come meanwhile is replaced only by force. What
-    is replaced is remembered in the new twin.
+    An old release is moved before its private folder and a new one after, so at any moment there
+    is either no release or one with its own private folder. Two runs to one place rename one after
+    the other, and the second replaces the first only by force. The new private folder records what
+    it replaces.
 
     Parameters
     ----------
@@ -485,7 +488,7 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
-    """Give a folder to write drawn people to, who have no private twin; rename it into place.
+    """Yield a folder for synthetic users without a private folder, and rename it into place.
 
     Parameters
     ----------
@@ -497,7 +500,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     Raises
     ------
     RecveilError
-        As `staged_pair`; or if a private twin stands at that place.
+        As `staged_pair`; or if there is a private folder for that place.
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)
@@ -516,7 +519,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
 
 @contextmanager
 def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Give a staging folder, and what keeps other runs from the target until all is settled."""
+    """Yield a staging folder and the lock of the target."""
     staging: Path | None = None
     try:
         with ExitStack() as stack:
@@ -554,9 +557,9 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
 
 @contextmanager
 def _unless_it_goes(folder: Path) -> Iterator[Parent]:
-    """Give the folder above a target; if it is moved away meanwhile, say what may be left there.
+    """Yield the parent of a target; if it is moved meanwhile, report what may be left there.
 
-    Nothing is undone there by guessing: the next run to that place looks at all that it finds.
+    Nothing is undone there: the next run to that place inspects all leftovers.
     """
     with Parent(folder.parent) as parent:
         try:
@@ -597,7 +600,7 @@ def _reject_twin(private: Path) -> None:
 
 
 def _set_modes(folder: Path) -> None:
-    """Let all files in a folder be read by whoever may read it, and be written by their owner."""
+    """Give all files the folder's mode, without execute bits and write access for others."""
     mode = folder.stat().st_mode & 0o644
     for file in folder.iterdir():
         file.chmod(mode)
@@ -607,11 +610,11 @@ _Renames = list[tuple[Path, Path]]
 
 
 def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None:
-    """Rename one after the other what is there; if a step fails, `undoing` undoes the others.
+    """Rename all folders in turn; if a step fails, `undoing` reverts the others.
 
-    Old ones are moved out of the way only by force: without it, renaming onto a folder that came
-    meanwhile fails. They are looked at once more where nobody finds them any more: what came
-    between the last look and the renaming would be removed with them.
+    Old folders are moved only by force: without it, renaming onto a folder created meanwhile
+    fails. They are checked again after the move, because removing them would remove files added
+    since the last check.
     """
     (staging / RENAMING).touch()
     for source, target in away:
@@ -630,7 +633,7 @@ def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None
 
 
 def _foreign(moved: Path) -> list[str]:
-    """Return what in a folder that was moved away is not a release's, or all, if it is none."""
+    """Return the foreign files in a moved folder; all of them if it is not a release."""
     if not os.path.lexists(moved):
         return []
     sign = MANIFEST if moved.name == OLD else PRIVATE_MANIFEST
@@ -642,9 +645,8 @@ def _foreign(moved: Path) -> list[str]:
 def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = False) -> None:
     """Raise a RecveilError unless a release could be written to `folder`.
 
-    Asked before the long work begins, and again before writing. What killed runs left
-    behind is
-    put in order first, but for a dry run, which looks and touches nothing.
+    Called before the long computation and again before writing. Leftovers of killed runs are
+    settled first, except in a dry run, which changes nothing.
     """
     reject_traps(folder)
     published, private = _targets(folder)
@@ -679,7 +681,7 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
 
 
 def _reject_leftovers(published: Path) -> None:
-    """Say that a killed run may be why something stands at the target, or does not."""
+    """Raise if a killed run left files at the target, as a dry run does not settle them."""
     if left := leftovers(published):
         raise RecveilError(
             f"{published}: a run that was cut short left {listed(left, 80)} beside it, so that "
@@ -690,7 +692,7 @@ def _reject_leftovers(published: Path) -> None:
 
 
 def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> None:
-    """Put in order what other runs left meanwhile, and refuse what they put there."""
+    """Settle what other runs left meanwhile, and raise for what they put in place."""
     settle_leftovers(folder, private, but=staging)
     came = [target for target in (folder, private) if os.path.lexists(target)]
     if came and not force:

@@ -30,8 +30,8 @@ _HELD = 2
 class WrittenRelease:
     """The published side of a release, read from its folder.
 
-    It is a table that speaks Arrow, so that whatever takes one takes it, too. The private folder
-    beside it is never looked at.
+    It implements the Arrow interface, so any library that reads Arrow accepts it. The private
+    folder is never read.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class WrittenRelease:
     Raises
     ------
     RecveilError
-        If it is no release, or one that this recveil does not know.
+        If it is no release, or one unknown to this version of recveil.
 
     Examples
     --------
@@ -70,19 +70,19 @@ class WrittenRelease:
         return self._folder.name
 
     def to_arrow(self, *, people: bool = False) -> pa.Table:
-        """Return the published rows: user_id, item_id, rating, and what else the layout has.
+        """Return the published rows: user_id, item_id, rating, and further columns of the layout.
 
         Parameters
         ----------
         people : bool
-            Whether to repeat the rows of a group for each of its people, under an id for each, as
-            the layout "users" would have written them. Otherwise they are as they stand.
+            Whether to repeat the rows of a group for each of its users, with an id for each,
+            as in the layout "users". Otherwise they are returned as published.
 
         Raises
         ------
         RecveilError
-            If the release holds a model and no people, its ratings are not the ones that were
-            written, or they would take too much memory.
+            If the release holds a model, its checksums do not match, or the rows would take
+            too much memory.
         """
         pieces = list(self._rows(people=people))
         types = self.manifest.columns
@@ -166,7 +166,7 @@ class WrittenRelease:
             self._reject_count()
 
     def _check_sizes(self, sizes: NDArray[np.int64], before: int) -> None:
-        """Refuse groups of more people than the release has, before they are written out."""
+        """Raise if groups have more users than the release, before they are expanded."""
         n_users = self.manifest.counts["users"]
         if (sizes < 1).any() or (sizes > n_users).any() or before + sizes.sum() > n_users:
             self._reject_count()
@@ -181,10 +181,10 @@ class WrittenRelease:
     def _repeated(
         self, table: pa.Table, starts: NDArray[np.int64], sizes: NDArray[np.int64], first: int
     ) -> pa.Table:
-        """Return the rows of each record once for each of its people."""
+        """Return the rows of each record once per user."""
         record_of = np.repeat(np.arange(sizes.size), sizes)
         lengths = np.diff(starts)[record_of]
-        # Position in the table of each row: a run of neighbours for each person.
+        # Table position of each row: one contiguous run per user.
         places = np.repeat(starts[record_of] - np.cumsum(lengths) + lengths, lengths)
         places += np.arange(lengths.sum())
         prefix = PREFIX.match(table["user_id"][0].as_py())
@@ -215,7 +215,7 @@ class WrittenRelease:
 
 
 def _needed(package: str) -> Any:
-    """Import what only some people have."""
+    """Import an optional dependency."""
     try:
         return import_module(package)
     except ImportError:

@@ -1,1 +1,1 @@
-"""The form of a published folder, the one home of those who write and who check it."""
+"""The format of a published folder, shared by writers and checkers."""

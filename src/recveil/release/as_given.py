@@ -1,4 +1,4 @@
-"""ExactRatings: how many ratings stand in the published rows exactly as they were given."""
+"""Counts of ratings that are published unchanged."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
@@ -11,35 +11,35 @@ from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 
-# How far a label and a rating that is held in single precision may lie apart and be the same.
+# Tolerance for equality of a published value and a rating in single precision.
 _ABSOLUTE, _RELATIVE = 1e-9, float(np.finfo(np.float32).eps)
 
 
 class ExactRatings(NamedTuple):
-    """Ratings that stand in published rows exactly as they were given.
+    """Shares of ratings that are published unchanged.
 
     Attributes
     ----------
     rating_share : float
-        Share of all ratings whose item nobody else in the group rated, between 0 and 1. Simple
-        homogenizing publishes each of these as it is.
+        Share of all ratings, between 0 and 1, whose item no other member of the group rated. Simple
+        homogenizing publishes each of these unchanged.
     user_share : float
         Share of the users who have at least one such rating.
     exact_share : float
-        Share of all ratings that are equal to their label: those of `rating_share` in a simple
-        release, and more, where all who rated an item agree or their rounded mean is the rating.
+        Share of all ratings that equal their published value. In a simple release these are those
+        of `rating_share`, and those where all raters agree or their rounded mean is the rating.
     label_share : float or None
-        Of the published labels that are values of the scale, the share that is the rating of
-        everybody in the group who rated the item. So sure is whoever takes such a label for a
-        rating. None if no label is, or the scale is continuous.
+        Of the published values that are levels of the scale, the share that equals the rating of
+        every group member who rated the item. It is the probability that such a value is a rating.
+        None if there is no such value, or the scale is continuous.
     within : float
-        Half the step that labels were rounded to, in rating points; 0 if they were not rounded. A
-        lone rating stands in a simple release to within so much.
+        Half the rounding step of published values, in rating points; 0 without rounding. A simple
+        release reveals a lone rating to within this distance.
     near_share : float
-        Share of all ratings that are no farther than `within` from their label.
+        Share of all ratings that are at most `within` from their published value.
     near_label_share : float or None
-        Of all published labels, the share that is no farther than `within` from the ratings of
-        everybody in the group who rated the item, who are one at least. None without labels.
+        Of all published values, the share that is at most `within` from the ratings of every group
+        member who rated the item, of whom there is at least one. None without values.
     """
 
     rating_share: float
@@ -52,9 +52,9 @@ class ExactRatings(NamedTuple):
 
     @property
     def is_rounded_off(self) -> bool:
-        """Whether rounding moves labels off ratings that they stand for, as few or none is equal.
+        """Whether rounding moves values off the ratings, so that few or none are equal.
 
-        Where the scale's values are steps of the rounding, who is near is equal.
+        If the scale's levels are steps of the rounding, near ratings are equal.
         """
         return self.near_share > self.exact_share
 
@@ -62,27 +62,27 @@ class ExactRatings(NamedTuple):
 def count_exact_ratings(
     ratings: Ratings, groups: Groups, blocks: Iterable[Records], grid: float | None = None
 ) -> ExactRatings:
-    """Count the ratings that published records show as they were given.
+    """Count the ratings that published records show unchanged.
 
     Parameters
     ----------
     ratings : Ratings
         The private ratings.
     groups : Groups
-        Who stands behind which record. Ratings of others are not counted.
+        The users of each record. Ratings of other users are not counted.
     blocks : iterable of Records
-        The published records, one for each group, in the order of the groups.
+        The published records, one per group, in the order of the groups.
     grid : float or None
-        The step that labels were rounded to; None if they were not.
+        The rounding step of published values; None without rounding.
 
     Notes
     -----
-    One pass over the records and the ratings; nothing of their size is kept.
+    One pass over the records and the ratings, in constant memory.
 
     Examples
     --------
-    Item a is lone, of b the mean is 2.5, and c is rated 4 by both: three of five ratings stand in
-    the row. Of its two labels on the scale, 5 and 4, both are what all their raters gave.
+    Item a has one rater, the mean of b is 2.5, and both users rated c with 4: three of five ratings
+    are in the row. Two of its values are on the scale, 5 and 4, and all their raters gave them.
 
     >>> from recveil.methods.predictive.homogenize import homogenize_simple
     >>> from recveil.ratings import RatingScale
@@ -98,12 +98,12 @@ def count_exact_ratings(
 
 @brief
 class ExactRatingCounts(NamedTuple):
-    """What `ExactRatings` tells, in numbers that add up over groups.
+    """The counts behind `ExactRatings`, which are additive over groups.
 
     Attributes
     ----------
     numbers : ndarray of int64, shape (10,)
-        Ratings, exact and near ones; labels on the scale, exact ones; all labels, near ones; lone
+        Ratings, exact and near ones; values on the scale, exact ones; all values, near ones; lone
         ratings; users with one, and all users.
     within : float
     """
@@ -119,9 +119,9 @@ class ExactRatingCounts(NamedTuple):
         blocks: Iterable[Records],
         grid: float | None = None,
     ) -> Self:
-        """Count; the parameters are those of `count_exact_ratings`."""
+        """Count the ratings; the parameters are those of `count_exact_ratings`."""
         lone = np.zeros(groups.members.size, np.int64)
-        # Ratings, exact ones, near ones; labels on the scale, exact ones; all labels, near ones.
+        # Ratings, exact ones, near ones; values on the scale, exact ones; all values, near ones.
         totals = np.zeros(7, np.int64)
         first, step, within = 0, ratings.scale.step, (grid or 0.0) / 2
         for block in blocks:
@@ -174,7 +174,7 @@ def _count(
     totals: NDArray[Any],
     within: float,
 ) -> None:
-    """Compare the rows of some groups with what their members gave, and add to what was counted."""
+    """Compare the rows of some groups with their members' ratings, and add to the counts."""
     label_of = np.full(n_items, np.nan)
     raters, equal = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
     near = np.zeros(n_items, np.int64)
@@ -185,7 +185,7 @@ def _count(
             user = members[place]
             totals[0] += indptr[user + 1] - indptr[user]
             for at in range(indptr[user], indptr[user + 1]):
-                apart = abs(label_of[indices[at]] - values[at])  # nan without a label
+                apart = abs(label_of[indices[at]] - values[at])  # nan without a published value
                 raters[indices[at]] += 1
                 noise = _ABSOLUTE + _RELATIVE * abs(values[at])
                 equal[indices[at]] += apart <= noise

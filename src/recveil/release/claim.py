@@ -1,4 +1,4 @@
-"""The claim as release.json tells it: a name, or for differential privacy what it follows from."""
+"""Claims of a release as release.json states them."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -18,56 +18,55 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class ClaimKind:
-    """A kind of claim: what is shared by how many, what follows from it, and its words.
+    """A kind of claim: what is shared by how many users, its consequences, and its wording.
 
     Parameters
     ----------
     name : str
-        As it stands in release.json.
+        Name in release.json.
     promise : str
-        What a table of many releases calls it.
+        Name in a table of many releases.
     label : str
-        The same with what it leaves open, where there is room for half a line.
+        The same with what it leaves open, for half a line of space.
     meaning : str
-        What it means, for people who choose; starts in lower case.
+        What it means, for users who choose; starts in lower case.
     shared : str
-        What at least k people have in common: the whole "row", or less.
+        What at least k users have in common: the whole "row", or less.
     shared_short : (str, str)
-        One of these, and several, in the heading of a table.
+        Singular and plural of it in the heading of a table.
     shared_parts : str
         The parts of a record that must be equal, such as "labels".
     class_of : str
-        What a class of records is called whose shared parts are equal, such as "identical
-        records".
+        Name of a class of records whose shared parts are equal, such as "identical records".
     compared : tuple of str
-        The columns in which the records of a class agree. Empty if that is not what makes them
-        equal: then only releases can claim it, no plain files.
+        The columns in which the records of a class agree. If empty, only releases can make the
+        claim, not plain files.
     digests : callable
-        Takes `Records` and the keys of the items, and returns 16 bytes for each record that are
-        equal for two only if their shared parts are.
+        Takes `Records` and the keys of the items, and returns 16 bytes per record that are equal
+        only for equal shared parts.
     is_bound : bool
-        Whether nobody is found in the release with a probability above 1/k, whoever looks.
+        Whether no adversary re-identifies a user in the release with a probability above 1/k.
     one_person_each : bool
-        Whether a found record is a person's own, though they share a class with others.
+        Whether each record belongs to one user, though its class has others.
     holds_fills : bool
-        Whether labels that were invented may stand among real ratings, to be struck out.
+        Whether real ratings may be mixed with invented values, which an adversary may remove.
     left_open : str
-        What a page says of a claim that bounds nothing; `shared` and `unpromised`, if not given.
+        What a page states of a claim without a bound; by default `shared` and `unpromised`.
     unpromised : str
-        What an audit says where `is_bound` is False, after the rates.
+        What an audit states after the rates where `is_bound` is False.
     caution : str
-        What the checker says beneath its verdict.
+        What the checker prints below its verdict.
     card : str
         The first words of a data card, as a Jinja template.
     frame : str
-        The template that all cards of such releases fill.
+        The template that all cards of such releases extend.
     contains_users : bool
-        Whether each record is of somebody in the data. If not, nobody can be found in a record,
-        records have no classes, and what is private has no relation to any of them.
+        Whether each record belongs to a user in the data. If not, no user can be re-identified in
+        a record, and records have no classes.
     is_differential : bool
-        Whether the claim brings epsilon, delta and the ledger that they follow from.
+        Whether the claim has epsilon, delta and the ledger that they follow from.
     is_published : bool
-        Whether releases that claim it are written, and the checker knows it.
+        Whether releases with this claim are written, and the checker knows it.
     """
 
     name: str
@@ -93,7 +92,7 @@ class ClaimKind:
     is_published: bool = True
 
     def bound(self, k: int) -> float | None:
-        """Return the highest probability with which anybody is found; None if none is proven.
+        """Return the highest re-identification probability of any user; None if none is proven.
 
         Examples
         --------
@@ -104,11 +103,11 @@ class ClaimKind:
 
     @property
     def is_of_items(self) -> bool:
-        """Whether the items alone are shared, whatever the labels."""
+        """Whether only the items are shared, whatever the ratings."""
         return self.compared == ("item",)
 
     def on_page(self) -> str:
-        """Return what a page says where no rate is bounded."""
+        """Return the text of a page on a claim without a bound."""
         return self.left_open or (f"At least k people share each {self.shared}; {self.unpromised}.")
 
     def _facts(self) -> dict[str, object]:
@@ -117,7 +116,7 @@ class ClaimKind:
 
 @cache
 def card_text(name: str) -> str:
-    """Return a template that comes with recveil, from the folder `cards`."""
+    """Return a template from the package folder `cards`."""
     return files("recveil.release").joinpath("cards", name).read_text(encoding="utf-8")
 
 
@@ -257,12 +256,12 @@ _KINDS: dict[str, ClaimKind] = {
 
 
 def claim_kind(name: object) -> ClaimKind:
-    """Return the kind of claim that has a name.
+    """Return a kind of claim by its name.
 
     Raises
     ------
     RecveilError
-        If there is none.
+        If it is unknown.
 
     Examples
     --------
@@ -278,7 +277,7 @@ def claim_kind(name: object) -> ClaimKind:
 
 
 def all_claims() -> tuple[ClaimKind, ...]:
-    """Return all kinds of claims that are known."""
+    """Return all registered kinds of claims."""
     return tuple(_KINDS.values())
 
 
@@ -294,7 +293,7 @@ def published_claims() -> tuple[str, ...]:
 
 
 def is_promise(promise: str) -> bool:
-    """Say whether a table of releases calls a claim so that they can make.
+    """Return whether this is the `promise` of a claim that a release can make.
 
     Examples
     --------
@@ -305,12 +304,12 @@ def is_promise(promise: str) -> bool:
 
 
 def register_claim(kind: ClaimKind) -> None:
-    """Make a kind of claim known to all that makes, checks and attacks releases.
+    """Register a kind of claim for making, checking and attacking releases.
 
     Raises
     ------
     RecveilError
-        If there is one of that name.
+        If the name is taken.
     """
     for other in _KINDS.values():
         if kind.name == other.name or kind.promise == other.promise:
@@ -329,34 +328,34 @@ def forget_claim(name: str) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Claim:
-    """What a release promises about its published rows, or about the people whom it learned from.
+    """What a release promises about its published rows, or about the users it was learned from.
 
     Parameters
     ----------
     kind : str
-        "identical-rows": every record is shared, item for item and label for label, by at least
-        `k` people. "co-rated": at least `k` people have the same items in their records, whatever
-        the labels. "differentially-private": no record is anybody's, and nobody's being in the
-        data matters more than `epsilon` and `delta` say. "aggregates": no record is anybody's, and
-        the sums that it was drawn from are over at least `k` people. "nothing": a baseline, to be
-        compared with; `k` is 1, and it is never written. Or another one that was registered.
+        "identical-rows": at least `k` users share each record, with all items and ratings.
+        "co-rated": at least `k` users have the same items in their records, whatever the ratings.
+        "differentially-private": no record belongs to a user, and `epsilon` and `delta` bound the
+        effect of each user. "aggregates": no record belongs to a user, and the sums behind the
+        records are over at least `k` users. "nothing": a baseline; `k` is 1, and it is never
+        written. Or another registered kind.
     k : int
-        If people have levels of their own, the lowest of them; 1 if nothing is shared.
+        The lowest privacy level if users have their own; 1 if nothing is shared.
     levels : bool
-        Whether each record says how many people share it at least: the highest level of them.
+        Whether each record states its minimum number of users: their highest level.
     b, l : int
-        Every set of b items that stands in a record stands in at least l different ones; 1 and 1
-        say nothing.
+        Each set of b items of a record occurs in at least l different records; 1 and 1 require
+        nothing.
     epsilon, delta : float or None
-        Of differential privacy, for one person with all their ratings; None for other kinds.
+        Differential privacy of one user with all their ratings; None for other kinds.
     ledger : Ledger or None
-        Every query that was answered with noise, from which they follow.
+        All queries that were answered with noise, from which epsilon and delta follow.
 
     Raises
     ------
     RecveilError
-        If there is no such kind, or epsilon, delta and ledger are not given together with the kind
-        that brings them.
+        If there is no such kind, or unless epsilon, delta and ledger are given exactly for the
+        kind that needs them.
     """
 
     kind: str
@@ -384,28 +383,28 @@ class Claim:
 
     @property
     def about(self) -> ClaimKind:
-        """What this kind of claim means."""
+        """The kind of this claim."""
         return claim_kind(self.kind)
 
     @property
     def bound(self) -> float | None:
-        """The highest probability with which anybody is found; None if none is proven."""
+        """The highest re-identification probability of any user; None if none is proven."""
         return self.about.bound(self.k)
 
 
 UNIT = "person"
-_LARGEST_EXPONENT = 700.0  # beyond it, no number of a computer is as large
-# From here on, what delta leaves out is said aloud.
+_LARGEST_EXPONENT = 700.0  # beyond it, exp() overflows
+# From this probability on, the part of delta is stated.
 LOUD_DELTA = 1e-4
-# From where epsilon promises little, and from where nothing that deserves the word.
+# Above the first, epsilon promises little; above the second, almost nothing.
 _WEAK, _NO_PROMISE = 10.0, 20.0
-# One table is the other with one user, and all ratings of that user, added or removed. The format
-# of releases with differential privacy that state it.
+# Neighbouring tables: add or remove one user with all their ratings. The first format of
+# differentially private releases that states the relation.
 NEIGHBOURS, NEIGHBOURS_SINCE = "add or remove one person", 8
 
 
 def stated_kind(told: Any) -> Any:
-    """Return the name of the kind of a claim, as release.json tells it.
+    """Return the name of a claim's kind from release.json.
 
     Examples
     --------
@@ -416,26 +415,26 @@ def stated_kind(told: Any) -> Any:
 
 
 def claim_of_json(content: Mapping[str, Any]) -> Claim:
-    """Read the claim out of the content of release.json.
+    """Read the claim from the content of release.json.
 
     Raises
     ------
     RecveilError, KeyError, TypeError
-        If a part is missing or makes no sense.
+        If a part is missing or invalid.
     """
-    told, diversity = content["claim"], content["diversity"]
+    stated, diversity = content["claim"], content["diversity"]
     shared = {"k": content["k"], "levels": content["levels"], **_sets(diversity)}
-    if not isinstance(told, Mapping):
-        return Claim(kind=told, **shared)
-    ledger = Ledger.from_json(told["ledger"])
-    epsilon, delta = told["epsilon"], told["delta"]
+    if not isinstance(stated, Mapping):
+        return Claim(kind=stated, **shared)
+    ledger = Ledger.from_json(stated["ledger"])
+    epsilon, delta = stated["epsilon"], stated["delta"]
     if not (_is_between(epsilon, 0, math.inf) and _is_between(delta, 0, 1)):
         raise TypeError(epsilon, delta)
-    return Claim(kind=told["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
+    return Claim(kind=stated["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
 
 
 def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
-    """Return the claim in release.json of a format, given by its number."""
+    """Return the claim as release.json states it in the format of this number."""
     if claim.ledger is None:
         return claim.kind
     neighbours = {"neighbours": NEIGHBOURS} if format_number >= NEIGHBOURS_SINCE else {}
@@ -450,7 +449,7 @@ def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
 
 
 def bounds_of(claim: Claim) -> dict[str, float]:
-    """Return what a differentially private claim bounds, in figures that people can weigh.
+    """Return interpretable bounds that follow from a differentially private claim.
 
     Parameters
     ----------
@@ -459,21 +458,18 @@ def bounds_of(claim: Claim) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        ``odds_factor``: by how much the odds change at most that somebody is in the data, but for a
-        probability of ``odds_exceeded``. ``epsilon_of_two`` and ``delta_of_two``: what is promised
-        to two people together.
-        ``most_auc``: the largest area under the curve of a test whether a given user was in the
-        data. ``most_recognized``: the largest probability with which such a test detects the user,
-        at a false-alarm rate of 5 %. ``most_accuracy_of_two``: the largest probability of naming
-        which of two given users was in the data. Empty for other claims.
+        ``odds_factor``: the largest change of the odds that a user is in the data, except with
+        probability ``odds_exceeded``. ``epsilon_of_two`` and ``delta_of_two``: the guarantee
+        for two users together. ``most_auc``: the largest AUC of membership inference for a
+        given user. ``most_recognized``: its largest true-positive rate at a false-positive
+        rate of 5 %. ``most_accuracy_of_two``: the largest probability of naming which of two
+        given users was in the data. Empty for other claims.
 
-    Notes
-    -----
-    Source: Dong, Roth & Su 2019: answers about neighbouring tables, of which one has one user more,
-    are as hard to distinguish as two Gaussians at a distance of mu. The tables of two users, of
-    which either one or the other is in the data, differ by two such steps: a distance of 2 mu, at
-    which the best test is right with a probability of Phi(mu). What a threshold on names adds
-    happens with a probability of at most its part of delta.
+    Notes ----- Source: Dong, Roth & Su 2019: answers about neighbouring tables, of which one has
+    one user more, are as hard to distinguish as two Gaussians at a distance of mu. The tables of
+    two users, of which either one or the other is in the data, differ by two such steps: a
+    distance of 2 mu, at which the best test is right with a probability of Phi(mu). The threshold
+    on item names adds at most its part of delta.
 
     Examples
     --------
@@ -488,7 +484,7 @@ def bounds_of(claim: Claim) -> dict[str, float]:
         return {}
     mu, more = claim.ledger.mu, claim.ledger.threshold_delta
     delta = claim.delta or 0.0
-    # Of two people the names of items are counted as for any two; the noise alone is known exactly.
+    # For two users the threshold counts twice as for any pair; only the noise is known exactly.
     exactly = more == 0
     return {
         "odds_factor": math.exp(min(claim.epsilon, _LARGEST_EXPONENT)),
@@ -504,11 +500,11 @@ def bounds_of(claim: Claim) -> dict[str, float]:
 
 
 def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
-    """Return how likely it is, at most, that odds rise by more than ``exp(epsilon)``.
+    """Return the largest probability that odds rise by more than ``exp(epsilon)``.
 
-    More likely than delta: for each smaller epsilon' with its delta', what raises them so has a
-    probability p with p <= exp(epsilon') q + delta' and q <= exp(-epsilon) p, where q is its
-    probability without the person; so p <= delta' / (1 - exp(epsilon' - epsilon)).
+    It exceeds delta: for each smaller epsilon' with its delta', an event that raises the odds by
+    more has a probability p with p <= exp(epsilon') q + delta' and q <= exp(-epsilon) p, where q is
+    its probability without the user; so p <= delta' / (1 - exp(epsilon' - epsilon)).
     """
     smaller = epsilon * np.linspace(0, 1, 200, endpoint=False)
     bounds = [
@@ -518,7 +514,7 @@ def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
 
 
 def of_large_delta(delta: float) -> str:
-    """Say what a delta means that is larger than any should be.
+    """Describe what a too large delta means.
 
     Examples
     --------
@@ -533,7 +529,7 @@ def of_large_delta(delta: float) -> str:
 
 
 def of_large_epsilon(epsilon: float) -> str:
-    """Say what an epsilon promises that is larger than any should be; "" of others.
+    """Describe what a too large epsilon promises; "" for smaller ones.
 
     Examples
     --------
@@ -556,15 +552,15 @@ def of_large_epsilon(epsilon: float) -> str:
 
 
 def problems_of_claim(manifest: Mapping[str, Any], format_number: int) -> Iterator[str]:
-    """Say in what the claim is not as recveil writes it; it can be read."""
-    told, kind = manifest["claim"], claim_kind(stated_kind(manifest["claim"]))
-    if isinstance(told, Mapping):
+    """Describe how a readable claim differs from the form that recveil writes."""
+    stated, kind = manifest["claim"], claim_kind(stated_kind(manifest["claim"]))
+    if isinstance(stated, Mapping):
         keys = tuple(claim_to_json(claim_of_json(manifest), format_number))
-        if tuple(told) != keys:
+        if tuple(stated) != keys:
             yield f"claim: expected the keys {', '.join(keys)}, in this order and no others"
-        if told.get("neighbours", NEIGHBOURS) != NEIGHBOURS:
+        if stated.get("neighbours", NEIGHBOURS) != NEIGHBOURS:
             yield f"claim: the neighbouring relation is not {NEIGHBOURS!r}"
-        if told.get("unit") != UNIT:
+        if stated.get("unit") != UNIT:
             yield f"claim: the unit is not {UNIT!r}"
     if format_number >= NEIGHBOURS_SINCE and not kind.is_differential:
         yield f"claim: only those with an epsilon are of format {format_number}"

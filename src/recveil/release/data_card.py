@@ -1,4 +1,4 @@
-"""The data card: what a reader of a release must know, in plain words."""
+"""The data card of a release."""
 
 import json
 import re
@@ -11,14 +11,14 @@ from recveil.release.claim import bounds_of, card_text
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.settings import publishes_likes
 
-# The words of an older format stay as they were: its cards are rendered again to be compared. Each
-# holds the words of the methods that the first format knew; the others bring theirs.
+# Older formats keep their wording, because their cards are rendered again for comparison. Each
+# template has the text of the methods that the first format knew; the other methods bring theirs.
 _OF_OLD_FORMATS = {
     "recveil-release-1": "card_1.md.jinja",
     "recveil-release-2": "card_2.md.jinja",
 }
 _WORDS_CHANGED = ("recveil-release-1", "recveil-release-2")
-# Of people who are drawn, older formats had these words, and the present ones for all else.
+# Older formats used these templates for synthetic users, and today's for all else.
 _DRAWN_BEFORE = {
     "recveil-release-3": {
         "card": "drawn_3.md.jinja",
@@ -30,29 +30,29 @@ _DRAWN_BEFORE = {
         "method": "synthetic_4.md.jinja",
         "differentially-private": "private_7.md.jinja",
     },
-    # These state the bound of one given user as if it were about two users.
+    # These formats state the bound for one given user as if it were for two.
     "recveil-release-5": {"differentially-private": "private_7.md.jinja"},
     "recveil-release-6": {"differentially-private": "private_7.md.jinja"},
     "recveil-release-7": {"differentially-private": "private_7.md.jinja"},
 }
-# Up to the third format, what they said of drawn people was too low.
+# Up to the third format, the stated bounds of synthetic releases were too low.
 _DRAWN_TOO_LOW = (*_WORDS_CHANGED, "recveil-release-3")
 
-# What could end the quotes around an example, or be taken for a part of a page.
+# Characters that could end the quotes around an example or be taken for markup.
 _NOT_SHOWN = re.compile(r"[`<>&\x7f]")
 _NOT_IN_CELLS = re.compile(r"[`<>&|\x7f]")
-# Cards of these do not repeat a digest of release.json.
+# Cards of these formats do not repeat a digest of release.json.
 _WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3")
 
 
 def has_old_words(manifest: Manifest) -> bool:
-    """Say whether a release's card has other words than one that is written now."""
+    """Return whether a release's card has another wording than today's."""
     changed = _WORDS_CHANGED if manifest.claim.about.contains_users else _DRAWN_TOO_LOW
     return manifest.format in changed
 
 
 def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
-    """Return all cards that such a release can have: today's first, then that of version 1.0.
+    """Return all valid cards of such a release: today's first, then that of version 1.0.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
 
 
 def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) -> str:
-    """Return the README.md that stands in a published folder.
+    """Return the README.md of a published folder.
 
     Parameters
     ----------
     manifest : Manifest
-        Nothing is asked of its `files`.
+        Its `files` are not used.
     ratings_file : str
         Name of the file that holds the ratings, or `ALL_PARTS`.
     of_1_0 : bool
@@ -122,9 +122,9 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
 
 
 def in_quotes(text: str) -> str:
-    r"""Return somebody's text as it can stand between backticks, where nothing runs or shows it.
+    r"""Return untrusted text escaped for use between backticks.
 
-    As in JSON, with escapes for all that is not plain ASCII, and for what pages and Markdown know.
+    The escapes are JSON's, for non-ASCII characters and for those special in HTML and Markdown.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def in_quotes(text: str) -> str:
 
 
 def shown_word(word: str) -> str:
-    r"""Return a word of ratings as it can stand between backticks in a cell of a table.
+    r"""Return a word rating escaped for a table cell between backticks.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def shown_word(word: str) -> str:
 
 @lru_cache(maxsize=32)
 def _environment(**cards: str) -> Environment:
-    """Return what fills these templates; to compile them takes longer than to fill them."""
-    # Markdown for people to read, not HTML: nothing to escape.
+    """Return the environment of the templates, whose compilation is slow."""
+    # The output is Markdown, not HTML: no escaping.
     return Environment(  # noqa: S701
         loader=DictLoader(cards),
         undefined=StrictUndefined,
@@ -160,7 +160,7 @@ def _environment(**cards: str) -> Environment:
 
 
 def _digest_line(manifest: Manifest) -> str:
-    """Bind the card to each number of release.json, those too that it does not show."""
+    """Bind the card to every number of release.json, including those it does not show."""
     if manifest.format in _WITHOUT_DIGEST:
         return ""
     return f"\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"

@@ -1,12 +1,12 @@
-"""Ledger: every question that a differentially private release asked its people, and the price.
+"""Ledger of the queries of a differentially private release, and their privacy loss.
 
-Each query is a sum over people of one vector each, to which normal noise was added once. What one
-person can change of the sum is its *sensitivity*: the most by which it moves, as a length, if a
-person with all their ratings comes or goes. Sensitivity over noise is the query's price, `mu`.
+Each query is a sum over users of one vector each, answered once with Gaussian noise. Its
+*sensitivity* is the largest change of the sum, in Euclidean length, when a user with all their
+ratings is added or removed. The privacy loss `mu` of a query is sensitivity over noise.
 
-Many such queries, asked one after the other, together tell as much as a single one of price
-``sqrt(sum of mu ** 2)`` (Dong, Roth & Su 2022, Corollary 3.3), and what that one promises is
-known exactly (Balle & Wang 2018, Theorem 8). So nothing is lost in the sum, and nothing guessed.
+Several queries, also adaptive ones, are together equivalent to a single query of privacy loss
+``sqrt(sum of mu ** 2)`` (Dong, Roth & Su 2022, Corollary 3.3), whose guarantee is known exactly
+(Balle & Wang 2018, Theorem 8). So the composition is tight.
 """
 
 import math
@@ -21,35 +21,35 @@ from recveil.runtime.safe_repr import brief
 
 _NAME = re.compile(r"[a-z][a-z -]{0,39}")
 _WHAT = re.compile(r"[ -~]{1,200}")
-# More queries or values than that are nobody's, but a place to write something down.
+# A ledger with more queries or values is invalid and could hide data.
 _MOST_QUERIES, _MOST_VALUES = 100, 10**15
-# The formulas are right to twelve digits or more; whoever rounds up by more cannot be below.
+# The formulas are correct to twelve digits; rounding up by more than that is safe.
 _ROUNDED_UP, _ABOVE = 1 + 1e-9, 1e-12
 
 
 @brief
 @dataclass(frozen=True)
 class Query:
-    """One question to all people, answered once with normal noise.
+    """A query to all users, answered once with Gaussian noise.
 
     Parameters
     ----------
     name : str
-        Lower-case letters, spaces and hyphens, 40 at most; one of its own in a ledger.
+        Lower-case letters, spaces and hyphens, 40 at most; unique in a ledger.
     what : str
-        What was asked, in plain words; printable ASCII, 200 characters at most.
+        What was queried, in plain words; printable ASCII, 200 characters at most.
     sensitivity : float
-        The most by which one person changes the exact answer: the length (root of the sum of
-        squares) of what comes or goes with them.
+        The contribution bound: the most by which adding or removing one user changes the exact
+        answer, in Euclidean length.
     sigma : float
         The standard deviation of the noise of each value, in the same unit.
     values : int
-        How many noisy values were told.
+        Number of published noisy values.
 
     Raises
     ------
     RecveilError
-        If a name or a number is none of these.
+        If a name or a number is invalid.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Query:
 
     @property
     def mu(self) -> float:
-        """What the query costs: sensitivity over noise."""
+        """The privacy loss of the query: sensitivity over noise."""
         return self.sensitivity / self.sigma
 
     def _facts(self) -> dict[str, object]:
@@ -93,20 +93,20 @@ class Query:
 @brief
 @dataclass(frozen=True)
 class Ledger:
-    """All queries of a release, and what they promise together.
+    """All queries of a release and their joint guarantee.
 
     Parameters
     ----------
     queries : tuple of Query
         At least one; each name once.
     threshold_delta : float
-        The probability with which the names of chosen items give away somebody who alone rated
-        one of them; 0 where the catalogue is public. It is a part of delta.
+        The probability that partition selection reveals an item with a single rater; 0 if the
+        catalogue is public. It is a part of delta.
 
     Raises
     ------
     RecveilError
-        If there is no query, a name stands twice, or the probability is none.
+        If there is no query, a name is not unique, or the probability is invalid.
 
     Examples
     --------
@@ -141,13 +141,13 @@ class Ledger:
 
     @classmethod
     def from_json(cls, content: object) -> Self:
-        """Read what `to_json` returned, or what stands so in release.json.
+        """Read the ledger from release.json or from the result of `to_json`.
 
         Raises
         ------
         RecveilError
-            If anything is missing, is there too much, or is of another kind: what does not stand
-            in the exact form could carry anything.
+            If a key is missing, unexpected, or of another type. Any deviation could carry
+            hidden data.
 
         Examples
         --------
@@ -172,7 +172,7 @@ class Ledger:
         return cls(queries, entry["threshold_delta"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return what stands in release.json.
+        """Return the ledger as plain data for release.json.
 
         Examples
         --------
@@ -187,21 +187,21 @@ class Ledger:
 
     @property
     def mu(self) -> float:
-        """What all queries cost together, rounded up."""
+        """The privacy loss of all queries together, rounded up."""
         return total_mu(query.mu for query in self.queries)
 
     def epsilon(self, delta: float) -> float:
-        """Return the epsilon that these queries keep for a delta, rounded up.
+        """Return the epsilon of all queries at a delta, rounded up.
 
         Parameters
         ----------
         delta : float
-            The probability that is left over, between the threshold's part and 0.5.
+            Between the threshold's part and 0.5.
 
         Raises
         ------
         RecveilError
-            If nothing of it is left for the noise once the threshold has its part.
+            If the threshold's part leaves nothing of delta for the noise.
         """
         return epsilon_of(self.mu, delta_left(delta, self.threshold_delta))
 
@@ -210,7 +210,7 @@ class Ledger:
 
 
 def total_mu(mus: Iterable[float]) -> float:
-    """Return the price of one query that tells as much as several do together, rounded up.
+    """Return the joint privacy loss of several queries, rounded up.
 
     Examples
     --------
@@ -221,12 +221,12 @@ def total_mu(mus: Iterable[float]) -> float:
 
 
 def delta_left(delta: float, threshold_delta: float) -> float:
-    """Return the part of delta that is left for the noise, rounded down.
+    """Return the part of delta for the noise, rounded down.
 
     Raises
     ------
     RecveilError
-        If delta is no small probability, or nothing is left.
+        If delta is not a small probability, or nothing remains.
 
     Examples
     --------
@@ -249,17 +249,17 @@ def delta_left(delta: float, threshold_delta: float) -> float:
 
 
 def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: float) -> str:
-    """Describe what answered queries cost, and what they cost with those of another run.
+    """Describe the privacy loss of answered queries, alone and with those of another run.
 
     Parameters
     ----------
     spent : Ledger
-        The queries that were answered before a run was refused.
+        The queries that were answered before a run failed.
     delta : float
     whole : float
         The mu of all queries of a run.
     threshold_delta : float
-        The part of delta that choosing the items takes in a run.
+        The part of delta that partition selection takes in a run.
 
     Examples
     --------
@@ -277,13 +277,12 @@ together spend epsilon 3.31'
 
 
 def delta_of(mu: float, epsilon: float) -> float:
-    """Return the delta that a query of some price keeps for an epsilon.
+    """Return the delta at an epsilon of a query with privacy loss `mu`.
 
-    By Balle & Wang (2018), Theorem 8, it is ``below(-t) - exp(epsilon) below(-t - mu)`` with
-    ``t = epsilon / mu - mu / 2``, where ``below`` is the share of the normal distribution below a
-    point. As ``exp(epsilon)`` is beyond all numbers where epsilon is large, it is written as the
-    normal density at t times a difference of two ratios, each the upper tail over the density: no
-    number in it is large.
+    By Balle & Wang (2018), Theorem 8, it is ``below(-t) - exp(epsilon) below(-t - mu)`` with ``t =
+    epsilon / mu - mu / 2``, where ``below`` is the share of the normal distribution below a point.
+    Since ``exp(epsilon)`` overflows for large epsilon, it is computed as the normal density at t
+    times a difference of two ratios, each the upper tail over the density.
 
     Parameters
     ----------
@@ -307,9 +306,9 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """Return the smallest epsilon that a query of some price keeps for a delta, rounded up.
+    """Return the smallest epsilon at a delta of a query with privacy loss `mu`, rounded up.
 
-    It is never below the true one, and above it by at most two parts in a thousand million.
+    The result exceeds the exact value by a relative error of at most 2e-9.
 
     Parameters
     ----------
@@ -326,13 +325,13 @@ def epsilon_of(mu: float, delta: float) -> float:
     low, high = 0.0, max(0.0, mu * mu / 2 - mu * point_at(delta)) * _ROUNDED_UP + _ABOVE
     if delta_of(mu, 0.0) * _ROUNDED_UP <= delta:
         return 0.0
-    while (middle := (low + high) / 2) not in (low, high):  # delta falls as epsilon rises
+    while (middle := (low + high) / 2) not in (low, high):  # delta decreases with epsilon
         low, high = (low, middle) if delta_of(mu, middle) <= delta else (middle, high)
     return high * _ROUNDED_UP + _ABOVE
 
 
 def _exactly(content: object, names: list[str], where: str) -> Mapping[str, Any]:
-    """Return an object of JSON that has exactly these keys, in this order."""
+    """Return a JSON object that has exactly these keys, in this order."""
     if type(content) is not dict or list(content) != names:
         came = listed(content) if type(content) is dict else quoted(content)
         raise RecveilError(

@@ -1,4 +1,4 @@
-"""Manifest: what release.json says, in types; and how the folders and files are called."""
+"""Typed content of release.json, and the names of folders and files."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def class_list(people_of: Mapping[bytes, int]) -> bytes:
     Parameters
     ----------
     people_of : mapping of bytes to int
-        The people of each class, by its digest.
+        The user count of each class, by its digest.
 
     Examples
     --------
@@ -43,30 +43,30 @@ def class_list(people_of: Mapping[bytes, int]) -> bytes:
     return ("digest,people\n" + "".join(lines)).encode()
 
 
-# What stands in the folder; docs/reference/release-format.md describes each file.
+# File names in the folder; docs/reference/release-format.md describes each.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
-MODEL = "model.parquet"  # in the stand of the ratings, where people are still to be drawn
-# Ratings that many machines wrote, a file each; and what the card calls all of these.
+MODEL = "model.parquet"  # in place of the ratings, for synthetic users that are not sampled yet
+# Ratings in many parts, and the name that the card uses for all of them.
 ALL_PARTS = "ratings-*.parquet"
 _PART = re.compile(r"(ratings|assignment)-[0-9]{5,7}\.parquet")
-# What stands in its private twin; the last is an audit's.
+# File names in the private folder; the last is an audit's.
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
-HIDDEN_ITEMS_FILE = "items.parquet"  # only where items bear pseudonyms
+HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
 FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEIGHBOURS_SINCE + 1))
 
 _COUNTS = ("users", "records", "labels", "items", "classes", "alone")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
-# The first format whose releases tell of ids that a spreadsheet runs.
+# The first format that reports ids that a spreadsheet runs as formulas.
 FORMULAS_SINCE = 5
-# Of releases in which no record is anybody's: nothing is counted that was not drawn.
+# If no record belongs to a user, only synthetic users are counted.
 _DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
 
 
 def _format_for(scale: RatingScale, claim: Claim) -> int:
-    """Return the number of the format in which labels on a scale are written with a claim."""
+    """Return the number of the format for values on a scale with a claim."""
     if claim.about.is_differential:
         return NEIGHBOURS_SINCE
     if scale.words:
@@ -75,7 +75,7 @@ def _format_for(scale: RatingScale, claim: Claim) -> int:
 
 
 def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
-    """Return what a release counts, by its format, kind of claim and layout.
+    """Return the names of a release's counts, by its format, kind of claim and layout.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
 
 
 def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
-    """Return the files beside the ratings that a release lists, in order.
+    """Return the files that a release lists after the ratings, in order.
 
-    Records that are nobody's have no classes to be listed.
+    Records that belong to no user have no list of classes.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
 
 
 def part_name(number: int, what: str = "ratings") -> str:
-    """Return how a part of the ratings is called, or of what tells who is who.
+    """Return the file name of a part of the ratings, or of the assignment of users.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def part_name(number: int, what: str = "ratings") -> str:
 
 
 def is_part(name: str, what: str = "ratings") -> bool:
-    """Say whether a file is called as a part of the ratings, or of what tells who is who.
+    """Return whether a file name is that of a part of the ratings, or of the assignment.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
 
 
 def twin_name(name: str) -> str:
-    """Return how the private twin of a folder of some name is called.
+    """Return the name of the private folder of a folder.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def twin_name(name: str) -> str:
 
 
 def private_twin(folder: Path) -> Path:
-    """Return the private folder that belongs to a published one, which may be named by a link.
+    """Return the private folder of a published one, whose path may be a link.
 
     Examples
     --------
@@ -165,14 +165,14 @@ def private_twin(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class FileEntry:
-    """What release.json says of a file.
+    """Entry of a file in release.json.
 
     Parameters
     ----------
     sha256 : str
         64 hexadecimal digits.
     bytes : int
-        Its size; -1 if that is not said.
+        Its size; -1 if not stated.
     """
 
     sha256: str
@@ -180,24 +180,24 @@ class FileEntry:
 
     @classmethod
     def of(cls, file: Path) -> Self:
-        """Return what is to be said of a file."""
+        """Return the entry of a file."""
         with file.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         return cls(digest, file.stat().st_size)
 
     def is_right(self, file: Path) -> bool:
-        """Say whether a file is the one that was written, by its SHA-256."""
+        """Return whether a file has this SHA-256."""
         return file.is_file() and self.of(file).sha256 == self.sha256
 
 
 @brief
 class ItemFormulas(NamedTuple):
-    """What release.json tells of ids of items that a spreadsheet takes for formulas.
+    """Item ids that a spreadsheet may run as formulas, as release.json reports them.
 
     Attributes
     ----------
     items : int
-        How many there are; 1 or more.
+        Their number; 1 or more.
     example : str
         The first of them in the order of text, or its beginning.
     """
@@ -212,14 +212,14 @@ class ItemFormulas(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class Manifest:
-    """What a release says of itself.
+    """Description of a release in release.json.
 
     Parameters
     ----------
     claim : Claim
     layout : {"users", "groups", "model"}
-        Whether a record stands for one person or says for how many; or whether people are still to
-        be drawn from a model.
+        Whether a record represents one user or a group with its size; or whether the release
+        is a model for synthetic users.
     settings : dict
         How it was made.
     scale : RatingScale
@@ -233,9 +233,9 @@ class Manifest:
     format : str
         One of `FORMATS`.
     formulas : ItemFormulas or None
-        What it tells of ids that a spreadsheet takes for formulas; None where it tells of none.
+        Item ids that a spreadsheet may run as formulas; None if not reported.
     sha256_read : str
-        The SHA-256 of the release.json that it was read from; empty for what was not read.
+        The SHA-256 of the release.json that it was read from; empty if it was not read.
     """
 
     claim: Claim
@@ -258,7 +258,7 @@ class Manifest:
         ----------
         published : Published
         layout : {"users", "groups", "model"}, optional
-            Its usual one if not given.
+            The method's default if not given.
         """
         number = published.format_number
         if number is None:
@@ -274,12 +274,12 @@ class Manifest:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Read the content of release.json; what else is wrong with it `read_manifest` tells.
+        """Read the content of release.json; `read_manifest` reports its other errors.
 
         Raises
         ------
         RecveilError, KeyError, TypeError, ValueError
-            If a part is missing or makes no sense.
+            If a part is missing or invalid.
         """
         formulas = content.get("formulas")
         of_likes = publishes_likes(content["settings"])
@@ -323,19 +323,19 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all that it says but for its files, in 64 hexadecimal digits.
+        """The SHA-256 of its content without `files`, in 64 hexadecimal digits.
 
-        The card shows it, whose own digest stands among the files: so neither changes alone.
+        The card shows it, and `files` has the card's digest: so neither can change alone.
         """
         content = {name: part for name, part in self.to_json().items() if name != "files"}
         return hashlib.sha256(to_bytes(content)).hexdigest()
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of the release.json that says all this; None of what was not written.
+        """The SHA-256 of its release.json; None if it was not written.
 
-        What is attacked as a release of something else, such as pairs of items and words, is still
-        that of the file.
+        It remains that of the file if the release is attacked in another form, such as pairs of
+        items and words.
         """
         if self.sha256_read:
             return self.sha256_read
@@ -358,7 +358,7 @@ class Manifest:
 
     @property
     def in_groups(self) -> bool:
-        """Whether each record says how many people stand behind it."""
+        """Whether each record states its number of users."""
         return self.layout == "groups"
 
     @property
@@ -378,7 +378,7 @@ class Manifest:
 
     @property
     def label_grid(self) -> float | None:
-        """The step on which all labels lie; None if on none."""
+        """The step of the grid of all values; None without a grid."""
         return label_grid(self.settings, self.scale.step)
 
     @property
@@ -388,18 +388,18 @@ class Manifest:
 
     @property
     def ratings_file(self) -> str | None:
-        """How these are called: the name of one, or all parts as one; None if it names none."""
+        """Name of the ratings file, or of all parts as one; None if there is none."""
         names = self.ratings_files
         return (names[0] if names[0] in (*RATINGS, MODEL) else ALL_PARTS) if names else None
 
     @property
     def contains_users(self) -> bool:
-        """Whether each record is of somebody in the data."""
+        """Whether each record belongs to a user in the data."""
         return self.claim.about.contains_users
 
     @property
     def is_one_user_each(self) -> bool:
-        """Whether each record is one person's, in whatever layout; no, if nobody knows."""
+        """Whether each record belongs to one user, in any layout; False if unknown."""
         method = self.known_method
         return method is not None and method.one_person_each
 
@@ -408,7 +408,7 @@ class Manifest:
 
 
 def to_bytes(manifest: Mapping[str, Any]) -> bytes:
-    r"""Return the one way in which the content of release.json is written.
+    r"""Return the canonical bytes of release.json.
 
     Examples
     --------

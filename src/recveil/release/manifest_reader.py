@@ -1,4 +1,4 @@
-"""The form of release.json: exactly what recveil writes, as anything else could carry anything."""
+"""Strict reader of release.json: any deviation from recveil's form could carry hidden data."""
 
 import hashlib
 import json
@@ -38,21 +38,21 @@ _KEYS = (
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type"),
     *("scale", "settings", "counts", "files"),
 )
-# As PEP 440 writes them, with at most three numbers: four may be an address, and a number of more
-# digits would be no version, but a place to write something down.
+# Versions as in PEP 440, with at most three numbers: four may be an address, and longer numbers
+# could carry hidden data.
 _VERSION = re.compile(
     r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,2}((a|b|rc)[0-9]{1,3})?"
     r"(\.post[0-9]{1,3})?(\.dev[0-9]{1,3})?"
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-# Of an id that is an example, so much is shown.
+# Maximum length of an example id.
 MOST_OF_EXAMPLE = 40
-# Ratings beyond that are none, and more people, labels or bytes than that are nobody's.
+# Upper bounds of valid ratings, and of counts of users, values and bytes.
 _LARGEST_RATING, _LARGEST_COUNT = 1e12, 10**15
 
 
 def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
-    """Read release.json, and say in what it is not as recveil writes it.
+    """Read release.json, and report deviations from the form that recveil writes.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
     Returns
     -------
     manifest : Manifest
-        What a checker needs is there, and makes sense.
+        Complete and valid as far as a checker needs.
     problems : list of str
-        All else that is wrong: what does not stand in the exact form could carry anything.
+        All other deviations.
 
     Raises
     ------
@@ -97,10 +97,10 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
 
 
 def known_manifest(folder: Path) -> Manifest:
-    """Read the release.json of a folder whose release is to be attacked or judged.
+    """Read the release.json of a release for an attack or an evaluation.
 
-    How it is written is not asked, only what it says: all that is said of a release follows from
-    its claim, method and settings, and what is unknown, or contradicts another part, is refused.
+    Its form is not checked, only its content: unknown or contradictory claims, methods and
+    settings raise an error.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def known_manifest(folder: Path) -> Manifest:
     Raises
     ------
     RecveilError
-        If there is none, it cannot be read, or holds what this recveil does not know.
+        If it is missing, cannot be read, or has content unknown to this version of recveil.
     """
     if not folder.is_dir():
         what = "is a file, and no folder" if folder.exists() else "there is no such folder"
@@ -144,7 +144,7 @@ def known_manifest(folder: Path) -> Manifest:
 
 
 def _read_from(content: bytes, manifest: dict[str, Any]) -> Manifest:
-    """Return what a file says, and which file that was."""
+    """Return the manifest with the digest of its file."""
     return replace(Manifest.from_json(manifest), sha256_read=hashlib.sha256(content).hexdigest())
 
 
@@ -168,12 +168,12 @@ def _code(error: Exception) -> str:
 def _is_canonical(manifest: dict[str, Any], content: bytes) -> bool:
     try:
         return to_bytes(manifest) == content
-    except UnicodeEncodeError:  # half a character, written as an escape
+    except UnicodeEncodeError:  # an unpaired surrogate, written as an escape
         return False
 
 
 def _check_essentials(manifest: Any) -> None:
-    """Raise an error unless all that checking needs is there and makes sense."""
+    """Raise unless all that checking needs is present and valid."""
     if manifest["format"] not in FORMATS:
         known = " and ".join(map(repr, FORMATS))
         raise RecveilError(
@@ -212,7 +212,7 @@ def _check_essentials(manifest: Any) -> None:
 
 
 def _problems(manifest: dict[str, Any]) -> Iterator[str]:
-    """Say of each part in what it is not as recveil writes it."""
+    """Report each part that deviates from recveil's form."""
     yield from _key_problems("it", manifest, _keys_of(manifest))
     version = manifest.get("recveil")
     if not (isinstance(version, str) and _VERSION.fullmatch(version)):
@@ -245,14 +245,14 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
-    """Return the keys of a release.json; it tells of formulas only where there are some."""
+    """Return the expected keys of a release.json, with `formulas` only where there are some."""
     may = FORMATS.index(manifest["format"]) + 1 >= FORMULAS_SINCE
     formulas = ("formulas",) if may and "formulas" in manifest else ()
     return (*_KEYS[:-1], *formulas, _KEYS[-1])
 
 
 def _makes_sense(formulas: Any) -> bool:
-    """Say whether this is how many ids begin as formulas do, and one of them."""
+    """Return whether this is a valid count of formula ids with an example."""
     return (
         isinstance(formulas, dict)
         and tuple(formulas) == ("items", "example")
@@ -270,7 +270,7 @@ def _file_problems(files: dict[str, Any]) -> Iterator[str]:
 
 
 def _key_problems(where: str, found: dict[str, Any], expected: Iterable[str]) -> Iterator[str]:
-    """Compare keys with those that recveil writes: all, no others, in their order."""
+    """Compare keys with the expected ones: all, no others, in their order."""
     names = tuple(expected)
     for name in found:
         if name not in names:

@@ -1,7 +1,6 @@
-"""Method: all that everybody may know of a way to make releases, in one place.
+"""Public description of a method: its options, claims and limits.
 
-Here is what it publishes, promises and does not promise, and which options it takes. How it is made
-is none of this floor's business: whoever checks or attacks a release must not need its maker.
+It is independent of the implementation, so checks and attacks do not need the anonymizer.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,19 +23,20 @@ class PublicSetting:
     ----------
     name : str
     allowed : tuple
-        All that it can be; exactly these, so that 1 is not True.
+        Allowed values, compared with their type, so that 1 is not True.
     any_class : bool
-        Whether it can be the name of somebody's own class, too.
+        Whether the name of a custom class is allowed, too.
     any_step : bool
-        Whether it can be a step in rating points, too.
+        Whether a step in rating points is allowed, too.
     any_share : bool
-        Whether it can be a share between 0 and 1, too.
+        Whether a share between 0 and 1 is allowed, too.
     any_numbers : bool
-        Whether it can be a list of numbers, too; they must follow from what the claim covers.
+        Whether a list of numbers is allowed, too; they must follow from what the claim covers.
     of_people : bool
-        Whether it is a number of people, of whom a release has no fewer.
+        Whether it is a user count, at most the release's.
     when : callable, optional
-        Takes all settings, and says whether this one is among them; always, if not given.
+        Takes all settings, and returns whether this one is among them; by default it always
+        is.
     first_format : int
         The oldest format whose releases publish it.
     """
@@ -55,40 +55,40 @@ class PublicSetting:
         return {"": self.name}
 
 
-# What a release publishes that is made of likes, in the stand of all that is about ratings.
+# Settings of releases made of likes, in place of all settings about ratings.
 OF_LIKES = PublicSetting(
     "ratings", ("likes",), when=lambda given: "ratings" in given, first_format=6
 )
-# What a release of any method publishes, besides, whose labels are levels of counts.
+# Additional settings of any method whose values are levels of counts.
 OF_COUNTS = PublicSetting("counts", ("log",), when=lambda given: "counts" in given, first_format=5)
-# What a release of any method publishes, besides, whose items bear pseudonyms.
+# Additional settings of any method whose items have pseudonyms.
 HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda given: "items" in given)
 
 
 @brief
 @dataclass(frozen=True)
 class Option:
-    """What one can choose when one makes a release, for the library and the command line.
+    """An option for making releases, in the library and on the command line.
 
     Parameters
     ----------
     name : str
         The keyword in the library.
     help : str
-        What it does, for the command line; the first word in lower or upper case as it shall stand.
+        Help text on the command line, in its final capitalization.
     kind : type
         bool, int, float, str or Path.
     choices : tuple of str
-        All that it can be, if that is known.
+        Allowed values, if known.
     flag : str
-        How the command line spells it; ``--name`` if not given.
+        Spelling on the command line; ``--name`` by default.
     metavar : str
     panel : str
-        The heading that it stands under in the help.
+        Heading of its section in the help.
     default : object
-        What it is if nobody says. The anonymizer decides if it is None.
+        Default value; None if the anonymizer decides.
     needs : dict of str to str
-        Values that make sense only together with another option, and its name.
+        Values that require another option, and its name.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Option:
 
     @property
     def spelled(self) -> str:
-        """How the command line spells it.
+        """Spelling on the command line.
 
         Examples
         --------
@@ -119,30 +119,30 @@ class Option:
 @brief
 @dataclass(frozen=True)
 class Variant:
-    """A name for a method with some of its options, to be compared with others.
+    """A named choice of a method's options, for comparisons.
 
     Parameters
     ----------
     name : str
     description : str
-        One sentence for people.
+        One sentence.
     options : dict
         What differs from the method's defaults.
     claim : str
         The kind of claim that its releases make.
     kind : str
-        Its like share a colour.
+        Variants of one kind share a colour.
     colour : str
         Of its line and points in a drawing.
     in_all : bool
-        Whether it is one of those that "all" stands for.
+        Whether "all" includes it.
     is_attacked : bool
-        Whether the attacks know what to undo. Where they do not, low rates say nothing.
+        Whether the attacks are adapted to it. Otherwise low rates are not evidence of safety.
     is_control : bool
-        Whether it is the raw table: there the attacks must find people.
+        Whether it is the raw table, in which the attacks must succeed.
     of : {"ratings", "likes", "both", "words", "any"}
-        Of what such releases can be made: both are ratings and likes; words are those that have no
-        order, and others count as ratings.
+        Possible input: "both" means ratings and likes; "words" are nominal, and ordinal ones
+        count as ratings.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Variant:
 
     @property
     def about_claim(self) -> ClaimKind:
-        """What its claim means."""
+        """The kind of its claim."""
         return claim_kind(self.claim)
 
 
@@ -170,12 +170,12 @@ def _no_problems(_manifest: Settings, _format: int) -> Iterator[str]:
 
 
 def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]:
-    """Say if rows that should hold all items lack some.
+    """Report rows that should hold all items but do not.
 
     Parameters
     ----------
     name : str
-        What the rows are called.
+        Name of the kind of rows.
     counts : mapping
         Of records, labels and items.
 
@@ -198,20 +198,20 @@ def _no_grid(_settings: Settings, _step: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to make releases, as far as everybody may know it.
+    """Public description of a way to make releases.
 
     Parameters
     ----------
     name : str
-        As the command line calls it.
+        Name on the command line.
     title : str
-        As release.json calls it.
+        Name in release.json.
     description : str
         What it does, for the help of the command line; starts in lower case, no full stop.
     family : {"identical rows", "co-rated", "baseline", "other"}
-        What kind of a thing its releases are.
+        Kind of its releases.
     settings : tuple of PublicSetting
-        What its releases publish of how they were made, in the order in which they stand.
+        Published settings in their order.
     claim_of : callable
         Takes the settings, and returns the kind of claim that they lead to.
     card : str
@@ -222,55 +222,56 @@ class Method:
     first_format : int
         The oldest format of releases that knows it.
     card_of_likes : str
-        The same of releases that are made of likes; empty if none can be, as it takes ratings.
+        The same for releases made of likes; empty if the method takes ratings only.
     takes_unordered : bool
-        Whether its releases are made of words without an order, and of nothing else.
+        Whether its input is nominal words only.
     takes_k : bool
-        Whether one says how large groups are; a baseline is one setting.
+        Whether it has the parameter k.
     model_columns : callable, optional
-        Takes the number of columns of the model that people are drawn from, and the settings, and
+        Takes the number of columns of the model for synthetic users, and the settings, and
         returns their names: the items' ids first, then numbers. None if a method has no model.
     asked_by : str
-        The option that one gives to choose this method, in the stand of k; empty if it is chosen
-        by its name alone.
+        The option that selects this method in place of k; empty if only its name does.
     promise_in_short : str
-        What such a release promises, in half a line, where both promises stand side by side.
+        Its claim in half a line, next to the other one.
     takes_levels, takes_diversity : bool
         Whether its releases can have privacy levels, and diversity.
     one_person_each : bool
-        Whether each record is one person's, in whatever layout it is written.
+        Whether each record belongs to one user, in any layout.
     keeps_items : bool or callable
-        Whether a row holds nothing but items that somebody behind it (or behind a record with the
-        same items) rated; takes the settings.
+        Whether a row holds only items that one of its users (or of a record with the same
+        items) rated; takes the settings.
     averages_raters : callable
-        Takes the settings, and tells whether each label is the mean of the ratings of those behind
-        the row who rated the item, moved to the grid, and of nothing else.
+        Takes the settings, and returns whether each value is the mean of the ratings of the
+        row's users who rated the item, rounded to the grid.
     problems : callable
-        Takes the content of release.json and the number of its format, and says what in them cannot
-        be of such a release beyond what all have in common: numbers that its settings cannot have,
-        queries that its ledger must hold.
+        Takes the content of release.json and the number of its format, and returns the
+        method's own errors in them: invalid numbers in settings, queries missing from the
+        ledger.
     problems_of_rows : callable
-        Takes the settings, k, and counts of what the rows hold (users, records, labels, items, and
-        values: the most distinct values of one item), and says which settings these refute.
+        Takes the settings, k, and counts of what the rows hold (users, records, labels, items,
+        and values: the most distinct values of one item), and returns the settings that these
+        contradict.
     label_grid : callable
         Takes the settings and the scale's step, and returns the step on which all labels lie; None
         if on none.
     beside_real_ratings : callable
-        Takes the settings, and says what stands beside the real ratings of whoever has level 1.
+        Takes the settings, and describes what is mixed with the real ratings of users of level
+        1.
     publishers_word : callable
         Takes the settings, and returns sentences: what no file can prove.
     undone_by : callable
         Takes the settings, or those of them that a variant fixes, and returns sentences: what
         attacks are known to undo of it.
     made_before : callable
-        Takes the settings, and returns sentences: what is wrong with a release of its time.
+        Takes the settings, and returns sentences: known defects of older releases.
     unpromised : callable
-        Takes the settings and k, and returns what an audit says after the rates, where the claim
-        bounds none.
+        Takes the settings and k, and returns what an audit states after the rates, where the
+        claim bounds none.
     about_exact : str
-        What an audit adds, where it says how many ratings stand exactly.
+        What an audit adds to the count of exact ratings.
     no_links : str
-        Why the rows do not tell how sure it is that somebody rated an item; empty if they do.
+        Why the rows do not yield link posteriors; empty if they do.
     why_not_again : str
         Why no other such release can be made from the settings, if none can; follows "because".
     """
@@ -316,7 +317,7 @@ class Method:
         return bool(self.card_of_likes)
 
     def expected(self, settings: Settings) -> list[PublicSetting]:
-        """Return the settings that a release with some of these values publishes, in order."""
+        """Return the settings that a release with these values publishes, in order."""
         return [
             setting
             for setting in (*self.settings, HIDDEN_ITEMS, OF_COUNTS)
@@ -324,11 +325,11 @@ class Method:
         ]
 
     def option(self, name: str) -> Option | None:
-        """Return an option by its name; None if the method has none such."""
+        """Return an option by its name; None if it is unknown."""
         return next((option for option in self.options if option.name == name), None)
 
     def after_rates(self, settings: Settings, claim: Claim) -> str:
-        """Return what an audit says of the promise, where the claim bounds no rate."""
+        """Return what an audit states where the claim bounds no rate."""
         if self.unpromised is None:
             return f"{claim.about.unpromised}. Better attacks may find more."
         return self.unpromised(settings, claim.k)

@@ -1,4 +1,4 @@
-"""Made of: whether a release was made from these ratings, as its private twin can tell."""
+"""Reader of the private folder of a release."""
 
 import hashlib
 import json
@@ -23,12 +23,12 @@ from recveil.release.manifest import (
 from recveil.runtime.devices import read_whole, reject_devices
 from recveil.runtime.errors import RecveilError
 
-# What private.json calls their number.
+# The key of their number in private.json.
 PARTS = "assignment_parts"
 
 
 def assignment_files(told: Mapping[str, Any]) -> list[str]:
-    """Return the names of the files that tell who is who, as private.json says.
+    """Return the names of the files that map records to users, from private.json.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def assignment_files(told: Mapping[str, Any]) -> list[str]:
 def read_assignment(
     private: Path, files: Iterable[str], columns: Sequence[str] = ("user_id", "published_id")
 ) -> pa.Table:
-    """Return who is behind which record.
+    """Return the user of each record.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_assignment(
 
 
 def reject_missing(private: Path, names: Iterable[str], folder: Path) -> None:
-    """Raise a RecveilError if the private twin of a release lacks a file."""
+    """Raise a RecveilError if the private folder of a release lacks a file."""
     for name in names:
         if not (private / name).is_file():
             raise RecveilError(
@@ -92,9 +92,9 @@ OTHER_RATINGS = (
 
 
 def digest_of(ratings: Ratings) -> str:
-    """Return a SHA-256 of who gave what to which item, whatever the order and the type of ids.
+    """Return a SHA-256 of the ratings that ignores the order of rows and the type of ids.
 
-    Dates and the scale do not matter: a table may be read with or without them.
+    Dates and the scale are ignored: a table may be read with or without them.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def digest_of(ratings: Ratings) -> str:
         orders.append(None if order == list(range(len(texts))) else np.array(order))
         sha.update(repr([texts[at] for at in order]).encode())
     rows = ratings.csr
-    of_users, of_items = orders  # none where they stand in order: that takes no copy
+    of_users, of_items = orders  # None if they are sorted, which saves a copy
     if of_users is not None:
         rows = rows[of_users]
     if of_items is not None:
@@ -129,25 +129,25 @@ def _bytes(array: NDArray[Any], kind: str) -> memoryview:
 
 
 def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
-    """Tell whether a release was made from these ratings.
+    """Return whether a release was made from these ratings.
 
     Parameters
     ----------
     folder : Path
-        The published folder. Its private twin beside it has a digest of what it was made from.
+        The published folder. Its private folder has a digest of the original ratings.
     ratings : Ratings
 
     Returns
     -------
     bool or None
-        None if the twin is missing, is of another release, or was written without a digest.
+        None if the private folder is missing, belongs to another release, or has no digest.
     """
     published = folder.resolve()
     try:
-        told = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
-        if told["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
+        content = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
+        if content["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
             return None
-        digest = told.get("ratings_sha256")
+        digest = content.get("ratings_sha256")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None  # whoever needs the twin is told why it cannot be read
+        return None  # callers that need the folder get the error elsewhere
     return None if digest is None else bool(digest == digest_of(ratings))

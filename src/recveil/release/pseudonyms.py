@@ -1,6 +1,7 @@
-"""Pseudonyms: the user ids of a release, numbers in published order behind a prefix of its own.
+"""Pseudonyms of users and items.
 
-Items have them, too, where they are to be hidden: numbers in an order that was drawn at random.
+User ids of a release are numbers in published order, with a prefix that is unique to the release.
+Hidden items have pseudonyms, too: numbers in a random order.
 """
 
 import re
@@ -20,9 +21,9 @@ def pseudonyms(prefix: str, n_users: int, first: int, last: int) -> list[str]:
     Parameters
     ----------
     prefix : str
-        As `PREFIX` describes it; one for the whole release.
+        Of the form `PREFIX`; one for the whole release.
     n_users : int
-        People behind all records; it says how many digits each number has.
+        Total number of users; it determines the number of digits.
     first, last : int
 
     Examples
@@ -37,18 +38,17 @@ def pseudonyms(prefix: str, n_users: int, first: int, last: int) -> list[str]:
 def fresh_prefix(
     users: NDArray[Any], rng: np.random.Generator, letter: Literal["p", "i"] = "p"
 ) -> str:
-    """Draw a prefix for this release alone, under which no pseudonym can equal an original id.
+    """Draw a prefix for one release, with which no pseudonym equals an original id.
 
-    Another release of the same people gets another prefix, so that nobody joins the two by
-    accident.
+    Another release of the same users gets another prefix, so the two cannot be joined by accident.
 
     Parameters
     ----------
     users : ndarray
-        The original ids: of users, or of items.
+        The original ids of users or of items.
     rng : Generator
     letter : {"p", "i"}
-        What it begins with: p for people, i for items.
+        First letter: p for users, i for items.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def fresh_prefix(
 
 
 def hides_items(settings: Mapping[str, Any]) -> bool:
-    """Say whether the items of a release with such settings bear pseudonyms.
+    """Return whether the items of a release with these settings have pseudonyms.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Reader: from a release's folder to blocks of records, for those who attack or learn from it.
+"""Reader of release folders for attacks and recipients.
 
-It believes the files as far as their checksums go. Whoever wants to know whether a release keeps
-its claim asks `recveil.verification`, which reads with eyes of its own.
+It trusts the files as far as their checksums go. `recveil.verification`, which checks the claim of
+a release, has its own reader.
 """
 
 import json
@@ -45,7 +45,7 @@ class NamedRecords(NamedTuple):
     ----------
     ids : list of str
     records : Records
-        Items as positions among the labels that were given to `read_blocks`.
+        Items as positions among the ids given to `read_blocks`.
     """
 
     ids: list[str]
@@ -62,24 +62,24 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
     manifest : Manifest
         Its own.
     items : ndarray, shape (n_items,)
-        The labels of the items, whose positions the records shall have.
+        Item ids that define the positions in the records.
 
     Raises
     ------
     RecveilError
-        If the ratings are not those that were written, or cannot be read, or an item is unknown:
-        but for drawn people, whose labels of such items are left out.
+        If the checksums do not match, the ratings cannot be read, or an item is unknown.
+        Unknown items of synthetic users are dropped.
     """
     file = folder / str(manifest.ratings_file)
     for table in read_rows(folder, manifest):
         with reading_release(folder):
-            # A public catalogue may name items that nobody rated.
+            # A public catalogue may have items without ratings.
             missing = None if manifest.contains_users else -1
             yield _named_records(as_numbers(table, manifest), items, file, missing)
 
 
 def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
-    """Yield the published rows as they stand, piece by piece, each record in one piece.
+    """Yield the published rows in batches without splitting a record.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     Raises
     ------
     RecveilError
-        If the release holds a model and no people, or its ratings are not those that were written,
-        or cannot be read.
+        If the release holds a model, the checksums do not match, or the ratings cannot be
+        read.
     """
     if manifest.layout == "model":
         raise RecveilError(
@@ -106,12 +106,12 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
 
 
 def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
-    """Return published rows with numbers in the place of words, where labels are words.
+    """Return published rows with word ratings replaced by numbers.
 
     Raises
     ------
     ValueError
-        If a label is none of the words that release.json names.
+        If a word is not in release.json.
     """
     if not manifest.scale.words:
         return table
@@ -123,7 +123,7 @@ def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
 
 
 def read_model(folder: Path, manifest: Manifest) -> pa.Table:
-    """Return what people are drawn from: one row an item, its id first, then numbers.
+    """Return the model for synthetic users: one row per item, its id first, then numbers.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def read_model(folder: Path, manifest: Manifest) -> pa.Table:
     Raises
     ------
     RecveilError
-        If the model is not the one that was written, or cannot be read.
+        If the checksum does not match, or the model cannot be read.
     """
     with reading_release(folder):
         (file,) = _ratings_files(folder, manifest)
@@ -144,7 +144,7 @@ def read_model(folder: Path, manifest: Manifest) -> pa.Table:
 
 @contextmanager
 def reading_release(folder: Path) -> Iterator[None]:
-    """Say of whatever goes wrong that the folder is no good release."""
+    """Turn any error into one about a damaged release."""
     try:
         yield
     except RecveilError:
@@ -159,7 +159,7 @@ def reading_release(folder: Path) -> Iterator[None]:
 
 @brief
 class Twin(NamedTuple):
-    """What the private folder of a release tells.
+    """Content of the private folder of a release.
 
     Attributes
     ----------
@@ -168,8 +168,8 @@ class Twin(NamedTuple):
     ids : list of str
         The published id of each.
     lone_share : float or None
-        With simple homogenizing, the share of the ratings that are published as they are because
-        nobody else in the group rated the item.
+        With simple homogenizing, the share of the ratings that are published unchanged because
+        no other group member rated the item.
     """
 
     users: Any
@@ -178,7 +178,7 @@ class Twin(NamedTuple):
 
 
 def read_twin(folder: Path) -> Twin:
-    """Read who is who from the private twin of a release.
+    """Read the assignment of users to records from the private folder of a release.
 
     Parameters
     ----------
@@ -188,13 +188,13 @@ def read_twin(folder: Path) -> Twin:
     Raises
     ------
     RecveilError
-        If the twin is missing, cannot be read, or belongs to another release.
+        If the private folder is missing, cannot be read, or belongs to another release.
     """
     private = private_twin(folder)
     reject_missing(private, [PRIVATE_MANIFEST], folder)
-    told = _read_private(private / PRIVATE_MANIFEST)
-    reject_missing(private, assignment_files(told), folder)
-    belongs_to = told.get("release")
+    content = _read_private(private / PRIVATE_MANIFEST)
+    reject_missing(private, assignment_files(content), folder)
+    belongs_to = content.get("release")
     digest = belongs_to.get("sha256") if isinstance(belongs_to, dict) else None
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
@@ -203,21 +203,21 @@ def read_twin(folder: Path) -> Twin:
             code="private.mismatch",
         )
     with reading_release(folder):
-        assignment = read_assignment(private, assignment_files(told))
-        lone = told.get("lone_ratings")
+        assignment = read_assignment(private, assignment_files(content))
+        lone = content.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
         ids = python_values(plain_column(assignment["published_id"]))
         return Twin(assignment["user_id"], ids, share)
 
 
 def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:
-    """Return what a release calls items: as they are called, or their pseudonyms.
+    """Return the published names of items: their ids or pseudonyms.
 
     Parameters
     ----------
     folder : Path
-        The published folder. Where its items bear pseudonyms, the private twin beside it tells
-        them, to judge by; no adversary has it.
+        The published folder. If items have pseudonyms, its private folder is read for the
+        evaluation; no adversary has it.
     manifest : Manifest
         Its own.
     items : ndarray, shape (n_items,)
@@ -231,7 +231,8 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
     Raises
     ------
     RecveilError
-        If the twin is needed and missing, cannot be read, or belongs to another release.
+        If the private folder is needed and missing, cannot be read, or belongs to another
+        release.
     """
     if not hides_items(manifest.settings):
         return items
@@ -242,7 +243,7 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
             f"tells whose; put the private twin beside {folder.name}",
             code="private.not-found",
         )
-    read_twin(folder)  # refused, if it belongs to another release
+    read_twin(folder)  # raises if it belongs to another release
     with reading_release(folder):
         table = _whole_table(file)
         place = positions(pa.array(items), _labels(table["item_id"]), "item", file, missing=-1)
@@ -276,14 +277,14 @@ def positions(
     labels : ndarray
     what : {"item", "user"}
     where : object
-        Where the column stands, for errors.
+        Location of the column, for errors.
     missing : int, optional
-        The position of a label that is not among them; if not given, there must be none.
+        The position for unknown labels; by default they raise an error.
 
     Raises
     ------
     RecveilError
-        If a label is not among them, and must be.
+        If a label is unknown and `missing` is not given.
 
     Examples
     --------
@@ -294,7 +295,7 @@ def positions(
     if column.type == pa.large_string():
         column = column.cast(pa.string())
     if column.type != known.type:
-        # A catalogue has a type of its own, and so have the items that were told of a table.
+        # A catalogue and published items may have different types.
         column, known = column.cast(pa.string()), known.cast(pa.string())
     found = pc.index_in(column, value_set=known)
     if missing is not None:
@@ -343,7 +344,7 @@ def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
 
 
 def _reject_dictionaries(schema: pa.Schema, file: Path) -> None:
-    """Refuse a column whose few values could become gigabytes; no release has one."""
+    """Raise for dictionary columns, which could expand to gigabytes; no release has one."""
     for field in schema:
         if pa.types.is_dictionary(field.type):
             raise RecveilError(
@@ -360,7 +361,7 @@ def _whole_table(file: Path) -> pa.Table:
 
 
 def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Cut the rows anew, so that the lines of a record stay together."""
+    """Regroup the rows so that each record is in one batch."""
     carried = None
     for batch in batches:
         table = batch if carried is None else pa.concat_tables([carried, batch])
@@ -387,7 +388,7 @@ def record_starts(table: pa.Table) -> NDArray[np.int64]:
 def _named_records(
     table: pa.Table, items: NDArray[Any], file: Path, missing: int | None
 ) -> NamedRecords:
-    """Return published ids and records; without the column, one person stands behind each."""
+    """Return published ids and records; without a size column, each represents one user."""
     starts = record_starts(table)
     firsts = pa.array(starts[:-1])
     sizes = np.ones(starts.size - 1, np.int64)

@@ -1,4 +1,4 @@
-"""Records: what is published, one row of labels for all the people who share it."""
+"""Records: published rows and the number of users who share each."""
 
 import hashlib
 import itertools
@@ -14,7 +14,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class Groups(NamedTuple):
-    """Who is in which group, in the order in which the groups will be published.
+    """The members of each group, in published order.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Groups(NamedTuple):
 
     @classmethod
     def from_labels(cls, labels: ArrayLike, order: ArrayLike | None = None) -> Self:
-        """Gather the users of each group, 0 to n_groups - 1, put into a given order.
+        """Collect the users of each group, 0 to n_groups - 1, in a given order.
 
         Examples
         --------
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
 
     @classmethod
     def of_nobody(cls) -> Self:
-        """Return no groups: no record is anybody's.
+        """Return an empty set of groups, for records that belong to no user.
 
         Examples
         --------
@@ -75,14 +75,14 @@ class Records:
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_records,)
-        How many people stand behind each record.
+        Number of users per record.
     indptr : ndarray of int64, shape (n_records + 1,)
     indices : ndarray of int32, shape (n_labels,)
         Positions of items, ascending in each record.
     values : ndarray of float64, shape (n_labels,)
-        The labels: published ratings.
+        The published values.
     promised : ndarray of int64, shape (n_records,), or None
-        How many people each record promises to stand for, where that is not the same for all.
+        Number of users that each record promises, if it varies.
     """
 
     sizes: NDArray[np.int64]
@@ -95,7 +95,7 @@ class Records:
         return self.sizes.size
 
     def only(self, kept: NDArray[np.bool_]) -> "Records":
-        """Return the same records with some of their labels.
+        """Return the same records with the selected values only.
 
         Examples
         --------
@@ -109,16 +109,16 @@ class Records:
         return Records(self.sizes, indptr, *labels, self.promised)
 
     def digests(self, keys: NDArray[np.uint64], *, items_only: bool = False) -> list[bytes]:
-        """Return 16 bytes for each record that equal another record's only if all labels do.
+        """Return 16 bytes per record that are equal only for records with equal values.
 
-        And what they promise, if they do.
+        The promised numbers of users count, too, if there are any.
 
         Parameters
         ----------
         keys : ndarray of uint64, shape (n_items, 2)
             From `item_keys`.
         items_only : bool
-            Leave the labels out: the items alone must be equal.
+            Ignore the values: only the items must be equal.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Records:
         for (start, end), promise in zip(
             itertools.pairwise(self.indptr.tolist()), promises, strict=False
         ):
-            # Members of a group follow each other: comparing is far quicker than hashing again.
+            # Members of a group are contiguous: comparing is far quicker than hashing again.
             own_items = indices[start:end].tobytes()
             if own_items != items:
                 items, of_items = own_items, _blake(keys[indices[start:end]].tobytes())
@@ -154,7 +154,7 @@ class Records:
 
 
 def item_keys(items: NDArray[Any] | Sequence[Any]) -> NDArray[np.uint64]:
-    """Return 16 bytes for each item label that depend on its text alone, shape (n_items, 2)."""
+    """Return 16 bytes per item id that depend on its text alone, shape (n_items, 2)."""
     digests = b"".join(_blake(str(label).encode()) for label in items)
     return np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
 

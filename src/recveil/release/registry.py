@@ -1,4 +1,4 @@
-"""Registry: the methods that this recveil knows. What is not in it is refused by name."""
+"""Registry of methods."""
 
 from recveil.release.claim import claim_kind
 from recveil.release.method import Method, Settings, Variant
@@ -17,14 +17,14 @@ _METHODS: dict[str, Method] = {
 
 
 def register_method(method: Method) -> Method:
-    """Make the words of a method known to those who check and attack releases; return it.
+    """Register the public description of a method, and return it.
 
-    Who makes releases registers it by `recveil.methods.registry.register`, which adds the maker.
+    To make releases, use `recveil.methods.registry.register`, which adds the implementation.
 
     Raises
     ------
     RecveilError
-        If there is one of that name or title, or a variant's name is taken.
+        If the name or title, or a variant's name, is taken.
     """
     names = {method.name, method.title, *(variant.name for variant in method.variants)}
     for other in _METHODS.values():
@@ -35,14 +35,14 @@ def register_method(method: Method) -> Method:
                 code="argument.value",
             )
     for variant in method.variants:
-        claim_kind(variant.claim)  # refused by name, if it is unknown
+        claim_kind(variant.claim)  # raises if it is unknown
     _reject_other_kinds(method)
     _METHODS[method.title] = method
     return method
 
 
 def _reject_other_kinds(method: Method) -> None:
-    """Refuse an option that has the name of another method's, and is of another kind."""
+    """Raise if an option has the name of another method's option but another type."""
     for other in _METHODS.values():
         for option in method.options:
             theirs = other.option(option.name)
@@ -64,18 +64,18 @@ def forget_method(method: Method) -> None:
 
 
 def all_methods() -> tuple[Method, ...]:
-    """Return all methods that are known, in the order in which they were registered."""
+    """Return all registered methods in order of registration."""
     return tuple(_METHODS.values())
 
 
 def find_method(settings: Settings) -> Method | None:
-    """Return the method that some public settings name; None if it is unknown."""
+    """Return the method of public settings; None if it is unknown."""
     title = settings.get("method")
     return _METHODS.get(title) if isinstance(title, str) else None
 
 
 def method_of(settings: Settings) -> Method:
-    """Return the method that some public settings name.
+    """Return the method of public settings.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def method_of(settings: Settings) -> Method:
 
 
 def all_variants() -> dict[str, tuple[Method, Variant]]:
-    """Return each variant's method and the variant, by its name."""
+    """Return all variants with their methods, by name."""
     return {
         variant.name: (method, variant)
         for method in _METHODS.values()
@@ -108,7 +108,7 @@ def variant_of(name: str) -> Variant:
     Raises
     ------
     RecveilError
-        If there is none such.
+        If it is unknown.
     """
     variants = all_variants()
     if name not in variants:
@@ -119,7 +119,7 @@ def variant_of(name: str) -> Variant:
 
 
 def undone_of(name: str) -> tuple[str, ...]:
-    """Return what attacks are known to undo of a variant's releases, in sentences.
+    """Describe which protections of a variant's releases known attacks undo.
 
     Examples
     --------

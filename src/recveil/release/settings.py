@@ -1,4 +1,4 @@
-"""How a release was made: which settings each method publishes, and what their values can be."""
+"""Validation of the public settings of a release."""
 
 import math
 import re
@@ -11,21 +11,21 @@ from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
 
-# What stands behind the name of one of recveil's own whose parameters are not the usual ones.
+# Suffix to the name of a built-in class with non-default parameters.
 OF_ITS_OWN = ", with parameters of its own"
 _LARGEST_STEP = 1e12
-# The number of the format that is written, that of releases of likes, and that of words.
+# Format numbers for writing: of all releases, of releases of likes, and of words.
 NEWEST, OF_LIKES, OF_WORDS = 5, 6, 7
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
 def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say which settings of a release no such method publishes, or not with such a value.
+    """Report settings that the method does not publish, or not with such a value.
 
     Parameters
     ----------
     manifest : dict
-        The content of release.json; claim, levels, diversity and scale make sense.
+        The content of release.json; claim, levels, diversity and scale are valid.
     """
     settings = manifest["settings"]
     method = find_method(settings)
@@ -58,7 +58,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say where what is said of likes does not go together."""
+    """Report contradictions in a release of likes."""
     likes = publishes_likes(manifest["settings"])
     number = _format_of(manifest)
     if number < NEIGHBOURS_SINCE and likes != (number == OF_LIKES):
@@ -69,7 +69,7 @@ def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say where what is said of words does not go together."""
+    """Report contradictions in a release of words."""
     settings, words = manifest["settings"], "words" in manifest["scale"]
     number = _format_of(manifest)
     if number < NEIGHBOURS_SINCE and words != (number == OF_WORDS):
@@ -86,13 +86,13 @@ def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say where labels are called levels of counts, but are on another scale."""
+    """Report values that are declared levels of counts but are on another scale."""
     if publishes_counts(manifest["settings"]) and manifest["scale"] != COUNT_SCALE.to_json():
         yield f"scale: expected that of levels of counts, {COUNT_SCALE}"
 
 
 def publishes_counts(settings: Settings) -> bool:
-    """Say whether the labels of a release are levels of counts.
+    """Return whether the values of a release are levels of counts.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def publishes_counts(settings: Settings) -> bool:
 
 
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:
-    """Return which settings bear the name of somebody's own class, and that name.
+    """Return the settings that name a custom class, with that name.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def foreign_names(settings: Settings) -> list[tuple[str, str]]:
 
 
 def publishes_likes(settings: Settings) -> bool:
-    """Say whether a release was made of likes.
+    """Return whether a release was made of likes.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def publishes_likes(settings: Settings) -> bool:
 
 
 def label_grid(settings: Settings, scale_step: float | None) -> float | None:
-    """Return the step on which, by its settings, all labels of a release lie; None if on none.
+    """Return the step of the grid of all published values; None if there is no grid.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def label_grid(settings: Settings, scale_step: float | None) -> float | None:
 
 
 def _format_of(manifest: Mapping[str, Any]) -> int:
-    """Return the number at the end of a format's name; the newest if there is none."""
+    """Return the number of a format; the newest if it has none."""
     number = str(manifest.get("format", "")).rpartition("-")[2]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else NEWEST
 
@@ -165,11 +165,11 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
             return value in setting.allowed
         name = value.removesuffix(OF_ITS_OWN)
         return name in setting.allowed or bool(_CLASS_NAME.fullmatch(value))
-    return any(value is one for one in setting.allowed)  # True equals 1, and is another thing
+    return any(value is one for one in setting.allowed)  # True equals 1 but is another value
 
 
 def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Say where the claim is not the one that such settings lead to."""
+    """Report a claim that does not follow from the settings."""
     kind = stated_kind(manifest["claim"])
     if kind != method.claim_of(manifest["settings"]):
         yield f"the claim {kind!r:.60} is not the one of a release with such settings"

@@ -1,4 +1,4 @@
-"""Anonymizer: whatever makes a release of ratings."""
+"""Published and private sides of a release."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,35 +22,35 @@ FileFormat = Literal["parquet", "csv"]
 @brief
 @dataclass(frozen=True, eq=False)
 class Published:
-    """All that the world will see.
+    """All public content of a release.
 
     Parameters
     ----------
     claim : Claim
     items : ndarray, shape (n_items,)
-        Item labels, ascending.
+        Item ids, ascending.
     scale : RatingScale
-        Labels lie between its ends, but those of baselines that add noise or rotate.
+        Values are within its ends, except for baselines that add noise or rotate.
     settings : dict
-        How the release was made, in words and numbers that everybody may know.
+        Public description of how the release was made.
     n_users : int
-        Number of people behind the records, or of drawn people.
+        Number of users in the records, or of synthetic users.
     prefix : str
-        What pseudonyms begin with; chosen so that no pseudonym equals an original id.
+        Prefix of pseudonyms, chosen so that no pseudonym equals an original id.
     blocks : callable
         Returns a fresh iterator over blocks of records each time it is called.
     default_layout : {"users", "groups"}
-        One row of labels a user, or one a group with its size.
+        One row per user, or one per group with its size.
     expect : callable, optional
-        Takes a layout and a file format, and tells what writing them will take, or None for what
-        is small; baselines, which are never written, cannot tell.
+        Takes a layout and a file format, and returns the size estimate, or None if it is small.
+        Baselines, which are never written, have none.
     duplicates_dropped : int
-        Rows of the input that were left out, as their user had rated the item more than once.
+        Omitted input rows whose user had rated the item more than once.
     model : callable, optional
-        Returns the table that people are drawn from: one row an item, whose id is the first column,
-        and numbers in the others. Only of releases in which no record is anybody's.
+        Returns the model for synthetic users: one row per item, with its id in the first column
+        and numbers in the others. Only if no record belongs to a user.
     format_number : int, optional
-        The number of the format to write, of a model that is older; the newest if not given.
+        The format number for an older model; the newest by default.
     """
 
     claim: Claim
@@ -84,30 +84,29 @@ class Published:
 @brief
 @dataclass(frozen=True, eq=False)
 class Private:
-    """What only the owner may see; it undoes the release.
+    """The private content of a release, which reverses it; for the publisher only.
 
     Parameters
     ----------
     users : ndarray, shape (n_users,)
         Original user ids.
     groups : Groups
-        Who is in which group, in published order. Nobody, where no record is anybody's.
+        The users of each group, in published order. Empty if no record belongs to a user.
     seed : int or None
-        Fixes everything random about the release; None if nothing does, as nobody must be able to
-        draw its noise again.
+        Fixes all randomness of the release; None if its noise must not be reproducible.
     settings : dict
         The full settings of predictor and grouping.
     lone_ratings : ExactRatings or None
-        With simple homogenizing, the ratings that are published as they are: because nobody else
-        in the group rated the item, and for whatever reason.
+        With simple homogenizing, the ratings that are published unchanged: because no other group
+        member rated the item, and for any reason.
     levels : ndarray of int64, shape (n_users,), or None
         Each user's own privacy level.
     diversity_cost : DiversityCost or None
-        What diversity cost; see `recveil.methods.predictive.diversity.DiversityCost`.
+        See `recveil.methods.predictive.diversity.DiversityCost`.
     items : ndarray, shape (n_items,), or None
-        Where the published items are pseudonyms: the original id behind each.
+        The original id of each published item, if items have pseudonyms.
     ratings_sha256 : str or None
-        Of what the release was made from; see `recveil.release.private_folder`.
+        Digest of the original ratings; see `recveil.release.private_folder`.
     """
 
     users: NDArray[Any]
@@ -127,14 +126,14 @@ class Private:
 @brief
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Anonymized ratings: `published` for the world, `private` for the owner alone."""
+    """Anonymized ratings: `published` for recipients, `private` for the publisher."""
 
     published: Published
     private: Private
 
     @property
     def items(self) -> NDArray[Any]:
-        """Original ids of the published items, in order; for the owner alone, if hidden."""
+        """Original ids of the published items, in order; private if items are hidden."""
         return self.published.items if self.private.items is None else self.private.items
 
     def _facts(self) -> dict[str, object]:
@@ -142,7 +141,7 @@ class Sides:
 
 
 class Anonymizer(Protocol):
-    """Whatever makes a release of ratings."""
+    """An object that makes a release of ratings."""
 
     def anonymize(self, ratings: Ratings) -> Sides:
-        """Turn ratings into a release."""
+        """Anonymize ratings and return both sides of the release."""

@@ -1,7 +1,7 @@
-"""The form of a synthetic release: which numbers it holds, and which queries its ledger.
+"""Format of synthetic releases: their numbers, and the queries of their ledger.
 
-What could not come from `recveil` is refused, whatever it says: its numbers are the rule by which
-people are drawn, and its ledger is what the promise follows from.
+Anything that recveil could not have written is rejected: the numbers define how synthetic users are
+sampled, and the guarantee follows from the ledger.
 """
 
 import math
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 class LedgerQuery(NamedTuple):
-    """A query that every ledger of such releases holds.
+    """A query of every ledger of synthetic releases.
 
     Attributes
     ----------
     name, what : str
     share : float
-        What it has of the budget; all of them add up to 1.
+        Its share of the privacy budget; all shares add up to 1.
     first_format : int
-        The oldest format whose releases asked it.
+        The oldest format with this query.
     shares_before : tuple of pairs
-        What it had in releases up to some format: the format, and the share; the oldest first.
+        Its share up to a format: pairs of format and share, the oldest first.
     """
 
     name: str
@@ -40,12 +40,12 @@ class LedgerQuery(NamedTuple):
     shares_before: tuple[tuple[int, float], ...] = ()
 
     def share_of(self, number: int) -> float:
-        """Return its share in releases of some format."""
+        """Return its share in releases of a format."""
         before = [share for last, share in self.shares_before if number <= last]
         return before[0] if before else self.share
 
 
-# In the order in which they are asked. The sensitivity of each is 1.
+# In order of execution. The sensitivity of each is 1.
 QUERIES = (
     LedgerQuery("people by activity", "how many people have how many ratings", 0.01),
     LedgerQuery("labels", "people's shares of ratings at each label", 0.004),
@@ -76,7 +76,7 @@ QUERIES = (
     ),
 )
 
-# The same of likes, which have no ratings to be asked for: what is left has the whole budget.
+# The same for likes, which have no rating queries: the others share the whole budget.
 QUERIES_OF_LIKES = (
     LedgerQuery("people by activity", "how many people have how many likes", 0.01, 6),
     LedgerQuery("item sums", "for each item, how much it was liked", 0.06, 6),
@@ -93,12 +93,12 @@ QUERIES_OF_LIKES = (
 
 
 def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
-    """Return what releases of some format asked, in order.
+    """Return the queries of releases of a format, in order.
 
     Parameters
     ----------
     number : int
-        That of the format.
+        Number of the format.
     likes : bool
 
     Examples
@@ -111,43 +111,43 @@ def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
 
 
 def sums_of_item(*, likes: bool) -> int:
-    """Return how many numbers are told of an item in the item sums: how much, and how rated."""
+    """Return the number of sums per item: its count, and its ratings."""
     return 1 if likes else 2
 
 
-# A scale with more levels is told in so many bins.
+# A scale with more levels is counted in this many bins.
 MOST_LEVELS = 21
-# Where the catalogue is not public, nobody is believed to have rated more items.
+# Without a public catalogue, user counts are clipped to this number of items.
 MOST_ITEMS = 100_000
-# Of the items so many stand in the moments, at least and at most.
+# Minimum and maximum number of items in the moments.
 FEWEST_CHOSEN, MOST_CHOSEN = 2, 10_000
-# Activities that people have, equally likely.
+# Number of equally likely user counts.
 ACTIVITIES = 128
-# Numbers in release.json have so many digits.
+# Digits of numbers in release.json.
 DIGITS = 6
-# With a larger delta nothing is promised that deserves the word: no release is made.
+# A larger delta offers no meaningful guarantee: no release is made.
 MOST_DELTA = 1e-2
-# Sums that promise nothing are of no fewer people: nobody is more than a twentieth of them, and the
-# fifth that an audit leaves out, to tell members from strangers, is more than a handful.
+# Minimum number of users behind sums without noise: no user is more than a twentieth of them, and
+# the fifth that an audit holds out as non-members is large enough.
 FEWEST_SUMMED = 20
-# A person's tastes go in so many directions at most, beside how much they rate.
+# Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64
-# Ratings follow a direction at most so far, on a scale on which all ratings have the spread 1. That
-# they do is measured, and told, since the fifth format.
+# Maximum slope of ratings along a factor, on a scale on which all ratings have the spread 1. Slopes
+# are measured and published since the fifth format.
 MOST_TILT = 2.0
 _DIRECTIONS_SINCE = 5
-# Choosing items by their noisy sums takes this share of delta.
+# Partition selection by noisy sums takes this share of delta.
 THRESHOLD_SHARE = 0.1
-# Noise is split, and epsilon reached, to that relative difference.
+# Relative tolerance for the split of the noise and for epsilon.
 _SPLIT_WITHIN, _REACHED_WITHIN = 1e-9, 1e-6
-# So many bins of people, at most, by how much they rated.
+# Maximum number of bins of users by user count.
 _BINS = 24
-# People's mean ratings, and the squares of these; kinds of items: with tastes, told, and the rest.
+# Users' mean ratings and their squares; kinds of items: with factors, published, and the rest.
 _MEANS, _KINDS = 2, 3
 
 
 def label_levels(scale: "RatingScale") -> NDArray[np.float64]:
-    """Return the levels that ratings are counted at: all, or `MOST_LEVELS` evenly spread ones.
+    """Return the levels at which ratings are counted: all, or `MOST_LEVELS` evenly spaced ones.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def label_levels(scale: "RatingScale") -> NDArray[np.float64]:
 
 
 def tenths_of(scale: "RatingScale") -> float:
-    """Return the step of labels in tenths: of the scale's step, or of a twentieth of its range.
+    """Return a tenth of the scale's step, or of a twentieth of its range.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def tenths_of(scale: "RatingScale") -> float:
 
 
 def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
-    """Return the step of drawn labels: the scale's own, if there is one and they are whole; tenths.
+    """Return the step of synthetic ratings: the scale's own for whole ratings, else tenths.
 
     Examples
     --------
@@ -192,12 +192,12 @@ def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
 
 
 def activity_edges(most_items: int) -> NDArray[np.int64]:
-    """Return the least activity of each bin, and one more: known without looking at anybody.
+    """Return the lower edges of the bins of user counts, and one more, independent of the data.
 
     Parameters
     ----------
     most_items : int
-        Nobody has more ratings, for a public reason.
+        Public upper bound on the user count.
 
     Returns
     -------
@@ -213,16 +213,16 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
 
 
 def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
-    """Say what in a release.json cannot be of synthetic people as recveil draws them.
+    """Report content of release.json that no synthetic release of recveil can have.
 
     Parameters
     ----------
     manifest : dict
-        The content of release.json; claim and scale make sense.
+        The content of release.json; claim and scale are valid.
     number : int
-        That of its format.
+        Number of its format.
     """
-    from recveil.ratings import RatingScale  # with it comes pyarrow, which takes a moment
+    from recveil.ratings import RatingScale  # imported here because pyarrow is slow to load
 
     scale = RatingScale.from_json(manifest["scale"])
     claim = claim_of_json(manifest)
@@ -240,7 +240,7 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
 
 
 def of_likes(settings: Mapping[str, Any]) -> bool:
-    """Say whether a release was drawn from likes, by its settings."""
+    """Return whether a release was sampled from likes."""
     return settings.get("ratings") == "likes"
 
 
@@ -255,9 +255,9 @@ def _problems_of_claim(claim: Claim) -> Iterator[str]:
 
 
 def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Iterator[str]:
-    """Say where noise is split in another way than all such releases split it."""
+    """Report a split of the noise that differs from the required one."""
     if len(ledger.queries) != len(shares) or claim.epsilon is None or claim.delta is None:
-        return  # named before
+        return  # reported before
     spent = [query.mu**2 / share for query, share in zip(ledger.queries, shares, strict=True)]
     if max(spent) > min(spent) * (1 + _SPLIT_WITHIN):
         yield "claim: the noise of its ledger is not split between the queries as recveil splits it"
@@ -270,7 +270,7 @@ def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Ite
     try:
         reached = ledger.epsilon(claim.delta)
     except RecveilError:
-        return  # named where epsilon is compared
+        return  # reported where epsilon is compared
     if claim.epsilon > reached * (1 + _REACHED_WITHIN) + _REACHED_WITHIN:
         yield (
             f"claim: epsilon is {claim.epsilon:g}, but its ledger adds up to {reached:g}; recveil "
@@ -279,7 +279,7 @@ def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Ite
 
 
 def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) -> Iterator[str]:
-    """Say whether how much people rate, or like, is told by other numbers than it can be."""
+    """Report invalid numbers in the distribution of user counts."""
     activity = _numbers_of(manifest["settings"], "activity")
     if activity is None:
         yield _no_numbers("activity")
@@ -293,7 +293,7 @@ def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) ->
 
 
 def _problems_of_labels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
-    """Say which numbers of how people rate are none."""
+    """Report invalid numbers in the distribution of ratings."""
     cuts, spreads = (_numbers_of(settings, name) for name in ("cuts", "spreads"))
     if cuts is None or spreads is None:
         yield _no_numbers("cuts" if cuts is None else "spreads")
@@ -319,9 +319,9 @@ def _no_numbers(name: str) -> str:
 
 
 def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Say where it does not tell how far ratings follow each direction of tastes."""
-    told = {name: settings.get(name) for name in ("tilts", "likings")}
-    for name, numbers in told.items():
+    """Report missing or invalid slopes of ratings along the factors."""
+    values = {name: settings.get(name) for name in ("tilts", "likings")}
+    for name, numbers in values.items():
         least = 0.0 if name == "likings" else -MOST_TILT
         if not isinstance(numbers, list) or not all(
             _is_number(number)
@@ -334,7 +334,7 @@ def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
                 f"most {DIGITS} decimal places, 0 without a sign"
             )
             return
-    sizes = {len(numbers) for numbers in told.values() if numbers is not None}
+    sizes = {len(numbers) for numbers in values.values() if numbers is not None}
     if len(sizes) > 1 or max(sizes) > MOST_DIRECTIONS:
         yield (
             f"settings: tilts and likings are not as many numbers, one for each of at most "
@@ -347,12 +347,12 @@ def _is_number(number: Any) -> bool:
 
 
 def _is_rising(numbers: NDArray[np.float64], least: float, most: float) -> bool:
-    """Say whether numbers do not fall, and lie between two others."""
+    """Return whether numbers do not decrease and are between two bounds."""
     return bool(numbers[0] >= least and numbers[-1] <= most and (np.diff(numbers) >= 0).all())
 
 
 def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
-    """Return on how many items people may be drawn; endless, if the files do not tell."""
+    """Return the maximum number of items of a synthetic user; infinite if unknown."""
     if manifest["layout"] == "model":
         counted = manifest["counts"].get("items")
         return counted if type(counted) is int else math.inf
@@ -362,15 +362,15 @@ def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
 
 
 def _queried_items(ledger: Ledger, *, likes: bool) -> int:
-    """Return of how many items sums were told."""
-    told = sum(query.values for query in ledger.queries if query.name == "item sums")
-    return told // sums_of_item(likes=likes)
+    """Return the number of items whose sums were published."""
+    n_sums = sum(query.values for query in ledger.queries if query.name == "item sums")
+    return n_sums // sums_of_item(likes=likes)
 
 
 def _problems_of_ledger(
     ledger: Ledger, asked: list[LedgerQuery], manifest: Mapping[str, Any], scale: "RatingScale"
 ) -> Iterator[str]:
-    """Say where a ledger holds other queries than were asked."""
+    """Report queries of a ledger that differ from the required ones."""
     expected, catalogue = [query.name for query in asked], manifest["settings"].get("catalogue")
     if [query.name for query in ledger.queries] != expected:
         yield f"claim: its ledger must hold the queries {', '.join(expected)}, once each, no others"
@@ -405,24 +405,24 @@ def _problems_of_ledger(
 
 
 def _n_directions(settings: Mapping[str, Any]) -> int:
-    """Return of how many directions of tastes the settings tell; 0 where of none."""
-    told, tilts = settings.get("directions"), settings.get("tilts")
-    if type(told) is int:
-        return told
+    """Return the number of factors in the settings; 0 if there are none."""
+    directions, tilts = settings.get("directions"), settings.get("tilts")
+    if type(directions) is int:
+        return directions
     return len(tilts) if isinstance(tilts, list) else 0
 
 
 def _cells_of_moments(ledger: Ledger, most_items: float) -> int:
-    """Return how many cells a triangle has that could be meant; all of the largest if none."""
+    """Return the cells of the matching triangle of moments; of the largest one if none matches."""
     side = _side_of_moments(ledger, most_items)
     return side * (side + 1) // 2
 
 
 def _side_of_moments(ledger: Ledger, most_items: float) -> int:
-    """Return how many items stand in the moments."""
-    told = next(query.values for query in ledger.queries if query.name == "moments")
+    """Return the number of items in the moments."""
+    n_values = next(query.values for query in ledger.queries if query.name == "moments")
     most = int(min(most_items, MOST_CHOSEN))
-    return min(max((math.isqrt(8 * told + 1) - 1) // 2, FEWEST_CHOSEN), most)
+    return min(max((math.isqrt(8 * n_values + 1) - 1) // 2, FEWEST_CHOSEN), most)
 
 
 def _problems_of_query(query: Query, asked: LedgerQuery, values: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Checks that read published data only, and know nothing of the anonymizers."""
+"""Verification of published files, independent of the anonymizers."""
 
 from recveil.verification._verify import verify
 from recveil.verification.results import Verification, Violation

@@ -1,4 +1,4 @@
-"""verify: does this file, alone, keep the promise that is written on it?"""
+"""Check whether a published file keeps the promise of its release."""
 
 from os import PathLike
 from pathlib import Path
@@ -39,67 +39,65 @@ def verify(
     wide: bool = False,
     null: str | float | None = None,
 ) -> Verification:
-    r"""Check that everybody shares their published row with at least k - 1 others.
+    r"""Check that each user shares their published row with at least k - 1 others.
 
     Parameters
     ----------
     path : path, Ratings, or data frame
         A release folder, whose own claim, counts and checksums are checked; or any file of
-        ratings that `recveil.io` can read, whoever made it; a pipe, or "-" for standard input; or
-        a table in memory that is to be published as it is.
+        ratings that `recveil.io` can read; a pipe, or "-" for standard input; or a table in memory
+        that is to be published as it is.
     k : int, optional
-        People that must share each row. A release brings its own; a file needs it. Where a release
-        has privacy levels, each row besides says how many people share it at least.
+        Minimum number of users per row. A release states its own; a file needs it. In a release
+        with privacy levels, each row also states its own minimum.
     b, l : int, optional
-        Every set of b items (1 to 3) that stands in a row must stand in at least l different rows.
-        A release brings its own; 1 and 1, which say nothing, for a file.
+        Each set of b items (1 to 3) in a row must occur in at least l different rows. A release
+        states its own; the defaults for a file are 1 and 1, which require nothing.
     claim : {"identical-rows", "co-rated"}, optional
-        What to check. A release brings its own; identical rows for a file.
+        What to check. A release states its own; identical rows for a file.
     links : bool
-        Whether to say, too, how sure a release makes it that a member of a group rated an item of
-        its row (Chang et al., Theorems 6.2 and 6.3), as told from the published rows alone.
+        Whether to compute, from the published rows alone, the probability that a member of a
+        group rated an item of its row (Chang et al., Theorems 6.2 and 6.3).
     user, item, rating, time : str, optional
-        Names or places of these columns of a file or table, as for `read_ratings`. A file without
-        a header needs `user` and `item`, unless its format fixes the order: a verdict that took
-        items for users would say nothing of people.
+        Names or positions of these columns of a file or table, as for `read_ratings`. A file
+        without a header needs `user` and `item`, unless its format fixes the order.
     private : path, optional
-        The private folder of a release: whether something of it stands in the release is looked
-        for, too. Only the owner can ask that.
+        The private folder of a release; the release is also searched for its values. Only the
+        publisher has it.
     format, delimiter, wide, null : optional
         How a file is written, as for `read_ratings`.
 
     Returns
     -------
     Verification
-        The verdict, the k that is achieved, and every row that speaks against it.
+        The verdict, the k that is achieved, and every row that violates the claim.
 
     Raises
     ------
     RecveilError
-        If the path cannot be read as either, or k is missing or below 1; or if the private folder
-        cannot be read, or is another one's.
+        If the path cannot be read as either; if k is missing or below 1; or if the private folder
+        cannot be read or belongs to another release.
 
     Notes
     -----
-    Claim `co-rated`, k-coRating, Definition 3: for every record, records with the same items stand
-    for at least k people. Their labels are not compared, and may tell everybody apart; every other
-    column of a plain file is.
+    Claim `co-rated` is k-coRating, Definition 3: the records with the same items represent at
+    least k users. Ratings are not compared, so they may distinguish users; every other column of a
+    plain file is compared.
 
-    Claim `identical-rows`, Chang et al., Definition 3.3: for every record, records with exactly
-    the same items and labels stand for at least k people. Every column but the user's id counts,
-    and in a text file numbers count as they are written: 4 and 4.0 tell two people apart. A column
-    `group_size` says how many people a record stands for; it is the publisher's word, since no file
-    can prove that they exist.
+    Claim `identical-rows` is Chang et al., Definition 3.3: the records with the same items and
+    ratings represent at least k users. Every column but the user's id counts, and numbers of a text
+    file are compared as written: 4 and 4.0 are different. A column `group_size` gives the number of
+    users per record. It is the publisher's word; no file can prove it.
 
-    JSON objects are compared with the order of their names and the types of their values, and
-    rows of a matrix with what is written for no rating.
+    JSON objects are compared with the order of their names and the types of their values, and rows
+    of a matrix with the text that marks a missing rating.
 
-    In a release, all else must be what recveil writes, to the byte. What neither is compared nor
-    has one form stands in `Verification.not_covered`.
+    In a release, every other byte must be what recveil writes. `Verification.not_covered` lists
+    what is not compared or has no unique form.
 
-    With `private`, ids of people (and of hidden items) are looked for in the stand of pseudonyms,
-    within ids of items, and in all free text; orders of records and pseudonyms are compared with
-    those of ids; and the seed, names and paths of this machine, and times of day are looked for.
+    With `private`, ids of users (and of hidden items) are searched for among the pseudonyms, within
+    ids of items, and in all free text. The orders of records and pseudonyms are compared with those
+    of the ids. The seed, names and paths of this machine, and times of day are searched for, too.
 
     Examples
     --------
@@ -156,7 +154,7 @@ def _verify_frame(
     links: bool,
     given: dict[str, str | None],
 ) -> Verification:
-    """Check a table in memory, as it would stand in a file."""
+    """Verify a table in memory as if it were written to a file."""
     if not isinstance(frame, Ratings) and not is_frame(frame):
         raise RecveilError(
             f"path: expected the path of a release or a file, Ratings or a data frame, got "
@@ -175,7 +173,7 @@ def _verify_frame(
 
 
 def _check_file(path: Path, k: int | None, links: bool) -> int:
-    """Refuse what is no file of ratings, and what only a release can answer; return k."""
+    """Raise unless this is a file of ratings and every option applies to files; return k."""
     if links:
         raise RecveilError(
             f"{path}: links are told of a release; this is none", code="option.unsupported"

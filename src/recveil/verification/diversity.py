@@ -1,4 +1,4 @@
-"""(b, l)-diversity: in how many published groups does each set of b items stand?"""
+"""(b, l)-diversity of published groups."""
 
 import math
 from typing import Any, NamedTuple, Self
@@ -14,14 +14,14 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class ItemRows(NamedTuple):
-    """Which items each row holds; whoever only checks a release needs no library for sparse tables.
+    """The items of each row, in compressed form and without a dependency on SciPy.
 
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_rows + 1,)
         Row r holds ``indices[indptr[r] : indptr[r + 1]]``.
     indices : ndarray of int64, shape (n_entries,)
-        Items, ascending in each row, none twice.
+        Items, ascending in each row, without duplicates.
     n_items : int
 
     Examples
@@ -39,7 +39,7 @@ class ItemRows(NamedTuple):
 
     @classmethod
     def of(cls, support: Any) -> Self:
-        """Take such rows as they are, or from a matrix.
+        """Convert a matrix to rows; return rows unchanged.
 
         Parameters
         ----------
@@ -62,67 +62,66 @@ class ItemRows(NamedTuple):
     def of_cells(
         cls, rows: NDArray[np.int64], items: NDArray[np.int64], n_rows: int, n_items: int
     ) -> Self:
-        """Take cells that stand in order, none twice."""
+        """Build rows from sorted cells without duplicates."""
         return cls(np.searchsorted(rows, np.arange(n_rows + 1)), items, n_items)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many items each row holds."""
+        """Return the number of items per row."""
         return np.diff(self.indptr)
 
     @property
     def row_of(self) -> NDArray[np.int64]:
-        """The row of each entry."""
+        """Return the row of each entry."""
         return np.repeat(np.arange(self.indptr.size - 1), self.lengths)
 
     def take(self, which: NDArray[Any]) -> Self:
-        """Return some rows, in the order given."""
+        """Return the selected rows in the given order."""
         lengths = self.lengths[which]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         places = np.repeat(self.indptr[which] - indptr[:-1], lengths) + np.arange(indptr[-1])
         return self._replace(indptr=indptr, indices=self.indices[places])
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
-        """Return the rows with some of their entries."""
+        """Return the rows with the selected entries only."""
         indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
         return self._replace(indptr=indptr, indices=self.indices[kept])
 
     def renamed(self, place: NDArray[Any], n_items: int) -> Self:
-        """Return the rows with ``place[item]`` in the stead of each item, no two alike."""
+        """Return the rows with each item replaced by ``place[item]``, which must be one-to-one."""
         cells = np.sort(self.row_of * max(n_items, 1) + place[self.indices])
         return self._replace(indices=cells % max(n_items, 1), n_items=n_items)
 
     def columns(self) -> Self:
-        """Return for each item the rows that hold it, ascending."""
+        """Return the rows that hold each item, in ascending order."""
         order = np.argsort(self.indices, kind="stable")
         n_rows = self.indptr.size - 1
         return self.of_cells(self.indices[order], self.row_of[order], self.n_items, n_rows)
 
 
-# Sets of three items are counted one by one; this many additions or words of 64 groups take a few
-# minutes.
+# Triples are counted one by one. This many additions, or words of 64 groups, take a few minutes.
 MOST_STEPS = 10**11
 
 _SETS, _BELOW, _SMALLEST, _FIRST, _SECOND = range(5)
 
 
 class Diversity(NamedTuple):
-    """What the published groups tell about (b, l)-diversity.
+    """The (b, l)-diversity of published groups.
 
     Attributes
     ----------
     b, l : int
-        Items in a set, and groups in which each set must stand.
+        Items per set, and groups in which each set must occur.
     holds : bool
-        Whether no set stands in some groups and in fewer than l. True if there are no sets.
+        Whether every set that occurs at all occurs in at least l groups. True if there are no sets.
     smallest : int or None
-        The fewest groups in which a set stands; None if there are no sets.
+        The fewest groups in which a set occurs; None if there are no sets.
     sets : int
-        How many sets of b items stand in a group at all.
+        Number of sets of b items that occur in a group.
     below : int
-        How many of them stand in fewer than l groups.
+        Number of these that occur in fewer than l groups.
     example : tuple of int or None
-        Item positions, ascending, of a set that stands in `smallest` groups, if that is below l.
+        Item positions, ascending, of a set that occurs in `smallest` groups, if that is below l.
     """
 
     b: int
@@ -140,18 +139,18 @@ def check_diversity(
     l: int,  # noqa: E741
     n_groups: ArrayLike | None = None,
 ) -> Diversity:
-    """Count the groups of each set of b items that stands in some group.
+    """Count the groups of each set of b items that occurs in a group.
 
     Parameters
     ----------
     support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
         Row g has an entry for each item of group g. A stored zero is an entry.
     b : {1, 2, 3}
-        Items in a set.
+        Items per set.
     l : int
-        Groups in which each set must stand, at least 1.
+        Groups in which each set must occur, at least 1.
     n_groups : array-like of int, shape (n_rows,), optional
-        How many groups each row stands for; 1 if not given.
+        Number of groups per row; 1 by default.
         `recveil.verification.equivalence_classes.Supports`
         collects both.
 
@@ -163,22 +162,22 @@ def check_diversity(
     Raises
     ------
     RecveilError
-        If a parameter makes no sense, or the sets of three are too many to count.
+        If a parameter is invalid, or there are too many triples to count.
 
     Notes
     -----
-    Chang et al., Definition 5.3 asks this of the sets that some *user* rated, which the published
-    file does not tell. But whatever a user rated stands in their group's row; so if every set that
-    stands in a row stands in l groups, the definition holds. The converse is wrong: a row also
-    holds sets of items that no single member rated.
+    Chang et al., Definition 5.3 requires this of the sets that some *user* rated, which the
+    published file does not reveal. Whatever a user rated is in their group's row, so the definition
+    holds if every set that occurs in a row occurs in l groups. The converse does not hold: a row
+    also holds sets of items that no single member rated.
 
-    Nothing is said about sets of fewer than b items in rows that have no more.
+    Rows with fewer than b items have no sets and are not checked.
 
-    Items are taken from the rarest to the most frequent. With those of one item, pairs are counted
-    by going through the rows that hold it, or from columns of bits, whichever takes fewer steps.
-    Since ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot stand in fewer groups than the rarest
-    one so far are not counted, which makes full rows cheap. Triples are the pairs in the rows of
-    each item. Memory: the matrix again, and a bit for each group and item.
+    Items are processed from the rarest to the most frequent. The pairs of an item are counted from
+    the rows that hold it or from columns of bits, whichever takes fewer steps. Since
+    ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are
+    skipped, which makes full rows cheap. Triples are the pairs in the rows of each item. Memory: a
+    copy of the matrix, and one bit per group and item.
 
     Examples
     --------
@@ -190,7 +189,7 @@ def check_diversity(
     """
     check_parameters(b, l)
     table = _Table.of(*_checked(support, n_groups))
-    # More groups than there are hold no set: then all are below, and none needs comparing with l.
+    # If l exceeds the number of groups, every set is below it and needs no comparison.
     unreachable = l > table.weights.sum()
     state, example = _count_sets(table, b, 1 if unreachable else l)
     sets, below, smallest = state[[_SETS, _BELOW, _SMALLEST]].tolist()
@@ -208,7 +207,7 @@ def check_diversity(
 
 
 def check_parameters(b: int, l: int) -> None:  # noqa: E741
-    """Raise a RecveilError unless b is 1, 2 or 3 and l a whole number of at least 1.
+    """Raise a RecveilError unless b is 1, 2 or 3 and l is an integer of at least 1.
 
     Examples
     --------
@@ -227,7 +226,7 @@ def check_parameters(b: int, l: int) -> None:  # noqa: E741
 
 @brief
 class _Table(NamedTuple):
-    """Rows with their weights; the columns are the items in use, from the rarest on."""
+    """Weighted rows; the columns are the items in use, rarest first."""
 
     rows: ItemRows
     weights: NDArray[np.int64]
@@ -246,7 +245,7 @@ class _Table(NamedTuple):
         return cls(rows.renamed(place, items.size), weights, items, supports[items])
 
     def beside(self, item: int, holders: NDArray[Any]) -> Self:
-        """Return the rows that hold the item, with the more frequent items only."""
+        """Return the rows that hold the item, restricted to more frequent items."""
         rows = self.rows.take(holders)
         return self.of(rows.only(rows.indices > item), self.weights[holders])
 
@@ -265,8 +264,8 @@ def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[ItemRows, NDArra
 
 
 def _count_sets(table: _Table, b: int, least: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """Return the counts, and the items of the rarest set."""
-    # Nothing counted; every number of groups is smaller than the smallest so far.
+    """Return the counts and the items of the rarest set."""
+    # Nothing is counted yet; every number of groups is below this initial minimum.
     state = np.array([0, 0, np.iinfo(np.int64).max // 4, 0, 0])
     if not table.items.size:
         return state, ()
@@ -282,7 +281,7 @@ def _count_sets(table: _Table, b: int, least: int) -> tuple[NDArray[np.int64], t
 
 
 def _count_pairs(table: _Table, least: int, state: NDArray[np.int64]) -> None:
-    """Count all pairs of the table into the state; the rarest pair is given in its columns."""
+    """Add the counts of all pairs to the state; return the columns of the rarest pair."""
     rows = table.rows
     n_words = -(-int(table.weights.sum()) // 64)
     through_rows = np.bincount(
@@ -301,14 +300,14 @@ def _count_pairs(table: _Table, least: int, state: NDArray[np.int64]) -> None:
 
 
 def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple[Any, ...]:
-    """Count the pairs in the rows of each item into the state; return the rarest triple."""
+    """Add the pair counts of each item's rows to the state; return the rarest triple."""
     _reject_if_too_many(table, least)
     n_items, n = table.items.size, int(table.weights.sum())
     columns = table.rows.columns()
     example: tuple[Any, ...] = ()
     for item in range(n_items - 2):
         smallest = state[_SMALLEST]
-        # |A ∩ B ∩ C| >= |A| + |B| + |C| - 2n: no triple that is left can be rarer.
+        # |A ∩ B ∩ C| >= |A| + |B| + |C| - 2n: no remaining triple can be rarer.
         if 3 * table.supports[item] - 2 * n >= max(least, smallest):
             state[_SETS] += math.comb(n_items - item, 3)
             break
@@ -322,12 +321,12 @@ def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple
 
 
 def _reject_if_too_many(table: _Table, least: int) -> None:
-    """Estimate the steps that triples will take, and refuse beyond the limit."""
+    """Estimate the steps that triples take, and raise if they exceed the limit."""
     rows, n_items, n = table.rows, table.items.size, int(table.weights.sum())
     squares = rows.lengths.astype(np.float64)[rows.row_of] ** 2
     through_rows = np.bincount(rows.indices, squares, minlength=n_items) / 2
     by_bits = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
-    # The first triple's count is known to all the others.
+    # All other triples are compared with the count of the first.
     with_three = rows.only(rows.indices < 3).lengths == 3
     smallest = max(least, int(with_three @ table.weights))
     spared = 3 * table.supports - 2 * n >= smallest
@@ -358,7 +357,7 @@ def _pairs(
     for first in range(n_items - 1):
         enough = max(least, state[_SMALLEST])
         if supports[first] + supports[first + 1] - n >= enough:
-            # Later items are as frequent: no pair that is left can be rarer.
+            # Later items are at least as frequent: no remaining pair can be rarer.
             left = n_items - first
             state[_SETS] += left * (left - 1) // 2
             return
@@ -393,7 +392,7 @@ def _pairs_by_bits(
             state[_SETS] += n_items - second
             return
         count = 0
-        # Pieces, so that the inner loop has no way out and becomes vector instructions.
+        # Without an exit from the inner loop, the compiler can vectorize it.
         for start in range(0, n_words, 32):
             for word in range(start, min(start + 32, n_words)):
                 count += count_bits(bits[first, word] & bits[second, word])
@@ -404,7 +403,7 @@ def _pairs_by_bits(
 
 @compiled()
 def _note(first: int, second: int, count: int, least: int, state: NDArray[Any]) -> None:
-    """Take a pair's count into the state; it may be cut off where it is no longer small."""
+    """Add a pair's count to the state; it may be cut off where it is no longer small."""
     state[_SETS] += count > 0
     state[_BELOW] += 0 < count < least
     if 0 < count < state[_SMALLEST]:
@@ -419,7 +418,7 @@ def _pack_columns(
     weights: NDArray[Any],
     n_words: int,
 ) -> NDArray[Any]:
-    """Set, for each item, one bit for each group; a row of weight w has w bits."""
+    """Set, for each item, one bit per group; a row of weight w has w bits."""
     bits = np.zeros((indptr.size - 1, n_words), np.uint64)
     for item in range(indptr.size - 1):
         for at in range(indptr[item], indptr[item + 1]):

@@ -1,4 +1,4 @@
-"""Supports: which items each published class holds, collected block by block."""
+"""Equivalence classes of published records and the items they hold."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +13,10 @@ from recveil.verification.results import Violation
 
 
 class Classes:
-    """Collects records block by block and counts the people of each class.
+    """Equivalence classes, collected block by block, and the number of users in each.
 
-    Records are compared by a digest of 128 bits (BLAKE2b), so that the records themselves need
-    not be kept: two different ones would meet by chance once in 10³⁸ comparisons.
+    Records are compared by a digest of 128 bits (BLAKE2b), so they need not be kept. Two different
+    records collide with probability 10⁻³⁸ per comparison.
 
     Examples
     --------
@@ -42,9 +42,9 @@ class Classes:
         rows: Sequence[int],
         promised: Sequence[int] | None = None,
     ) -> None:
-        """Add records: digest, people behind it, published id, and first row (from 1).
+        """Add records: digest, user count, published id, and first row (from 1).
 
-        Records that promise different numbers of people must differ in their digests.
+        Records that promise different numbers of users must have different digests.
         """
         for digest, size in zip(digests, sizes, strict=True):
             self.people[digest] += size
@@ -54,11 +54,11 @@ class Classes:
             self.promised.update(zip(digests, promised, strict=True))
 
     def count_once(self) -> bool:
-        """Count no person of a class twice, where each record may count all of them.
+        """Correct user counts where each record of a class may count all of its users.
 
-        Somebody who lists a group person by person may write its size into each row. So a class
-        has as many people as its largest record says, or as it has records, whichever is more.
-        Return whether that changed anything.
+        A file that lists a group user by user may repeat its size in each row. So a class has as
+        many users as its largest record says, or as it has records, whichever is more. Return
+        whether any count changed.
 
         Examples
         --------
@@ -76,20 +76,20 @@ class Classes:
 
     @property
     def smallest(self) -> int:
-        """People in the smallest class; 0 if there is none."""
+        """Return the user count of the smallest class; 0 if there are no classes."""
         return min(self.people.values(), default=0)
 
     @property
     def users(self) -> int:
-        """People in all classes."""
+        """Return the user count of all classes."""
         return self.people.total()
 
     def below(
         self, k: int, locate: Callable[[int], str], what: str = "labels"
     ) -> Iterator[Violation]:
-        """Yield every record whose class has fewer than `k` people, or than it promises.
+        """Yield every record whose class has fewer than `k` users, or fewer than it promises.
 
-        `what` names in words what the records of a class share.
+        `what` describes what the records of a class share.
         """
         for digest, user_id, row in self.records:
             required = max(k, self.promised.get(digest, k))
@@ -100,7 +100,7 @@ class Classes:
 
 
 class ItemValues:
-    """Collects the distinct values of each item, block by block.
+    """The distinct values of each item, collected block by block.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class ItemValues:
         self._pairs = np.empty(0, np.int64)
 
     def add(self, items: NDArray[Any], values: NDArray[np.float64]) -> None:
-        """Add the values of some items, by the items' numbers."""
+        """Add values with the numbers of their items."""
         few = distinct(values)
         codes = [self._code_of.setdefault(value, len(self._code_of)) for value in few.tolist()]
         of_values = np.array(codes, np.int64)[np.searchsorted(few, values)]
@@ -124,15 +124,15 @@ class ItemValues:
 
     @property
     def most(self) -> int:
-        """The most distinct values of one item; 0 if there are none."""
+        """Return the maximum number of distinct values per item; 0 if there are no items."""
         _, counts = np.unique(self._pairs >> 32, return_counts=True)
         return int(counts.max(initial=0))
 
 
 class Supports:
-    """Collects the items of published classes, block by block; equal rows are kept once.
+    """The items of published classes, collected block by block; equal rows are kept once.
 
-    Padded releases of any size take the memory of one row, because all their rows are full.
+    All rows of a padded release are full, so it takes the memory of one row.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class Supports:
         Parameters
         ----------
         digests : sequence of bytes
-            One for each record, equal if and only if all its labels are.
+            One per record; equal if and only if all ratings of the records are.
         indptr : array-like of int, shape (n_records + 1,)
         items : array-like of int, shape (n_labels,)
             Numbers of items, the same in all blocks.
@@ -175,7 +175,7 @@ class Supports:
 
     @property
     def n_groups(self) -> NDArray[np.int64]:
-        """How many classes have each row's items, shape (n_rows,)."""
+        """Return the number of classes per distinct row, shape (n_rows,)."""
         return np.array(self._counts, dtype=np.int64)
 
     def rows(self, n_items: int | None = None) -> ItemRows:
@@ -184,7 +184,7 @@ class Supports:
         Parameters
         ----------
         n_items : int, optional
-            One more than the largest number seen, if not given.
+            By default one more than the largest item number.
         """
         rows = [np.empty(0, np.int32), *self._rows]
         indptr = np.cumsum([row.size for row in rows], dtype=np.int64)

@@ -1,9 +1,10 @@
-"""Ids of people in the ids of items: which are no chance, and of how many nobody can tell.
+"""Detection of user ids within the ids of items.
 
-Long ids that are no words stand nowhere by chance (`telling`). A short one may: a title holds
-somebody's name, and items are numbered as people are. So short ids are looked for as words of their
-own, and counted. People's first names stand in titles, too, but in few of them, and in no two of
-them alike; and the numbers beside people's own are items' as often as these are.
+A long id that is no word does not occur in an item id by chance (`telling`). A short id may: a
+title can hold a first name, and items are often numbered as users are. So short ids are matched as
+whole words, and the matches are counted. First names occur in few titles, and rarely in two titles
+that differ only in the name. Numeric user ids are compared with the numbers next to them, which
+occur among item ids just as often if the match is chance.
 """
 
 import math
@@ -18,7 +19,7 @@ from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.runtime.safe_repr import brief
 from recveil.verification.results import Violation
 
-# Shorter ones stand in other text by chance.
+# Shorter ids occur in other text by chance.
 SHORTEST = 8
 _WORD = re.compile(r"[^\W_]+")
 _ADDRESS = re.compile(r"(?=.*[^\W\d_])(?=.*[\d@_])\S+")
@@ -27,19 +28,19 @@ _MOST_CHANCE = 1e-3
 
 
 def telling(values: Iterable[Any], n_places: int) -> list[str]:
-    """Return those private values that, where they stand in other text, do not by chance.
+    """Return the private values that do not occur in other text by chance.
 
-    They have at least eight characters, no space, and letters with a digit, @ or _ among them, as
-    addresses have; or they are numbers of so many digits that fewer than one in a thousand tables
-    as large would hold one of them by chance. Words such as "godzilla" or "spider-man" tell
-    nothing: titles hold them, too.
+    They have at least eight characters, no space, and either letters with a digit, @ or _ among
+    them, as addresses have; or so many digits that fewer than one in a thousand tables of this size
+    would hold one by chance. Words such as "godzilla" or "spider-man" are left out: titles hold
+    them, too.
 
     Parameters
     ----------
     values : iterable
-        Ids of people, say.
+        For instance the ids of users.
     n_places : int
-        The length of the text in which they are looked for.
+        Length of the text that is searched.
 
     Examples
     --------
@@ -52,18 +53,18 @@ def telling(values: Iterable[Any], n_places: int) -> list[str]:
 
 
 def _is_address(text: str) -> bool:
-    """Say whether a text is no word, title, or number of whatever notation."""
+    """Return whether a text is neither a word, a title, nor a number in any notation."""
     return _ADDRESS.fullmatch(text) is not None and not _numbers(text)
 
 
 def _numbers(text: str) -> int:
-    """Return how many numbers have as many digits, if it is one; letters to f may be digits."""
+    """Return how many numbers have as many digits as this one; hexadecimal digits count."""
     digits = text.replace("-", "")
     return 10 ** len(digits) if _HEXADECIMAL.fullmatch(digits) else 0
 
 
 def found_within(values: Iterable[str], text: str) -> set[str]:
-    """Return the values that stand anywhere in a text, in capitals or not.
+    """Return the values that occur anywhere in a text, ignoring case.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def found_within(values: Iterable[str], text: str) -> set[str]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Yield the words and numbers of a text, folded to small letters.
+    """Yield the words and numbers of a text in lower case.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def found_as_words(values: Iterable[Any], text: str) -> set[str]:
-    """Return the values that are words of a text, or several of its words in a row.
+    """Return the values that are words of a text, or several consecutive words.
 
     Examples
     --------
@@ -121,34 +122,34 @@ def found_as_words(values: Iterable[Any], text: str) -> set[str]:
     return found
 
 
-# So many words that are people's ids are no coincidence among the ids of items; of few people, all.
+# This many words of item ids that are user ids are no coincidence; of few users, all of them.
 _MANY, _MOST, _FEWEST = 10, 0.5, 4
-# Single letters and pairs of them stand in any title.
+# Ids of one or two letters occur in any title.
 _SHORTEST_WORD = 3
-# An id of more words than that is found as an address, or not at all.
+# An id of more words is matched as an address or not at all.
 _MOST_WORDS = 6
-# So many of all items hold people, or all people stand in ids that are else the same. Of 9,743
-# titles of films, 2 % hold one of the hundred commonest first names of a country, and 63 of these
-# stand there; of those, three stand in titles that are else the same.
+# Limits on the share of items that hold user ids, and of users whose ids occur in item ids that are
+# otherwise the same. Of 9,743 film titles, 2 % hold one of a country's hundred most common first
+# names, and 63 of these names occur; three of them occur in titles that are otherwise the same.
 _HOLDING = 0.2
 _ENDLESS = 10**40
 _Words = tuple[str, ...]
-# Of the numbers beside people's, so many at most may be items', or both are just numbered.
+# If more of the numbers next to user ids are item ids, both are merely numbered alike.
 _STRANGERS = 0.1
 
 
 @brief
 class IdsInItems(NamedTuple):
-    """What the ids of items hold of people's.
+    """User ids that occur within the ids of items.
 
     Attributes
     ----------
     problem : str
-        What is no chance, in words that repeat no id; empty if nothing.
+        What cannot be chance, in words that repeat no id; empty if nothing.
     n_untold : int
-        How many people have an id that may stand there by chance: it is short, a word, or a number.
+        Number of users whose id may occur by chance: it is short, a word, or a number.
     n_met : int
-        How many of these do stand there, whole or as words.
+        Number of these that do occur, as an item id or as words of one.
     """
 
     problem: str
@@ -166,16 +167,16 @@ def ids_in_items(
     can_hide: bool = True,
     is_unrated: bool = False,
 ) -> IdsInItems:
-    """Look for people in the ids of items.
+    """Search the ids of items for user ids.
 
     Parameters
     ----------
     users : sequence of str or int
-        The original ids of people.
+        The original ids of users.
     items : iterable of str or int
-        The published ids of items. Pseudonyms of items are left out: they hold nothing.
+        The published ids of items. Pseudonyms of items are omitted: they contain no ids.
     can_hide : bool
-        Whether the release could have pseudonyms of items instead.
+        Whether the release could use pseudonyms of items instead.
     is_unrated : bool
         Whether the original table has no ratings.
 
@@ -194,7 +195,7 @@ def ids_in_items(
     labels = [label for label in items if not _is_pseudonym(label)]
     texts = [label for label in labels if isinstance(label, str)]
     text = "\n".join(texts)
-    # Among numbers, any number may stand; an address may not.
+    # Any number may occur among numbers; an address may not.
     clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
     remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
@@ -232,9 +233,9 @@ _HIDE = "hide the items (recveil anonymize --hide-items)"
 
 
 def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
-    """Return the values that are a label, a word of one, or several of its words in a row.
+    """Return the values that are an item id, a word of one, or several consecutive words.
 
-    Words end where letters and digits do, and where the label ends.
+    Words end where letters and digits do, and where the id ends.
 
     Examples
     --------
@@ -254,7 +255,7 @@ def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
 def _runs(
     wanted: set[_Words], labels: Iterable[str]
 ) -> Iterator[tuple[str, list[tuple[_Words, _Words]]]]:
-    """Yield each label, and words in a row that are wanted, each with those around it."""
+    """Yield each item id, and each run of consecutive wanted words with its context."""
     lengths = {len(run) for run in wanted if 0 < len(run) <= _MOST_WORDS}
     for label in labels:
         words = tuple(words_of(label))
@@ -270,7 +271,7 @@ def _runs(
 
 
 def _whole(users: Sequence[Any], labels: list[str]) -> str:
-    """Say that many people's ids, which are no numbers, are ids of items."""
+    """Report that many non-numeric user ids are ids of items."""
     words = {user for user in users if isinstance(user, str) and not user.isdigit()}
     both = words.intersection(labels)
     if len(both) < max(_MANY, _MOST * len(words)):
@@ -282,7 +283,7 @@ def _whole(users: Sequence[Any], labels: list[str]) -> str:
 
 
 def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
-    """Say that many people's ids, which are no numbers, are words of ids of items."""
+    """Report that many non-numeric user ids are words of ids of items."""
     words = {str(user) for user in users if not str(user).isdigit()}
     both = {word for word in met.intersection(words) if len(word) >= _SHORTEST_WORD}
     if not (_are_many(len(both), len(words)) and _stand_alike(both, labels, len(words))):
@@ -292,12 +293,12 @@ def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
 
 
 def _are_many(n: int, of: int) -> bool:
-    """Say whether so many are at least ten and half of all, or all of a few."""
+    """Return whether n is at least ten and half of all, or all of a few."""
     return n >= _MOST * of and (n >= _MANY or n == of >= _FEWEST)
 
 
 def _stand_alike(both: set[str], labels: list[str], n_words: int) -> bool:
-    """Say whether many items hold people, or many people stand in ids that are else the same."""
+    """Return whether many items hold user ids, or many users occur in otherwise equal item ids."""
     wanted = {tuple(words_of(word)) for word in both}
     holding, people_of = 0, defaultdict(set)
     for _, found in _runs(wanted, labels):
@@ -309,11 +310,10 @@ def _stand_alike(both: set[str], labels: list[str], n_words: int) -> bool:
 
 
 def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
-    """Say that many people's numbers are items', and the numbers beside them are not.
+    """Report that many numeric user ids are item ids while the numbers next to them are not.
 
-    People and items are often numbered alike, so that all numbers of people are items', too: so are
-    then the numbers beside theirs, which are nobody's, or there are none such. Numbers that all end
-    alike are as near as those that follow each other.
+    If users and items are merely numbered alike, the numbers next to the user ids are item ids as
+    often. Numbers that end alike count as neighbours, as consecutive numbers do.
     """
     numbers = {int(str(user)) for user in users if _is_number(str(user))}
     both = {int(user) for user in met if _is_number(user)}
@@ -341,5 +341,5 @@ def _is_pseudonym(label: Any) -> bool:
 
 
 def _user_ids(found: set[str]) -> str:
-    """Return how many user ids were found; never which."""
+    """Return the number of user ids as text, without the ids."""
     return "a user id" if len(found) == 1 else f"{len(found):,} user ids"

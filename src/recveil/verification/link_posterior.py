@@ -1,4 +1,4 @@
-"""Link existence: how sure is an adversary that a member of a group really rated an item of it?"""
+"""Posterior probability that a member of a group rated an item of its row."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.verification.diversity import ItemRows
 
-# Halvings of [0, 1] that leave an interval below float64's resolution there.
+# Bisection steps on [0, 1] that shrink the interval below the resolution of float64.
 _HALVINGS = 60
 
 
@@ -21,7 +21,7 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 
         ``p / (1 - (1 - p)^k)``.
 
-    It grows with p, and falls with k.
+    It increases with p and decreases with k.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     without prior knowledge, is the limit p → 0. Logarithms keep all digits of a tiny p, where
     ``1 - (1 - p)**k`` would be 0.
 
-    It holds for groups that got no items but those that members rated: neither by padding nor for
-    the sake of diversity. With them, the posterior of a link is lower.
+    It holds for groups whose row has only items that members rated. Items added by padding or for
+    diversity lower the posterior of a link.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 
 
 def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
-    """Return the bound that the paper prints for the posterior: ``1/k + p / (2 - k p)``.
+    """Return the paper's bound ``1/k + p / (2 - k p)`` on the posterior.
 
     Parameters
     ----------
@@ -73,8 +73,7 @@ def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float64
-        At most 2/k. nan for p > 1/k, where the theorem says nothing; beyond p = 2/k its expression
-        is not even positive.
+        At most 2/k. nan for p > 1/k, which the theorem does not cover.
 
     Raises
     ------
@@ -98,12 +97,12 @@ def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 
 @brief
 class LinkPosterior(NamedTuple):
-    """What released edges tell about the ratings behind them.
+    """Posterior probabilities that released edges are ratings.
 
     Attributes
     ----------
     posterior : ndarray of float64
-        The exact posterior of an edge, in the common shape of what was given.
+        The exact posterior of an edge, in the broadcast shape of the arguments.
     bound : ndarray of float64
         The printed bound; nan where there is none.
     mean : float
@@ -122,18 +121,18 @@ class LinkPosterior(NamedTuple):
 
 
 def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPosterior:
-    """Sum the posteriors up over the released edges.
+    """Summarize the posteriors over the released edges.
 
     Parameters
     ----------
     share : array-like of float
-        p, the probability that a user has rated the item: its support divided by the number of
-        users. The published file does not tell it; `item_shares` says what it does tell.
+        p, the probability that a user has rated the item: its item count divided by the number
+        of users. The published file does not reveal it; `item_shares` estimates it.
     k : array-like of int
         Members of the group.
     edges : array-like of float
-        How many edges have this p and k. An edge joins a user and an item: a row of k people
-        brings k for each of its items. Share, k and edges broadcast: for instance (n_items, 1),
+        Number of edges with this p and k. An edge joins a user and an item: a row of k users
+        has k edges per item. Share, k and edges broadcast: for instance (n_items, 1),
         (n_sizes,) and (n_items, n_sizes).
 
     Raises
@@ -174,7 +173,7 @@ def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPost
 
 @brief
 class ItemShares(NamedTuple):
-    """What the published groups alone tell about the share of users who rated each item.
+    """Estimates, from the published groups alone, of the share of users who rated each item.
 
     Attributes
     ----------
@@ -204,14 +203,13 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
     Returns
     -------
     ItemShares
-        If every item of a row was rated by a member, the true share certainly lies between
-        `lowest` and `highest`. The posterior grows with p, so that theirs are the ends between
-        which the true one lies. `likely` rests on the theorems' assumption that all users rate
-        independently of each other; people who are grouped because they are alike do not, and
-        then it tends to be too low.
+        If every item of a row was rated by a member, the true share is between `lowest` and
+        `highest`. The posterior increases with p, so it has the corresponding bounds. `likely`
+        assumes, as the theorems do, that users rate independently. Groups of similar users
+        violate this, and then it tends to be too low.
 
-        Items that were added for diversity, or by padding, were rated by nobody. A release that
-        has them lets `lowest` and `likely` come out too high, while `highest` stays certain.
+        Items added for diversity or by padding have no raters. They make `lowest` and `likely`
+        too high; `highest` remains an upper bound.
 
     Raises
     ------
@@ -242,7 +240,7 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
 
 
 def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None) -> LinkPosterior:
-    """Sum the posteriors up over the edges of released rows.
+    """Summarize the posteriors over the edges of released rows.
 
     Parameters
     ----------
@@ -251,7 +249,7 @@ def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None
     sizes : array-like of int, shape (n_groups,)
         Members of each group.
     share : array-like of float, shape (n_items,), optional
-        Each item's p, for whoever knows it; the `likely` one of `item_shares`, if not given.
+        Each item's p, if known; by default `likely` of `item_shares`.
 
     Returns
     -------
@@ -279,7 +277,7 @@ def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None
 
 
 def _expected_raters(held: NDArray[Any], members: NDArray[Any]) -> NDArray[np.float64]:
-    """Find the p of each item at which the expected number of groups that hold it is `held`."""
+    """Return the p of each item at which `held` groups are expected to hold it."""
     sizes, n_of_size = np.unique(members, return_counts=True)
     wanted, item_of = np.unique(held, return_inverse=True)
     low, high = np.zeros(wanted.size), np.ones(wanted.size)

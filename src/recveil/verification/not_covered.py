@@ -1,4 +1,4 @@
-"""What a verdict says nothing of, so that nobody believes more than was checked."""
+"""Properties of published files that a verdict does not cover."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,29 +27,29 @@ from recveil.runtime.compiled import compiled
 _PIECE = 1 << 24
 _MOST_COLUMNS = 256
 
-# What is remembered between bytes; the first is one of the four below.
+# State kept between bytes; the first is one of the four below.
 _AT, _COLUMN, _WAS_RETURN, _LINE_EMPTY, _NEEDED, _IN_HEADER = range(6)
 _START, _PLAIN, _QUOTED, _CLOSED = range(4)
-# What is counted: ends of lines, empty lines, and quotes that enclose no field.
+# Counters: line ends, empty lines, and quotes that enclose no field.
 _LF, _CRLF, _CR, _EMPTY, _ODD_QUOTES = range(5)
-# And for each column.
+# Counters per column.
 _QUOTED_NEEDLESSLY, _UNQUOTED = range(2)
 
 
 def irregularities(path: Path, dialect: Dialect) -> list[str]:
-    r"""Say in what ways the lines of a delimited file differ that its values do not show.
+    r"""Describe inconsistencies in how a delimited file is written that its values do not show.
 
     Parameters
     ----------
     path : Path
-        Packed or not.
+        Compressed or not.
     dialect : Dialect
 
     Returns
     -------
     list of str
-        Empty if each column is quoted throughout, or only where it must be, all lines end in the
-        same way, and none is empty.
+        Empty if each column is quoted throughout or only where needed, all lines end in the same
+        way, and no line is empty.
 
     Examples
     --------
@@ -70,17 +70,17 @@ def irregularities(path: Path, dialect: Dialect) -> list[str]:
             _walk(np.frombuffer(piece, np.uint8), *rules, state, counts, columns)
     if not state[_LINE_EMPTY]:  # the last line need not end
         _walk(np.frombuffer(b"\n", np.uint8), *rules, state, np.zeros(5, np.int64), columns)
-    told = []
+    notes = []
     ends = counts[[_LF, _CRLF, _CR]] > 0
     if ends.sum() > 1:
-        told.append(f"some lines end in {'CR LF' if ends[1] else 'CR'}, others do not")
+        notes.append(f"some lines end in {'CR LF' if ends[1] else 'CR'}, others do not")
     if counts[_EMPTY]:
-        told.append("some lines are empty")
+        notes.append("some lines are empty")
     if (columns > 0).all(axis=1).any():
-        told.append("some fields of a column are quoted without need, others are not")
+        notes.append("some fields of a column are quoted without need, others are not")
     if counts[_ODD_QUOTES]:
-        told.append("quotes stand within fields")
-    return told
+        notes.append("quotes stand within fields")
+    return notes
 
 
 @compiled()
@@ -92,7 +92,7 @@ def _walk(
     counts: NDArray[Any],
     columns: NDArray[Any],
 ) -> None:
-    """Go on through the bytes, and count what is written in which way."""
+    """Process the next bytes and update the counters."""
     for byte in data:
         is_end = byte == 10 or byte == 13
         if state[_AT] == _QUOTED:
@@ -119,7 +119,7 @@ def _within_quotes(byte: int, divides: bool, state: NDArray[Any]) -> None:
 def _end_of_field(
     byte: int, is_end: bool, state: NDArray[Any], counts: NDArray[Any], columns: NDArray[Any]
 ) -> None:
-    # The header, one line for all, may be quoted as it likes.
+    # The header is one line and may be quoted in any way.
     if not state[_IN_HEADER]:
         column = min(state[_COLUMN], columns.shape[0] - 1)
         if state[_AT] == _CLOSED and not state[_NEEDED]:
@@ -142,7 +142,7 @@ def _within_field(is_quote: bool, state: NDArray[Any], counts: NDArray[Any]) -> 
         counts[_ODD_QUOTES] += state[_AT] == _CLOSED
         state[_AT] = _PLAIN
         return
-    if state[_AT] == _CLOSED:  # two quotes stand for one
+    if state[_AT] == _CLOSED:  # an escaped quote
         state[_NEEDED] = 1
     elif state[_AT] != _START:
         counts[_ODD_QUOTES] += not state[_IN_HEADER]
@@ -153,45 +153,45 @@ _SHOWN = 5
 
 
 def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
-    """Say what a release tells that no file can prove, and what in it is not compared.
+    """Describe what a release states that no file can prove, and what is not compared.
 
     Parameters
     ----------
     manifest : Manifest
-        What release.json says; what else is wrong with it is told as a violation.
+        The content of release.json; its errors are reported as violations elsewhere.
     ratings_name : str
-        That of the file, or `ALL_PARTS`.
+        Name of the ratings file, or `ALL_PARTS`.
     """
     settings, method = manifest.settings, manifest.known_method
     dropped = manifest.counts.get("duplicates_dropped")
-    told = ["That another real person stands behind each record is the publisher's word."]
+    notes = ["That another real person stands behind each record is the publisher's word."]
     if not manifest.contains_users:
         what = "likes" if manifest.scale.unary else "ratings"
-        told = [
+        notes = [
             f"That nobody's {what} stand in a record, and all were drawn, is the publisher's word."
         ]
     elif manifest.in_groups and not manifest.is_one_user_each:
-        told = ["How many people stand behind a row (group_size) is the publisher's word."]
-    told.append(
+        notes = ["How many people stand behind a row (group_size) is the publisher's word."]
+    notes.append(
         "How the release was made (recveil's version, method, settings, scale), and that its "
         "records stand in a random order, is the publisher's word."
     )
-    told.append(
+    notes.append(
         "That nobody changed these files since they were published: whoever does can make all "
         "checksums anew. Compare the SHA-256 of release.json with what the publisher tells of it."
     )
     if manifest.claim.delta is not None and manifest.claim.delta > LOUD_DELTA:
-        told.append(of_large_delta(manifest.claim.delta))
+        notes.append(of_large_delta(manifest.claim.delta))
     if manifest.claim.epsilon is not None and (large := of_large_epsilon(manifest.claim.epsilon)):
-        told.append(large)
-    told += [] if method is None else method.publishers_word(settings)
-    told += [
+        notes.append(large)
+    notes += [] if method is None else method.publishers_word(settings)
+    notes += [
         f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
         for name, given in foreign_names(settings)
     ]
-    told += [] if method is None else method.made_before(settings)
+    notes += [] if method is None else method.made_before(settings)
     if has_old_words(manifest):
-        told.append(
+        notes.append(
             "The card has the words of its time: its figures of what attacks find are lower than "
             "those that are known now, and it does not name all that is not promised."
             if manifest.contains_users
@@ -199,32 +199,32 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
             "ratings that were left out is too low."
         )
     elif manifest.claim.about.is_differential and manifest.number < NEIGHBOURS_SINCE:
-        told.append(
+        notes.append(
             "The card has the wording of its version: it states the bound for one given user as if "
             "it were about two. An adversary names which of two users is in the data with a "
             f"probability of at most {bounds_of(manifest.claim)['most_accuracy_of_two']:.3f}."
         )
     if dropped:
         rows = "1 row was" if dropped == 1 else f"{dropped!r:.40} rows were"
-        told.append(f"That {rows} left out is the publisher's word.")
-    told.append(
+        notes.append(f"That {rows} left out is the publisher's word.")
+    notes.append(
         "Which item stands behind which pseudonym, and that their order was drawn at random, is "
         "the publisher's word."
         if hides_items(settings)
         else "What the ids of items say is not looked at."
     )
     if ratings_name.endswith(".parquet"):
-        told.append(
+        notes.append(
             "How values are encoded and compressed within the pages of the Parquet file is not "
             "compared, as there are many right ways; nor is which version of its writer it names."
         )
     if ratings_name == ALL_PARTS:
-        told.append("After which record one part of the ratings ends is not compared.")
-    return told
+        notes.append("After which record one part of the ratings ends is not compared.")
+    return notes
 
 
 def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[str]:
-    """Say what in a plain file is not compared.
+    """Describe what is not compared in a plain file.
 
     Parameters
     ----------
@@ -232,34 +232,34 @@ def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) 
     source : Source
         What was read of it.
     same_order : bool
-        Whether the lines of each user stand together, and equal ones in the same order.
+        Whether the lines of each user are contiguous, and equal records have the same order.
     """
-    told = [
+    notes = [
         "What the ids of users and items and the names of columns say is not looked at: they may "
         "be people's own."
     ]
     if "group_size" in source.table.column_names:
-        told.append(
+        notes.append(
             "How many people stand behind a row (group_size) is the publisher's word, and not "
             "compared."
         )
     else:
-        told.append("That another real person stands behind each user id is the publisher's word.")
+        notes.append("That another real person stands behind each user id is the publisher's word.")
     if same_order:
-        told.append("The order in which the users stand is not compared.")
+        notes.append("The order in which the users stand is not compared.")
     else:
-        told.append(
+        notes.append(
             "The order of the lines is not compared: those of a person may stand in an order, or "
             "apart from each other, as nobody else's do."
         )
     if not isinstance(path, Path):
-        told.append("Whatever a data frame carries beside its columns is not looked at.")
-        return told
-    return [*told, *_not_covered_of_file(path, source)]
+        notes.append("Whatever a data frame carries beside its columns is not looked at.")
+        return notes
+    return [*notes, *_not_covered_of_file(path, source)]
 
 
 def _not_covered_of_file(path: Path, source: Source) -> Iterator[str]:
-    """Yield what of a file is not compared: how it was packed, and how its text is written."""
+    """Yield what is not compared in a file: its compression and the details of its text."""
     packing = packing_of(path) if path.is_file() else None
     if packing == "gzip":
         yield "How the file was zipped, and what its gzip header says, is not looked at."
@@ -282,7 +282,7 @@ def _not_covered_of_file(path: Path, source: Source) -> Iterator[str]:
 
 
 def _other_columns(path: Path, format: str) -> str:
-    """Say what a Parquet or Arrow file may hold beside its values."""
+    """Describe what a Parquet or Arrow file may hold in addition to its values."""
     with naming(path), decoding(path, format, packings=PACKINGS) as found:
         keys = [repr(key) for key in found.metadata]
     shown = ", ".join(f"{key:.40}" for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")

@@ -1,4 +1,4 @@
-"""What stands beside the ratings of a release: it must be what recveil writes, to the byte."""
+"""Checks of the files of a release other than its ratings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ from recveil.verification.results import Violation
 
 
 def formulas_of(items: Iterable[Any]) -> ItemFormulas | None:
-    """Return what release.json is to tell of ids that a spreadsheet runs; None if there are none.
+    """Return the ids that a spreadsheet may run as formulas; None if there are none.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def formulas_of(items: Iterable[Any]) -> ItemFormulas | None:
 
 
 def describe_formulas(items: Iterable[Any]) -> list[str]:
-    """Say how many ids of items a spreadsheet takes for formulas, which it may run.
+    """Describe how many item ids a spreadsheet may run as formulas.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def describe_formulas(items: Iterable[Any]) -> list[str]:
 
 
 def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violation]:
-    """Compare what release.json tells of such ids, which the card repeats, with the ids themselves.
+    """Compare the formulas among item ids with those that release.json reports.
 
-    Before the fifth format, releases need not tell of them.
+    Releases before the fifth format need not report them.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ _PRIVATE = (ASSIGNMENT, HIDDEN_ITEMS_FILE, PRIVATE_MANIFEST)
 def wrong_files(
     folder: Path, manifest: Manifest, checksums: dict[str, bool]
 ) -> Iterator[Violation]:
-    """Name each file that was changed, is missing, or is of another size than is said."""
+    """Report each file that was changed, is missing, or has another size than stated."""
     for name, right in checksums.items():
         file = folder / name
         if not right:
@@ -117,7 +117,7 @@ def wrong_files(
 
 
 def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
-    """Name each file that is no part of a release, above all the private ones."""
+    """Report each file that is not part of a release, above all private ones."""
     own = {MANIFEST, *file_next_to_ratings(manifest.claim.about), *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
         if file.name in _PRIVATE or is_part(file.name, "assignment"):
@@ -130,7 +130,7 @@ def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
 
 
 def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
-    """Compare the data card with the one that release.json leads to."""
+    """Compare the data card with the one that release.json implies."""
     file = folder / CARD
     cards = [card.encode() for card in data_cards(manifest, ratings_name)]
     if file.is_file() and not any(_holds_just(file, card) for card in cards):
@@ -139,20 +139,20 @@ def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[
 
 
 def _holds_just(file: Path, content: bytes) -> bool:
-    """Say whether a file holds nothing but this, of whatever size it is."""
+    """Return whether a file of any size has exactly this content."""
     with file.open("rb") as stream:
         return stream.read(len(content) + 1) == content
 
 
 def wrong_classes(folder: Path, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
-    """Compare classes.csv with the classes that the ratings have, both ways, byte for byte."""
+    """Compare classes.csv byte for byte with the classes of the ratings, in both directions."""
     listing = folder / CLASSES
     if not listing.is_file():
         return
     right = class_list(classes.people)
     if _holds_just(listing, right):
         return
-    # A list of other people's classes is named line by line; what is far longer is no such list.
+    # A list of other classes is reported line by line; a far longer file is not such a list.
     most = 2 * len(right) + _LIST_BYTES
     listed = _listed(listing.read_bytes()) if listing.stat().st_size <= most else None
     if listed is not None:
@@ -175,7 +175,7 @@ def _listed(content: bytes) -> dict[str, int] | None:
 def _changed_records(
     listed: dict[str, int], classes: Classes, file: PublishedFile
 ) -> Iterator[Violation]:
-    """Name each record whose content is not among the digests written beside the ratings."""
+    """Report each record whose content is not among the digests in classes.csv."""
     for digest, user_id, row in classes.records:
         if digest.hex() not in listed:
             problem = (
@@ -192,7 +192,7 @@ def _changed_records(
 
 
 def counted(classes: Classes, file: PublishedFile) -> dict[str, int]:
-    """Return what the ratings hold, by the names of counts."""
+    """Return the counts of the ratings by name."""
     return {
         "users": classes.users,
         "records": len(classes.records),
@@ -204,7 +204,7 @@ def counted(classes: Classes, file: PublishedFile) -> dict[str, int]:
 
 
 def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
-    """Compare each count with what the ratings hold; the last is the publisher's word."""
+    """Compare each stated count with the ratings; the last one is the publisher's word."""
     for name in COUNTS[manifest.format]:
         told = manifest.counts.get(name)
         if name in found and told != found[name]:
@@ -213,18 +213,18 @@ def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Viola
 
 
 def has_clusters(manifest: Manifest) -> bool:
-    """Say whether the settings name clusters of users, whose rows share the values of items."""
+    """Return whether the settings name clusters of users, whose rows share the values of items."""
     return "crowd" in manifest.settings
 
 
 def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
-    """Name each setting that the rows refute: the card repeats it.
+    """Report each setting that contradicts the rows.
 
     Parameters
     ----------
     manifest : Manifest
     counts : mapping
-        What the rows hold, by the names of counts, and `values`; see `Method.problems_of_rows`.
+        Counts of the rows by name, and `values`; see `Method.problems_of_rows`.
     """
     method, given, users = manifest.known_method, manifest.settings, counts["users"]
     if method is None:
@@ -240,9 +240,9 @@ def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Vi
 
 
 def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterator[Violation]:
-    """Ask of hidden items that their ids are pseudonyms, all of one prefix, and none left out.
+    """Require that ids of hidden items are pseudonyms with one prefix and without gaps.
 
-    Names that are anything else may say what an item is.
+    Other names may reveal what an item is.
     """
     if not hides_items(manifest.settings):
         return

@@ -13,28 +13,28 @@ from recveil.runtime.compiled import compiled
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
 
-# How values are written, by their number in the protocol; a structure is told by its fields.
+# Value encodings by their number in the protocol; a structure is given by its fields.
 BOOL, I16, I32, I64, TEXT = 1, 4, 5, 6, 8
 _LIST, _STRUCTURE = 9, 12
 
-# What a structure may hold: the form of each of its fields. A list has the form of its elements.
+# Schema of a structure: the form of each of its fields. A list has the form of its elements.
 Form = dict[int, Any]
 
 
 class ThriftError(ValueError):
-    """The bytes are not what a writer of the compact protocol makes."""
+    """The bytes do not follow the compact protocol."""
 
 
 class ThriftReader:
-    """Reads structures from bytes, and refuses all but the one usual way of writing them.
+    """Read structures from bytes and reject all but the canonical encoding.
 
-    What a writer may write in several ways could tell something to those who look at the bytes.
+    A choice between equivalent encodings could carry hidden information.
 
     Parameters
     ----------
     data : bytes
     at : int
-        Where to begin; where the next thing to be read stands, afterwards.
+        Current position; it advances with each read.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class ThriftReader:
         self.at = at
 
     def structure(self, form: Form) -> dict[int, Any]:
-        """Read a structure as a dictionary from the numbers of its fields to their values."""
+        """Read a structure as a dictionary from field numbers to values."""
         fields: dict[int, Any] = {}
         last = 0
         while head := self._byte():
@@ -132,9 +132,9 @@ _PRESENT = 1
 
 
 def unpack(stored: bytes, size: int) -> bytes | None:
-    """Unpack a page of `size` bytes; None if it is more than one plain frame of zstd.
+    """Decompress a page of `size` bytes; return None unless it is a single plain zstd frame.
 
-    Decoders pass over further frames, and over such as are made to be skipped.
+    Decoders silently skip further frames and skippable frames.
     """
     if _frame_end(stored) != len(stored):
         return None
@@ -145,11 +145,11 @@ def unpack(stored: bytes, size: int) -> bytes | None:
 
 
 def _frame_end(stored: bytes) -> int | None:
-    """Return where the first frame ends; None if it is none, or has parts that ours have not."""
+    """Return where the first frame ends; None if there is none or it uses other features."""
     if stored[:4] != _ZSTD_MAGIC or len(stored) < 6:
         return None
     head = stored[4]
-    if head & 0b11111:  # a dictionary, a checksum, or bits that mean nothing
+    if head & 0b11111:  # a dictionary, a checksum, or reserved bits
         return None
     single = head >> 5 & 1
     at = 5 + (1 - single) + {0: single, 1: 2, 2: 4, 3: 8}[head >> 6]
@@ -165,16 +165,16 @@ def _frame_end(stored: bytes) -> int | None:
 
 
 def holds_nothing_else(page: bytes, encoding: int, n: int, plain_size: int) -> bool:
-    """Say whether a page of n values, none of them missing, ends where its values end.
+    """Return whether a page of n values, none missing, ends where its values end.
 
     Parameters
     ----------
     page : bytes
-        Unpacked: the levels, which say that nothing is missing, and the values.
+        Decompressed: the levels, which mark no value as missing, and the values.
     encoding : int
     n : int
     plain_size : int
-        Bytes of the n values, each written as it is.
+        Bytes of the n values in plain encoding.
     """
     levels = _all_present(n)
     levels = len(levels).to_bytes(4, "little") + levels
@@ -189,7 +189,7 @@ def holds_nothing_else(page: bytes, encoding: int, n: int, plain_size: int) -> b
 
 
 def _all_present(n: int) -> bytes:
-    """Return the levels of n values that are all there: one run of ones."""
+    """Return the levels of n present values: one run of ones."""
     number, head = n << 1, bytearray()
     while number >= 0x80:
         head.append(number & 0x7F | 0x80)
@@ -199,7 +199,7 @@ def _all_present(n: int) -> bytes:
 
 @compiled()
 def _varint(data: NDArray[Any], at: int) -> tuple[Any, int]:
-    """Return a number and where it ends; -1 if it is cut short or has needless bytes."""
+    """Return a number and its end; -1 if it is truncated or has redundant bytes."""
     number, shift = np.uint64(0), np.uint64(0)
     while at < data.size and shift < np.uint64(64):
         byte = np.uint64(data[at])
@@ -215,7 +215,7 @@ def _varint(data: NDArray[Any], at: int) -> tuple[Any, int]:
 
 @compiled()
 def _is_zero(data: NDArray[Any], first_bit: int, last_bit: int) -> bool:
-    """Say whether bits are 0 that no value needs."""
+    """Return whether the unused bits are 0."""
     for bit in range(first_bit, last_bit):  # noqa: SIM110
         if data[bit >> 3] >> (bit & 7) & 1:
             return False
@@ -224,7 +224,7 @@ def _is_zero(data: NDArray[Any], first_bit: int, last_bit: int) -> bool:
 
 @compiled()
 def _runs_end(data: NDArray[Any], at: int, width: int, n: int) -> int:
-    """Return where n numbers of `width` bits end, in runs and packs of eight; -1 if broken."""
+    """Return the end of n numbers of `width` bits in runs and packs of eight; -1 if malformed."""
     while n > 0:
         head, at = _varint(data, at)
         if at < 0 or head < 2:
@@ -248,7 +248,7 @@ def _runs_end(data: NDArray[Any], at: int, width: int, n: int) -> int:
 
 @compiled()
 def _delta_end(data: NDArray[Any], n: int) -> int:
-    """Return where n numbers end that are written as packed differences; -1 if broken."""
+    """Return the end of n delta-encoded numbers; -1 if malformed."""
     at = _delta_head_end(data, n)
     left = n - 1
     while left > 0 and at >= 0:
@@ -259,7 +259,7 @@ def _delta_end(data: NDArray[Any], n: int) -> int:
 
 @compiled()
 def _delta_head_end(data: NDArray[Any], n: int) -> int:
-    """Return where the head ends: the sizes of blocks and parts, and the first number."""
+    """Return the end of the header: block and part sizes, and the first number."""
     size, at = _varint(data, 0)
     if at < 0:
         return -1
@@ -275,7 +275,7 @@ def _delta_head_end(data: NDArray[Any], n: int) -> int:
 
 @compiled()
 def _delta_block_end(data: NDArray[Any], at: int, left: int) -> int:
-    """Return where a block of four parts ends, of which `left` numbers are needed at most."""
+    """Return the end of a block of four parts, of which at most `left` numbers are used."""
     _, at = _varint(data, at)
     if at < 0 or at + 4 > data.size:
         return -1
@@ -297,15 +297,15 @@ MOST_ROWS = 1 << 20  # in a row group
 _MAGIC = b"PAR1"
 _WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-SNAPSHOT)?")
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
-# More bytes than any encoding adds to a value, and to a page.
+# Upper bounds on the bytes that an encoding adds to a value and to a page.
 _BESIDE_A_VALUE, _HEAD = 10, 1 << 12
 _ZSTD = 6
-# Parquet's number of each type, and what else it says of text.
+# Parquet's number of each type, and its annotation of text.
 _TYPES = {pa.int64(): 2, pa.float32(): 4, pa.float64(): 5, pa.string(): 6}
 _FLOATING = (4, 5)
 _TEXT = {6: 0, 10: {1: {}}}
 
-# The fields that recveil's releases have, of those in parquet.thrift.
+# The fields of parquet.thrift that recveil's releases use.
 _STATISTICS = {1: TEXT, 2: TEXT, 3: I64, 5: TEXT, 6: TEXT, 7: BOOL, 8: BOOL}
 _COLUMN = {
     **{1: I32, 2: [I32], 3: [TEXT], 4: I32, 5: I64, 6: I64, 7: I64, 9: I64, 11: I64},
@@ -319,25 +319,25 @@ _PAGE = {1: I32, 2: I32, 3: I32, 5: _DATA_HEAD, 7: {1: I32, 2: I32, 3: BOOL}}
 
 
 class UnaccountedError(ValueError):
-    """The file holds something that is neither a value nor what recveil writes beside values."""
+    """The file holds bytes that are neither values nor recveil's metadata."""
 
 
 class ParquetBytes:
-    """Goes through a Parquet file from its first byte to its last.
+    """Account for a Parquet file from its first byte to its last.
 
-    Each byte must belong to a page or to the footer, and each field of them must be one that
-    recveil writes and say what is so. What is left is how the values are encoded and compressed,
-    which has many right ways.
+    Each byte must belong to a page or to the footer, and each field must be one that recveil
+    writes, with a correct value. Only the encoding and compression of values, which have many
+    valid forms, are not fixed.
 
     Parameters
     ----------
     path : Path
     schema : pyarrow.Schema
-        The columns that must be there, in their order.
+        The expected columns in their order.
 
     Notes
     -----
-    Source: the Parquet format, `parquet.thrift`; the numbers of fields are those of that file.
+    Source: the Parquet format, `parquet.thrift`; the field numbers are those of that file.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -363,9 +363,11 @@ class ParquetBytes:
         self.at, self.group = 4, 0
 
     def _read(self, at: int, size: int) -> bytes:
-        # As much as the file says: one with holes takes no disk, and would take the memory.
+        # Limit by the stated size: a sparse file takes no disk space but would fill the memory.
         reject_beyond_limit(f"{self.path.name}: parts of it", size)
-        with self.path.open("rb", buffering=0) as file:  # not mapped: it may shrink meanwhile
+        with self.path.open(
+            "rb", buffering=0
+        ) as file:  # not memory-mapped: the file may shrink while it is read
             file.seek(at)
             return file.read(size)
 
@@ -394,7 +396,7 @@ class ParquetBytes:
         Raises
         ------
         UnaccountedError
-            For the first thing that should not be there.
+            For the first unexpected content.
         """
         group = self.footer[4][self.group]
         start = self.at
@@ -424,7 +426,7 @@ class ParquetBytes:
             _refuse("there are bytes between its last page and its footer")
 
     def _check_chunk(self, meta: dict[int, Any], name: str, column: pa.Array) -> int:
-        """Account for a column of a row group; return its bytes before compression."""
+        """Account for a column of a row group; return its uncompressed size."""
         _only(meta, {1, 2, 3, 4, 5, 6, 7, 9, 13}, {11, 12, 16}, f"column {name!r}")
         start, n, values = self.at, len(column), _values_of(column)
         of_text: dict[int, Any] = {1: values.text_size()} if isinstance(values, _Texts) else {}
@@ -463,7 +465,7 @@ class ParquetBytes:
         _equal(meta[6], plain, f"bytes of {name!r}")
         _equal(meta[7], self.at - start, f"stored bytes of {name!r}")
         used = sorted({RUNS, *(encoding for _, encoding in kinds)})
-        if not has_dictionary:  # then runs, which say that nothing is missing, come first
+        if not has_dictionary:  # then runs that mark no value as missing come first
             used.sort(key=lambda encoding: encoding != RUNS)
         _equal(meta[2], used, f"encodings of {name!r}")
         pages = sorted(set(kinds), key=lambda kind: (kind[0] != _DICTIONARY_PAGE, kind))
@@ -472,8 +474,8 @@ class ParquetBytes:
         return plain
 
     def _page(self, name: str, most: int) -> tuple[dict[int, Any], bytes]:
-        """Read the next page: its head and its content, unpacked, of so many bytes at most."""
-        # A head has statistics of up to four labels.
+        """Read a page; return its header and its decompressed content of at most `most` bytes."""
+        # A header has statistics of up to four values.
         reader = ThriftReader(self._read(self.at, min(1 << 15, max(self.end - self.at, 0))))
         page = reader.structure(_PAGE)
         kind = page[1]
@@ -493,21 +495,21 @@ class ParquetBytes:
 
 @brief
 class _Numbers(NamedTuple):
-    """The numbers of a column, or of a part of it, as Parquet speaks of them."""
+    """The numbers of a column, or of a part of it, as Parquet describes them."""
 
     numbers: NDArray[Any]
     kind: int
 
     def part(self, first: int, n: int) -> "_Numbers":
-        """Return n values from one on."""
+        """Return n values from `first` on."""
         return self._replace(numbers=self.numbers[first : first + n])
 
     def plain_size(self) -> int:
-        """Count the bytes of all values, each written as it is."""
+        """Return the size of all values in plain encoding."""
         return int(self.numbers.nbytes)
 
     def ends(self) -> tuple[bytes, bytes]:
-        """Return the lowest and the highest value."""
+        """Return the minimum and the maximum."""
         low, high = self.numbers.min(), self.numbers.max()
         if self.kind in _FLOATING:  # Parquet takes -0.0 for the lower zero
             zero = self.numbers.dtype.type(0)
@@ -515,14 +517,14 @@ class _Numbers(NamedTuple):
         return low.tobytes(), high.tobytes()
 
     def distinct(self, n: int) -> tuple[int, bytes]:
-        """Write the first n different values in the order in which they come; say how many."""
+        """Encode the first n distinct values in order of appearance; return their count."""
         found = pc.unique(pa.array(self.numbers)).to_numpy()[:n]
         return found.size, found.tobytes()
 
 
 @brief
 class _Texts(NamedTuple):
-    """Texts as positions among the different ones, which stand in the order in which they come."""
+    """Texts as positions among the distinct ones, in order of appearance."""
 
     codes: NDArray[Any]
     texts: list[bytes]
@@ -534,7 +536,7 @@ class _Texts(NamedTuple):
     @classmethod
     def of(cls, column: pa.Array) -> Self:
         if pa.types.is_dictionary(column.type):
-            # A dictionary may hold a text twice, or one that nobody has.
+            # A dictionary may hold duplicates or unused texts.
             used = column.indices.unique()
             texts = column.dictionary.take(used).dictionary_encode()
             position = np.zeros(len(column.dictionary), np.int32)
@@ -561,7 +563,7 @@ class _Texts(NamedTuple):
         return self.text_size() + 4 * self.codes.size
 
     def ends(self) -> tuple[bytes, bytes]:
-        """Return the lowest and the highest value."""
+        """Return the minimum and the maximum."""
         if self.in_order:  # as the ids of users are
             return self.texts[self.codes.min()], self.texts[self.codes.max()]
         ranks = self.rank[self.codes]
@@ -582,11 +584,11 @@ def _values_of(column: pa.Array) -> _Values:
 
 
 def _check_statistics(found: dict[int, Any] | None, values: _Values, what: str) -> None:
-    """Refuse statistics that are not those of the values."""
+    """Raise unless the statistics are those of the values."""
     if found is None:
         return
     _only(found, {3}, {1, 2, 5, 6, 7, 8}, what)
-    if len(found) == 1:  # the values are too long to be told
+    if len(found) == 1:  # the values are too long for statistics
         _equal(found[3], 0, what)
         return
     low, high = values.ends()
@@ -595,7 +597,7 @@ def _check_statistics(found: dict[int, Any] | None, values: _Values, what: str) 
 
 
 def _check_dictionary(page: dict[int, Any], content: bytes, values: _Values, name: str) -> None:
-    """Refuse a dictionary with anything but the values, in the order in which they come."""
+    """Raise unless the dictionary holds exactly the values in order of appearance."""
     about = page[7]
     _only(about, {1, 2}, {3}, "dictionary")
     _equal((about[2], about.get(3, False)), (PLAIN, False), f"dictionary of {name!r}")
@@ -612,7 +614,7 @@ def _only(found: dict[int, Any], needed: set[int], allowed: set[int], what: str)
 
 
 def _equal(found: Any, expected: Any, what: str) -> None:
-    # True equals 1, and is written in another way.
+    # True equals 1 but is encoded differently.
     if found != expected or repr(found) != repr(expected):
         _refuse(f"it does not say what is so: {what}")
 

@@ -1,4 +1,4 @@
-"""Private values: whether something of a release's private side stands in the published one."""
+"""Search for private values in a published release."""
 
 import getpass
 import json
@@ -44,16 +44,16 @@ from recveil.verification.ids_in_items import (
 )
 from recveil.verification.results import Violation
 
-# A random order is taken for one that tells something once in so many times, with all tests.
+# Significance level of all tests together: a random order is reported this rarely.
 FALSE_ALARMS = 1e-6
 _TESTS = 3
 _FAR = -NormalDist().inv_cdf(FALSE_ALARMS / _TESTS / 2)
-# In fewer places not even the numbers from 1 on in a row are that unlikely.
+# With fewer places, even the numbers from 1 on in a row are not unlikely enough.
 FEWEST = math.ceil(_FAR**2) + 1
 
 
 def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the rank of each label: of numbers, also if they are written as text, or of text.
+    """Return the rank of each label, numeric if all are numbers (also as text), else alphabetic.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
     """
     texts = [str(label) for label in labels]
     if all(text.isascii() and text.isdigit() for text in texts):
-        # As numbers, without making numbers of them: what somebody publishes may have any length.
+        # Compare digit strings without converting them: published numbers may have any length.
         plain = [text.lstrip("0") for text in texts]
         order = sorted(range(len(texts)), key=lambda place: (len(plain[place]), plain[place]))
     else:
@@ -73,16 +73,16 @@ def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def find_private_order(values: NDArray[np.float64]) -> str:
-    """Say how an order goes with the values that stand in it; "" if it looks like a random one.
+    """Describe how a published order correlates with private values; "" if it looks random.
 
-    Spearman's rank correlation finds what rises or falls, and the rank correlation of neighbours
-    what does so in pieces. Both are compared with the spread that they have over all orders; far
-    out, a normal distribution has more than they have, so that false alarms are not underrated.
+    Spearman's rank correlation detects a rise or fall, and the rank correlation of neighbours
+    detects piecewise order. Both are compared with their spread over all permutations. A normal
+    distribution has heavier tails than they have, so the false alarm rate is not underestimated.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
-        The private value behind each place, in published order.
+        The private value of each place, in published order.
 
     Examples
     --------
@@ -110,12 +110,12 @@ def find_private_order(values: NDArray[np.float64]) -> str:
 
 
 def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str:
-    """Say whether the values rise or fall within units, such as the members of each group.
+    """Describe whether the values rise or fall within units, such as the members of each group.
 
     Parameters
     ----------
     unit_of : ndarray of int64, shape (n,)
-        The unit of each place, in published order; those of a unit stand together.
+        The unit of each place, in published order; the places of a unit are contiguous.
     values : ndarray, shape (n,)
 
     Examples
@@ -129,17 +129,17 @@ def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str
     _, unit_of, sizes = np.unique(unit_of, return_inverse=True, return_counts=True)
     places = _centred(np.arange(float(unit_of.size)), unit_of, sizes)
     ranks = _centred(_mean_ranks(values), unit_of, sizes)
-    told = float(places @ ranks)
-    # Over all orders within each unit, exactly.
+    statistic = float(places @ ranks)
+    # Exact over all permutations within each unit.
     spreads = np.bincount(unit_of, places**2) * np.bincount(unit_of, ranks**2)
     spread = float((spreads[sizes > 1] / (sizes[sizes > 1] - 1)).sum())
-    if spread == 0 or abs(told) <= _FAR * math.sqrt(spread):
+    if spread == 0 or abs(statistic) <= _FAR * math.sqrt(spread):
         return ""
-    return "they rise with it" if told > 0 else "they fall with it"
+    return "they rise with it" if statistic > 0 else "they fall with it"
 
 
 def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rank of each value; equal ones share the mean of theirs."""
+    """Return the rank of each value; ties share their mean rank."""
     _, place, times = np.unique(values, return_inverse=True, return_counts=True)
     ranks: NDArray[np.float64] = (np.cumsum(times) - (times - 1) / 2)[place]
     return ranks
@@ -148,25 +148,25 @@ def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _centred(
     values: NDArray[np.float64], unit_of: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return values less the mean of their unit."""
+    """Return the values minus the mean of their unit."""
     centred: NDArray[np.float64] = values - (np.bincount(unit_of, values) / sizes)[unit_of]
     return centred
 
 
 @brief
 class PrivateSide(NamedTuple):
-    """What only the owner of a release may see.
+    """The private data of a release, for its publisher only.
 
     Attributes
     ----------
     users : list of str or int
-        The original ids of the people.
+        The original ids of the users.
     records : list of str or None
-        The published id of each; None where no record is anybody's.
+        The published id of each; None if no record belongs to a user.
     items : list of str or int
-        Where the published items bear pseudonyms: the original ids.
+        The original ids, if the published items have pseudonyms.
     pseudonyms : list of str
-        The pseudonym of each of these.
+        The pseudonym of each of these items.
     seed : int or None
     """
 
@@ -188,7 +188,7 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
     folder : Path
         The published folder.
     private : Path
-        The private one, wherever it stands.
+        The private folder, in any location.
 
     Raises
     ------
@@ -196,9 +196,9 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         If it cannot be read, or belongs to another release.
     """
     try:
-        told = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
-        digest, seed = told["release"]["sha256"], told["seed"]
-        people = read_assignment(private, assignment_files(told))
+        content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        digest, seed = content["release"]["sha256"], content["seed"]
+        people = read_assignment(private, assignment_files(content))
         hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
         named = decoded_table(hidden, columns=names) if hidden.is_file() else None
         side = PrivateSide(
@@ -230,24 +230,24 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 _CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?people\"?\n")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b")
 _DIGITS = re.compile(r"\d[\d,_]*")
-# Shorter seeds are numbers that stand anywhere.
+# Shorter seeds are numbers that occur anywhere.
 _LONG_SEED = 9
 _SHORTEST_NAME = 3
-# The root and the first folder are everybody's.
+# The root and the top-level folder identify no machine.
 _ROOTS = 2
 _LARGEST_FILE = 1 << 26
 
 
 @brief
 class PublishedNames(NamedTuple):
-    """What a checker has read of the published ratings.
+    """Names and classes that a checker has read from the published ratings.
 
     Attributes
     ----------
     user_ids : list of str
-        Of the records, in published order; empty if no record is anybody's.
+        The ids of the records, in published order; empty if no record belongs to a user.
     shared : list of bytes
-        For each record, what is equal for those that share it.
+        Per record, a value that is equal for the records of one class.
     items : list of str or int
         The ids of the items.
     """
@@ -263,11 +263,11 @@ class PublishedNames(NamedTuple):
 def private_values(
     folder: Path, names: PublishedNames, side: PrivateSide
 ) -> tuple[list[Violation], list[str]]:
-    """Look for values of the private side in a release.
+    """Search a release for values of its private folder.
 
-    Ids of people, and of hidden items, as whole values and within other text; the order of records
-    and pseudonyms; the seed; this machine's name, its user's name and the paths that lead here; and
-    times of day. No value is repeated in what is returned.
+    The search covers ids of users and of hidden items, as whole values and within other text; the
+    order of records and pseudonyms; the seed; this machine's name, its user's name and paths; and
+    times of day. The result repeats no value.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def private_values(
     -------
     found : list of Violation
     untold : list of str
-        What the scan cannot tell, in sentences.
+        The limits of the search, in sentences.
     """
     violations, in_items = found_values(folder, names, side)
     return violations, not_looked_for(len(side.users), in_items)
@@ -289,7 +289,7 @@ def private_values(
 def found_values(
     folder: Path, names: PublishedNames, side: PrivateSide
 ) -> tuple[list[Violation], IdsInItems]:
-    """Look for them, and return what ids of items hold of people's, too; see `private_values`."""
+    """Search as `private_values` does, and also return the user ids within item ids."""
     manifest, problems = read_manifest(folder / MANIFEST)
     kind = {"can_hide": manifest.contains_users, "is_unrated": manifest.scale.unary}
     in_items = ids_in_items(side.users, names.items, **kind)
@@ -304,13 +304,13 @@ def found_values(
 
 
 def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
-    """Say what the scan cannot tell, and of how many ids.
+    """Describe what the search cannot decide, and for how many ids.
 
     Parameters
     ----------
     n_people : int
     in_items : IdsInItems
-        What the ids of items hold of theirs.
+        The user ids within the ids of items.
 
     Examples
     --------
@@ -318,16 +318,16 @@ def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
     'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
 chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
     """
-    told, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
+    limits, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
     if in_items.n_untold:
         met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
-        told.insert(
+        limits.insert(
             1,
             f"Of {describe_count(n_people, 'user id')}, {in_items.n_untold:,} are short, words or "
             f"numbers, and may occur in the ids of items by chance: "
             f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
         )
-    return told
+    return limits
 
 
 _NOT_LOOKED_FOR = (
@@ -348,7 +348,7 @@ _Found = Iterator[tuple[str, str]]
 
 
 def _among_ids(names: PublishedNames, side: PrivateSide) -> _Found:
-    """Look for original ids in the stand of pseudonyms."""
+    """Search the pseudonyms for original ids."""
     for what, column, private, published in (
         ("a person", "user_id", side.users, names.user_ids),
         ("an item", "item_id", side.items, names.items if side.items else ()),
@@ -365,7 +365,7 @@ def _in_free_text(
     names: PublishedNames,
     side: PrivateSide,
 ) -> _Found:
-    """Look for people, places and times wherever somebody could write what they like."""
+    """Search all free text for users, locations and times."""
     machine = _of_this_machine(folder)
     for where, text in _free_texts(folder, manifest, problems, names):
         if not text:
@@ -384,20 +384,23 @@ def _in_free_text(
 def _free_texts(
     folder: Path, manifest: Manifest, problems: Sequence[str], names: PublishedNames
 ) -> _Found:
-    """Yield all text that does not follow from what is published elsewhere, and where it stands.
+    """Yield all text that does not follow from other published content, and its location.
 
-    The card follows from release.json, and the list of classes from the ratings. In a release.json
-    that is as recveil writes it, names of somebody's own classes are the only free words.
+    The card follows from release.json, and classes.csv from the ratings. In a valid release.json,
+    names of custom classes are the only free text.
     """
-    # A word of ratings that looks like an address or a long number may be somebody's id.
+    # A word rating that looks like an address or a long number may be the id of a user.
     free = " ".join(
         [name for _, name in foreign_names(manifest.settings)] + telling(manifest.scale.words, 1)
     )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
     cards = [] if problems else data_cards(manifest, ratings_name)
-    told = set(_text(folder / CARD).splitlines())
-    yield CARD, "\n".join(told.difference(line for card in cards for line in card.splitlines()))
+    card_lines = set(_text(folder / CARD).splitlines())
+    yield (
+        CARD,
+        "\n".join(card_lines.difference(line for card in cards for line in card.splitlines())),
+    )
     yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
     own = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
@@ -411,7 +414,7 @@ def _free_texts(
 
 
 def _adjacent_values(file: Path, own_columns: Sequence[str]) -> str:
-    """Return what more columns are called, and the metadata of a Parquet file."""
+    """Return the names of extra columns and the metadata of a Parquet file."""
     try:
         if file.suffix == ".csv":
             with file.open("rb") as stream:
@@ -435,20 +438,20 @@ def _seed(folder: Path, side: PrivateSide) -> _Found:
 
 
 def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _Found:
-    """Compare the order of records with that of people's ids, and pseudonyms' with items' ids."""
+    """Compare the order of records with that of user ids, and of pseudonyms with item ids."""
     place_of = {user_id: place for place, user_id in enumerate(names.user_ids)}
     places = np.array([place_of.get(record or "", -1) for record in side.records], dtype=np.int64)
     ranks = ranks_of(side.users)[places >= 0]
     places = places[places >= 0]
     if names.shared and places.size:
-        # People who share a record may be alike, and so may be their ids: groups are in order.
+        # Users who share a record may be similar, and so may their ids; the order of groups counts.
         starts = [one != other for one, other in zip(names.shared[1:], names.shared, strict=False)]
         unit = np.cumsum([False, *starts])[places]
         people = np.bincount(unit)
         means = (np.bincount(unit, ranks) / np.maximum(people, 1))[people > 0]
         told = find_private_order(means)
         if not told and "rating" not in manifest.claim.about.compared:
-            # Their records differ, so that it matters which comes first within the group.
+            # Their records differ, so the order within the group matters.
             order = np.argsort(places, kind="stable")
             told = order_within(unit[order], ranks[order])
         if told:
@@ -460,7 +463,7 @@ def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _
 
 
 def _of_this_machine(folder: Path) -> dict[str, list[str]]:
-    """Return what would tell where a release was made."""
+    """Return names and paths that would reveal where a release was made."""
     homes, user = list[Path](), ""
     with suppress(RuntimeError):  # in some containers a user has neither a home nor a name
         homes = [Path.home()]
@@ -494,5 +497,5 @@ def _text(file: Path) -> str:
 
 
 def _times(found: set[str]) -> str:
-    """Say how many there are; never which."""
+    """Describe how many times of day were found, without repeating them."""
     return "once" if len(found) == 1 else f"({len(found):,} of them at least)"

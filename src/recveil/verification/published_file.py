@@ -1,4 +1,4 @@
-"""Reading the ratings of a release as blocks of records, without trusting their order."""
+"""Block-wise reader of the ratings of a release that does not trust their order."""
 
 import itertools
 from bisect import bisect_left
@@ -28,16 +28,16 @@ from recveil.runtime.threads import ahead
 from recveil.verification.parquet_accounting import MOST_ROWS, ParquetBytes, UnaccountedError
 from recveil.verification.results import Found, Violation
 
-# What becomes of an item while its rows are judged: an object for its id, and copies of numbers.
+# Memory per item while its rows are checked: an object for its id, and copies of numbers.
 _AN_ITEM = 100
 _BLOCK_BYTES, _ROWS_AT_ONCE = 1 << 25, 1 << 20
 
 
 def csv_pieces(path: Path, schema: pa.Schema, violations: list[Violation]) -> Iterator[pa.Table]:
-    """Read text, and see to it that it is written in the one way in which recveil writes it.
+    """Read a CSV file and check that it is written exactly as recveil writes it.
 
-    4 and 4.0 are one number to a parser, and quotes, spaces and empty lines are nothing, but a
-    reader of the file can tell them apart. So what was read is written again, and compared.
+    A parser ignores the difference between 4 and 4.0, quotes, spaces and empty lines, which could
+    carry hidden information. So the parsed rows are written again and compared with the file.
     """
     reader = pa_csv.open_csv(
         path,
@@ -47,7 +47,7 @@ def csv_pieces(path: Path, schema: pa.Schema, violations: list[Violation]) -> It
     )
     _check_names(path, reader.schema.names, schema, violations)
     with path.open("rb") as stream:
-        line = 1  # of what is compared next; 0 after the first difference
+        line = 1  # of the next comparison; 0 after the first difference
         line = _compare(path, stream, schema.empty_table(), line, violations, header=True)
         n_before = 0
         for batch in reader:
@@ -71,7 +71,7 @@ def _compare(
     *,
     header: bool = False,
 ) -> int:
-    """Compare the next rows with how recveil writes them; return the next line, or 0."""
+    """Compare the next rows with recveil's own output; return the next line, or 0."""
     sink = pa.BufferOutputStream()
     pa_csv.write_csv(table, sink, pa_csv.WriteOptions(include_header=header))
     written = sink.getvalue()
@@ -95,7 +95,7 @@ def _not_as_ours(path: Path, line: int) -> Violation:
 
 
 def _unusual(path: Path, text: pa.Table, table: pa.Table, n_before: int) -> Iterator[Violation]:
-    """Name each number that is not written in the one usual way."""
+    """Report each number that is not in canonical form."""
     for name in table.column_names:
         usual = table[name].cast(pa.string())
         differs = pc.fill_null(pc.not_equal(text[name], usual), False)
@@ -108,7 +108,7 @@ def _unusual(path: Path, text: pa.Table, table: pa.Table, n_before: int) -> Iter
 def parquet_pieces(
     path: Path, schema: pa.Schema, violations: list[Violation]
 ) -> Iterator[pa.Table]:
-    """Read a Parquet file by its row groups, and account for every byte of it."""
+    """Read a Parquet file by row group, and account for every byte."""
     with decoding(path) as described:
         found, rows_of = described.schema, described.groups
     _check_names(path, found.names, schema, violations)
@@ -123,7 +123,7 @@ def parquet_pieces(
     if found.metadata or any(found.field(name).metadata for name in schema.names):
         problem = "it carries metadata beside the ratings; nobody has checked what it tells"
         violations.append(Violation(path.name, None, None, problem))
-    # A user's id stands in many rows: as a dictionary it is decoded once a page.
+    # A user's id occurs in many rows: as a dictionary it is decoded once a page.
     coded = schema.set(0, pa.field("user_id", pa.dictionary(pa.int32(), pa.string())))
     account = _Account(path, schema, violations)
     wanted: Any = {"columns": schema.names, "dictionary": ["user_id"], "rows": _ROWS_AT_ONCE}
@@ -146,23 +146,22 @@ def model_table(
     id_type: pa.DataType,
     violations: list[Violation],
 ) -> pa.Table:
-    """Read what people are drawn from, and account for every byte of it.
+    """Read the model for synthetic users, and account for every byte.
 
     Parameters
     ----------
     path : Path
     names : callable
-        Takes the number of columns, and returns what they are called: the items' ids first, then
-        numbers.
+        Maps the number of columns to their names: the items' ids first, then numbers.
     id_type : pyarrow.DataType
-        Of the first column; the others are float32.
+        Type of the first column; the others are float32.
     violations : list of Violation
-        What should not be there is added.
+        Unexpected content is appended.
 
     Raises
     ------
     RecveilError
-        If it cannot be read, or its columns are others.
+        If it cannot be read, or has other columns.
     """
     try:
         with decoding(path) as described:
@@ -196,7 +195,7 @@ def model_table(
 
 
 class _Account:
-    """Accounts for the bytes of a Parquet file up to the first thing that should not be there."""
+    """Account for the bytes of a Parquet file up to the first unexpected content."""
 
     def __init__(self, path: Path, schema: pa.Schema, violations: list[Violation]) -> None:
         self.path, self.violations = path, violations
@@ -240,35 +239,35 @@ def _check_names(
         violations.append(Violation(path.name, None, None, problem))
 
 
-# Below that, ten digits do not tell the labels of a grid apart.
+# With a smaller step, ten digits do not distinguish the values of a grid.
 _FINEST_GRID = 1e-8
 
 _DIGITS = 18
-# More people than there are on earth are nobody's group.
+# No group has more users than there are humans on earth.
 MOST_PEOPLE = 10**10
 
 
 @brief
 class Block(NamedTuple):
-    """Some records.
+    """A block of records.
 
     Attributes
     ----------
     digests : list of bytes
-        Equal for records of one class of the claim that is checked; none if no record is anybody's.
+        Equal for records of one class of the checked claim; empty if no record belongs to a user.
     own_digests : list of bytes
-        The same for the release's own claim, as they stand in classes.csv.
+        The same for the release's own claim, as in classes.csv.
     sizes : list of int
-        The people behind each.
+        Number of users per record.
     user_ids : list of str
     rows : list of int
         The first row of each, counted from 1.
     promised : list of int or None
-        How many people each record promises, if they do so one by one.
+        Number of users that each record promises, if records do.
     indptr, items : ndarray
         The items of the records in compressed rows, as numbers that are the same in all blocks.
     values : ndarray
-        The labels of these items.
+        The values of these items.
     """
 
     digests: list[bytes]
@@ -290,55 +289,57 @@ class PublishedFile:
     paths : Path or sequence of Path
         ``ratings.parquet`` or ``ratings.csv``; or all parts, in their order.
     manifest : Manifest
-        What release.json says.
+        The content of release.json.
     claim : ClaimKind
-        What is to be checked; it says which parts of a record must be equal.
+        The claim to check; it determines which parts of a record must be equal.
     """
 
     def __init__(self, paths: Path | Sequence[Path], manifest: Manifest, claim: ClaimKind) -> None:
         self.paths = [paths] if isinstance(paths, Path) else list(paths)
         self.name = self.paths[0].name if len(self.paths) == 1 else str(manifest.ratings_file)
-        self._rows_before = [0]  # each part, but for those that were not begun
+        self._rows_before = [0]  # per part that was begun
         self.claim = claim
         self.what = claim.shared_parts  # must be shared
         self._has_classes = claim.contains_users
         self.in_groups = manifest.in_groups
         self.scale = manifest.scale
-        self._ends = RatingScale(self.scale.low, self.scale.high)  # labels may lie between levels
+        self._ends = RatingScale(self.scale.low, self.scale.high)  # values may be between levels
         self.has_levels = manifest.claim.levels
         expected = manifest.counts.get("labels")
-        self.n_expected = expected if isinstance(expected, int) else None  # for the bar alone
-        self.n_labels = 0  # found until now
+        self.n_expected = (
+            expected if isinstance(expected, int) else None
+        )  # for the progress bar only
+        self.n_labels = 0  # found so far
         self._own_claim = manifest.claim.about
         self._one_person_each = manifest.is_one_user_each
         self._grid = manifest.label_grid
         self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
         self.schema = manifest.columns
         self._key_of: dict[Any, list[int]] = {}
-        self.items: list[Any] = []  # by number, in the order in which they were met
+        self.items: list[Any] = []  # by number, in order of appearance
         self._number_of: dict[Any, int] = {}
         self._seen: set[str] = set()
 
     def locate(self, row: int) -> str:
-        """Turn a row's number, counted from 1 without the header, into its place in its file."""
+        """Return the location in its file of a row, counted from 1 without the header."""
         part = bisect_left(self._rows_before, row) - 1
         path, row = self.paths[part], row - self._rows_before[part]
         return f"{path.name} line {row + 1}" if path.suffix == ".csv" else f"{path.name} row {row}"
 
     def blocks(self, violations: Found) -> Iterator[Block]:
-        """Yield all records; what is wrong with the rows themselves goes to `violations`."""
+        """Yield all records; append errors of the rows to `violations`."""
         for number, path in enumerate(self.paths):
             if number:
                 self._rows_before.append(self.n_labels)
             yield from self._blocks_of(path, violations)
 
     def _blocks_of(self, path: Path, violations: Found) -> Iterator[Block]:
-        """Yield the records of one part; one that goes on in the next part is another one there."""
+        """Yield the records of one part; a record does not continue in the next part."""
         carried, n_before = None, self.n_labels
         try:
             for batch in self._batches(path, violations):
                 table = batch if carried is None else pa.concat_tables([carried, batch])
-                # The last record may go on in the next batch.
+                # The last record may continue in the next batch.
                 whole = int(_run_starts(table)[-2]) if table.num_rows else 0
                 if whole:
                     yield self._block(table.slice(0, whole), n_before, violations)
@@ -352,7 +353,7 @@ class PublishedFile:
             yield self._block(carried, n_before, violations)
 
     def _batches(self, path: Path, violations: Found) -> Iterator[pa.Table]:
-        """Read a file piece by piece, in columns of the declared types and without gaps."""
+        """Read a file in batches with the declared column types and without missing values."""
         read = csv_pieces if path.suffix == ".csv" else parquet_pieces
         pieces = read(path, self.schema, violations)
         rows = track(
@@ -403,7 +404,7 @@ class PublishedFile:
     def _problems(
         self, table: pa.Table, records: Records, user_ids: list[str]
     ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-        """Yield what is wrong with rows, and the positions of such rows in the table."""
+        """Yield the errors of rows, and the positions of these rows in the table."""
         starts = records.indptr[:-1]
         again = [self._is_known(user_id) for user_id in user_ids]
         yield "its record is not in one piece: the user id stands elsewhere too", starts[again]
@@ -412,7 +413,7 @@ class PublishedFile:
         yield "its items are not in ascending order, each once", within
         off_scale = np.flatnonzero(~self._ends.contains(records.values))
         yield f"its rating is outside the scale {self.scale}", off_scale
-        grid = None if self.scale.words else self._grid  # nothing lies between two words
+        grid = None if self.scale.words else self._grid  # word ratings have no grid
         if grid is not None and grid >= _FINEST_GRID:
             problem = f"its rating does not lie on the grid of {grid:g} that settings promise"
             yield problem, self._off_grid(records.values, grid)
@@ -434,26 +435,26 @@ class PublishedFile:
                 yield problem, starts[records.sizes != 1]
 
     def _off_grid(self, labels: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
-        """Return the positions of labels that rounding to a grid would move."""
-        few = distinct(labels)  # far fewer than labels
+        """Return the positions of values that rounding to a grid would change."""
+        few = distinct(labels)  # far fewer than the rows
         off = few[self.scale.round(few, grid) != few]
         return np.flatnonzero(np.isin(labels, off)) if off.size else np.empty(0, np.int64)
 
     def _is_known(self, user_id: str) -> bool:
-        """Say whether a user has been met before; from now on they have."""
+        """Return whether a user occurred before, and record the user."""
         before = len(self._seen)
         self._seen.add(user_id)
         return len(self._seen) == before
 
     def _keys(self, labels: NDArray[Any]) -> NDArray[np.uint64]:
-        """Return the items' keys; each label is hashed once for the whole file."""
+        """Return the items' keys; each id is hashed once per file."""
         new = [label for label in labels.tolist() if label not in self._key_of]
         self._key_of.update(zip(new, item_keys(new).tolist(), strict=True))
         keys = np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
         return keys.reshape(-1, 2)
 
     def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the items' numbers; new ones get the next."""
+        """Return the items' numbers; new items get the next ones."""
         for label in labels.tolist():
             if label not in self._number_of:
                 self._number_of[label] = len(self.items)
@@ -462,16 +463,16 @@ class PublishedFile:
 
 
 class Pseudonyms:
-    """Follows the user ids through a release: one prefix, and numbers from 0 on, one after another.
+    """Check the sequence of user ids in a release: one prefix, and consecutive numbers from 0.
 
-    Names that are anything else may say who somebody is.
+    Other names may reveal the identity of a user.
 
     Parameters
     ----------
     n_users : Any
-        As release.json tells; it says how many digits each number has.
+        The user count of release.json; it determines the number of digits.
     in_part : bool
-        Begin with whatever number comes first, as one part of a release does.
+        Begin with any number, as a part of a release does.
     """
 
     def __init__(self, n_users: Any, *, in_part: bool = False) -> None:
@@ -481,7 +482,7 @@ class Pseudonyms:
         self._in_part = in_part
 
     def odd(self, user_ids: list[str]) -> NDArray[np.bool_]:
-        """Say which ids of the next records are not the ones that come next."""
+        """Report the ids of the next records that are out of sequence."""
         if not self.prefix and user_ids and (found := PREFIX.match(user_ids[0])):
             self.prefix = found.group()
             digits = user_ids[0].removeprefix(self.prefix)
@@ -499,7 +500,7 @@ class Pseudonyms:
         right = bool(self.prefix) and user_id == expected
         digits = user_id.removeprefix(self.prefix)
         if not right and len(user_id) == len(expected) and digits.isascii() and digits.isdigit():
-            self.next = int(digits)  # go on from there, so that a gap is named once
+            self.next = int(digits)  # continue from here, so that a gap is reported once
         self.next += 1
         return not right
 

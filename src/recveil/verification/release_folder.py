@@ -1,4 +1,4 @@
-"""Checking a release folder, block by block, from the published files alone."""
+"""Block-wise verification of a release folder from its published files alone."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -36,7 +36,7 @@ from recveil.verification.published_file import Block, PublishedFile
 from recveil.verification.results import Found, Verification, Violation
 from recveil.verification.synthetic_release import Readers, check_drawn, checksums_of
 
-# What is kept of each: its digest, its pseudonym, its place, and how many people share it.
+# Memory per record: its digest, its pseudonym, its location, and its user count.
 _A_RECORD = 400
 _UNREAD = "Nothing is told of links, as the ratings cannot be read."
 
@@ -51,7 +51,7 @@ def check_release(
     links: bool = False,
     private: PrivateSide | None = None,
 ) -> Verification:
-    """Check a release against its own claim, or against a given one; see `verify`."""
+    """Check a release against its own claim or a given one; see `verify`."""
     names = PublishedNames([], [], [])
     result = check_published(folder, names, k, b, l, claim, links=links)
     if private is None:
@@ -70,9 +70,9 @@ def check_published(
     links: bool = False,
     readers: Readers | None = None,
 ) -> Verification:
-    """Check the published side of a release, and note what its records and items are called.
+    """Check the published side of a release, and collect the names of its records and items.
 
-    `readers` read the parts of a release of drawn people; this process, if not given.
+    `readers` read the parts of a synthetic release; this process by default.
     """
     manifest, problems = read_manifest(folder / MANIFEST)
     if not manifest.contains_users:
@@ -97,7 +97,7 @@ def check_published(
     names_of_files = _ratings_files(manifest, folder)
     ratings_name = str(manifest.ratings_file)
     violations += foreign_files(folder, manifest)
-    if not problems:  # else the card cannot be right
+    if not problems:  # otherwise the card cannot be right
         violations += wrong_card(folder, manifest, ratings_name)
     not_covered = not_covered_of_release(manifest, ratings_name)
     paths = [folder / name for name in names_of_files]
@@ -109,14 +109,14 @@ def check_published(
             _note(block, classes, own, ratings_name, values if has_clusters(manifest) else None)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
-    except MemoryLimitError:  # says nothing of the file
+    except MemoryLimitError:  # no property of the file
         raise
     except RecveilError as error:
         if all(checksums[name] for name in names_of_files):
             raise RecveilError(
                 f"{error}; fetch or write the release again", code=error.code
             ) from error
-        # That it was changed is certain, whatever stands there now.
+        # The file was certainly changed, whatever it holds now.
         problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
         unread = Violation(ratings_name, None, None, problem)
         nothing = _nothing_shown(file, checked, required, [*violations.told(), unread], checksums)
@@ -158,7 +158,7 @@ def check_published(
 def _note(
     block: Block, classes: Classes, own: Classes, name: str, values: ItemValues | None
 ) -> None:
-    """Count the records of a block, by the claim that is checked and by the release's own."""
+    """Count the records of a block by the checked claim and by the release's own."""
     classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
     if own is not classes:
         own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
@@ -169,7 +169,7 @@ def _note(
 
 
 def _reject_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:
-    """Refuse to ask of drawn records what is asked of people's."""
+    """Raise if a check of users' records is requested of synthetic records."""
     given = {name: value for name, value in asked.items() if value is not None}
     if given.get("claim") == manifest.claim.kind:
         del given["claim"]
@@ -188,7 +188,7 @@ def _nothing_shown(
     violations: list[Violation],
     checksums: dict[str, bool],
 ) -> Verification:
-    """Return the verdict over ratings that cannot be read: nobody is shown to share anything."""
+    """Return the verdict over unreadable ratings: no user is shown to share a row."""
     return Verification(
         claim=claim,
         k_required=k,
@@ -205,13 +205,13 @@ def _nothing_shown(
 
 
 def _filled_in(manifest: Manifest) -> str:
-    """Say why nothing is told of links: fills hide who rated what, so that it would look safer."""
+    """Return why links are not reported: fills hide who rated what and would make it look safer."""
     method = manifest.known_method
     return "" if method is None else in_likes(method.no_links, manifest.scale.unary)
 
 
 def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
-    """Return what the rows tell about links; None if all hold the same items."""
+    """Return the link posteriors of the rows; None if all hold the same items."""
     if supports.n_groups.size < 2:
         return None
     places = np.array(list(supports.place_of.values()))
@@ -220,7 +220,7 @@ def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
 
 
 def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]:
-    """Name a set of items that stands in too few groups, if there is one."""
+    """Report a set of items that occurs in too few groups, if there is one."""
     if diversity.example is None:
         return
     items = ", ".join(str(file.items[number]) for number in diversity.example)

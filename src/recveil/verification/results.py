@@ -1,4 +1,4 @@
-"""What the checker says: one verdict, and each published row that speaks against it."""
+"""Verdicts and the violations they rest on."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,27 +8,27 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification.diversity import Diversity
 from recveil.verification.link_posterior import LinkPosterior
 
-# Nobody reads more, and each takes some hundred bytes: a file of few bytes may hold millions.
+# Limit of listed violations: each takes some hundred bytes, and a small file may hold millions.
 MOST_KEPT = 10_000
 _TOLD_OF_LINKS = ("mean", "highest", "uncovered_share")
 
 
 @brief
 class Violation(NamedTuple):
-    """One published row (or file) that breaks the promise.
+    """One published row (or file) that violates the claim.
 
-    It shows nothing of itself: a file that is checked before it is published may name real people.
+    It repeats no content: a file that is checked before publication may contain real names.
 
     Attributes
     ----------
     where : str
-        The place in the file, such as ``ratings.csv line 812``.
+        The location in the file, such as ``ratings.csv line 812``.
     row : int or None
         The first of the record's rows, counted from 1 without the header; None for a whole file.
     user_id : str or None
         The published user id.
     problem : str
-        What is wrong, in words.
+        The problem, in words.
     """
 
     where: str
@@ -41,7 +41,7 @@ class Violation(NamedTuple):
 
 
 class Found(list[Violation]):
-    """Violations as they are found: of many the first are kept, and the others counted.
+    """A list of violations that keeps the first ones and counts the rest.
 
     Examples
     --------
@@ -54,11 +54,11 @@ class Found(list[Violation]):
     left_out = 0
 
     def append(self, violation: Violation) -> None:
-        """Add one."""
+        """Add one violation."""
         self.extend([violation])
 
     def extend(self, violations: Iterable[Violation]) -> None:
-        """Add several, one after the other, as they come."""
+        """Add violations from an iterable."""
         for violation in violations:
             if len(self) < MOST_KEPT:
                 super().append(violation)
@@ -71,11 +71,11 @@ class Found(list[Violation]):
 
     @property
     def room(self) -> int:
-        """How many more are kept."""
+        """Return how many more violations are kept."""
         return MOST_KEPT - len(self)
 
     def told(self) -> list[Violation]:
-        """Return those that were kept, and one that says how many others there are."""
+        """Return the kept violations, followed by one that counts the rest."""
         if not self.left_out:
             return list(self)
         problem = f"and {self.left_out:,} more violations, which are not listed"
@@ -90,44 +90,44 @@ class Verification:
     Parameters
     ----------
     claim : str
-        What was checked.
+        The checked claim.
     k_required, k_achieved : int
-        People that must share each row, and the fewest that do.
+        The required and the actual minimum number of users per row.
     users, records, classes : int
-        People, published records, and classes of identical records.
+        Numbers of users, published records, and equivalence classes.
     layout : {"users", "groups", "model"}
-        Whether a record stands for one person or says for how many; or whether people are still to
-        be drawn.
+        Whether a record represents one user or a group with its size; or whether the release is a
+        model for synthetic users.
     compared : sequence of str
         The columns in which records must agree.
     violations : sequence of Violation
-        What was found: of more than 10,000 the first, and one that counts the others.
+        Of more than 10,000, the first ones and one that counts the rest.
     checksums : dict of str to bool
-        For each file of a release, whether it is the one that was written.
+        For each file of a release, whether its checksum matches.
     alone : int
-        People who share their row with nobody.
+        Number of users who share their row with no other user.
     has_levels : bool
-        Whether each record says for itself how many people must share it.
+        Whether each record states how many users must share it.
     diversity : Diversity or None
-        In how many different rows the sets of items stand, if that was asked.
+        In how many different rows the sets of items occur, if requested.
     links : LinkPosterior or None
-        How sure the rows make it that a member rated an item of them, if that was asked and they
-        do not all hold the same items.
+        Probability that a member rated an item of the row, if requested and the rows do not all
+        hold the same items.
     no_links : str
-        Why `links` is None though it was asked for, where the reason is another one.
+        Why `links` is None though requested, where there is another reason.
     not_covered : sequence of str
-        What the verdict says nothing of, in sentences: it is the publisher's word, or was not
+        What the verdict does not cover, in sentences: the publisher's word, and what was not
         compared.
     contains_users : bool
-        Whether records are of people in the data. If not, nobody shares a row with anybody, and
-        numbers of people who do mean nothing.
+        Whether records belong to users in the data. If not, counts of users who share a row are
+        meaningless.
     epsilon, delta : float or None
-        Of differential privacy, as it is claimed; None if it is not.
+        The claimed differential privacy; None if not claimed.
     ledger_epsilon : float or None
-        What the ledger of the release adds up to, with that delta.
+        The sum of the release's ledger at that delta.
     private_found : sequence of str or None
-        What of the private side stands in the release, in sentences that repeat no value; each is
-        a violation, too. None if nobody asked.
+        The private data in the release, in sentences that repeat no value; each is also a
+        violation. None if not requested.
     """
 
     claim: str
@@ -154,11 +154,11 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing at all speaks against the claim."""
+        """Whether there are no violations."""
         return not self.violations and self.k_achieved >= self.k_required
 
     def with_private(self, found: Sequence[Violation], not_looked_for: Sequence[str]) -> Self:
-        """Return the verdict with what of the private side was found in the release."""
+        """Return the verdict with the result of the search for private data."""
         return replace(
             self,
             violations=[*self.violations, *found],
@@ -167,7 +167,7 @@ class Verification:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain data, for JSON."""
+        """Return the verdict as plain data for JSON."""
         return {
             "holds": self.holds,
             "claim": self.claim,

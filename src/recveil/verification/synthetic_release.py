@@ -1,4 +1,4 @@
-"""Checking a release in which no record is anybody's: its files, and epsilon from its ledger."""
+"""Verification of synthetic releases: their files, and epsilon from the ledger."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,22 +26,22 @@ from recveil.verification.private_data import PublishedNames
 from recveil.verification.published_file import PublishedFile, model_table
 from recveil.verification.results import Found, Verification, Violation
 
-# Beyond it, sums of a model's numbers may be none.
+# Larger values may make sums of a model's numbers overflow.
 _LARGEST = 1e12
-# What the files hold, by the names of counts; the columns that are looked at; and the items' ids.
+# The counts of the files by name, the compared columns, and the items' ids.
 _Found = tuple[dict[str, int], tuple[str, ...], list[Any]]
 
 
 class Readers(Protocol):
-    """Whoever reads the parts of a release in the stand of this process."""
+    """Readers of the parts of a release that replace this process."""
 
     def checksums(self, folder: Path, manifest: Manifest) -> dict[str, bool]:
-        """Say of each file whether it is the one that was written."""
+        """Return for each file whether its checksum matches."""
 
     def drawn(
         self, folder: Path, manifest: Manifest, violations: Found
     ) -> tuple[dict[str, int], list[Any]]:
-        """Note what is wrong with rows; return counts, and the ids of items."""
+        """Append errors of the rows; return counts and the ids of items."""
 
 
 def check_drawn(
@@ -51,28 +51,28 @@ def check_drawn(
     names: PublishedNames,
     readers: Readers | None = None,
 ) -> Verification:
-    """Check a release of drawn people, or of the model that people are drawn from.
+    """Check a release of synthetic users, or of the model for them.
 
-    Nobody shares a row with anybody, so that no classes are counted. What files can show is asked:
-    that each of them is what recveil writes, to the byte; that labels lie on the scale and on the
-    grid that settings name, each drawn person rates an item once, and people are as many as is
-    said; and that epsilon follows from the ledger.
+    No synthetic user shares a row with a real one, so no classes are counted. The checks: each file
+    is what recveil writes, to the byte; ratings are on the scale and on the grid of the settings;
+    each synthetic user rates an item once; the number of synthetic users is as stated; and epsilon
+    follows from the ledger.
 
     Parameters
     ----------
     folder : Path
     manifest : Manifest
     problems : list of str
-        What is wrong with release.json itself.
+        The errors of release.json itself.
     names : PublishedNames
-        What the items are called is noted there.
+        Receives the names of the items.
     readers : Readers, optional
-        Who reads the files of a release in many parts; this process, if not given.
+        Readers of a release in many parts; this process by default.
 
     Raises
     ------
     RecveilError
-        If the ratings cannot be read, though they are those that were written.
+        If the ratings cannot be read though their checksums match.
     """
     name, files = str(manifest.ratings_file), manifest.ratings_files
     if not files or not all((folder / each).is_file() for each in files):
@@ -103,7 +103,7 @@ def check_drawn(
         else:
             counts, items = elsewhere.drawn(folder, manifest, violations)
             compared = tuple(manifest.columns.names)
-    except MemoryLimitError:  # says nothing of the file
+    except MemoryLimitError:  # no property of the file
         raise
     except RecveilError as error:
         if all(checksums[each] for each in files):
@@ -133,12 +133,12 @@ def check_drawn(
 
 
 def checksums_of(folder: Path, manifest: Manifest) -> dict[str, bool]:
-    """Say of each file that release.json lists whether it is the one that was written."""
+    """Return for each file of release.json whether its checksum matches."""
     return {name: entry.is_right(folder / name) for name, entry in manifest.files.items()}
 
 
 def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
-    """Compare epsilon with what the ledger adds up to; less must not be claimed.
+    """Report a claimed epsilon below the sum of the ledger.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
 
 
 def ledger_epsilon(claim: Claim) -> float | None:
-    """Return the epsilon that the ledger adds up to; None if the claim has none."""
+    """Return the epsilon of the whole ledger; None if the claim has none."""
     if claim.ledger is None or claim.delta is None:
         return None
     return claim.ledger.epsilon(claim.delta)
@@ -171,11 +171,11 @@ def ledger_epsilon(claim: Claim) -> float | None:
 def _verification(
     manifest: Manifest, violations: list[Violation], checksums: dict[str, bool], name: str
 ) -> Verification:
-    """Return the verdict before anything is counted; more violations may still come."""
+    """Return the verdict before counting; more violations may follow."""
     claim = manifest.claim
     try:
         least = ledger_epsilon(claim)
-    except RecveilError:  # named as a violation
+    except RecveilError:  # reported as a violation
         least = None
     return Verification(
         claim=claim.kind,
@@ -214,7 +214,7 @@ def _model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -
         )
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
 
-    # As many tastes as there are columns: whether these are as many as is said is asked below.
+    # The number of factors is the number of columns; it is compared with the stated one below.
     kind = {"ratings": "likes"} if manifest.scale.unary else {}
 
     def columns(number: int) -> tuple[str, ...]:

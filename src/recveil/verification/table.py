@@ -1,4 +1,4 @@
-"""Checking any file of ratings, whoever made it: all of it at once, exactly as it is written."""
+"""Verification of plain files of ratings, exactly as they are written."""
 
 import itertools
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ def check_table(
             f"claim {claim!r}: what it says is checked of releases only; name a release folder",
             code="option.unsupported",
         )
-    # Co-rated rows may differ in their ratings, and in nothing else.
+    # Co-rated rows may differ in their ratings only.
     free = ("user", "group_size", *({"item", "rating"} - {*kind.compared}))
     compared = [name for name in table.column_names if name not in free]
     users, user_of = encode_labels(table["user"], "user", source.locate)
@@ -121,18 +121,18 @@ def check_table(
 def _take(
     path: Path | Any, format: str | None, layout: Layout | None, given: Mapping[str, str | None]
 ) -> Source:
-    """Read all columns; refuse a file in which nothing says which one holds the users."""
+    """Read all columns; raise if nothing identifies the user column."""
     if not isinstance(path, Path):
         return frame_table(path, given)
     source = read_table(path, format, given, layout)
     if order_of(path.name, source, given, format) == "guessed":
-        # A verdict about items would say nothing of people.
+        # A verdict on items would imply nothing about users.
         raise reject_guess(path.name, source, given, danger="would check something else")
     return source
 
 
 def _same_order(records: Records, order: NDArray[np.int64], digests: list[bytes]) -> bool:
-    """Say whether the lines of each record stand together, those of a class in one order.
+    """Return whether each record's lines are contiguous, and equal records have one order.
 
     Sorted as `order`, the rows of records of one class are the same one after another.
     """
@@ -152,9 +152,9 @@ def _same_order(records: Records, order: NDArray[np.int64], digests: list[bytes]
 def _records(
     table: pa.Table, compared: list[str], user_of: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Records]:
-    """Sort the rows by user, item and label, all as positions among the distinct ones."""
+    """Sort the rows by user, item and rating, as positions among the distinct ones."""
     _, item_of = _codes(table["item"], "item")
-    # The label of a row is all that stands in it beside user and item.
+    # The value of a row consists of all its columns but user and item.
     label_of = np.zeros(table.num_rows, np.int64)
     for name in compared:
         if name != "item":
@@ -169,16 +169,16 @@ def _records(
 
 
 def _codes(column: pa.ChunkedArray, name: str) -> tuple[int, NDArray[np.int64]]:
-    """Tell a column's values apart exactly as they are stored: how many there are, and which."""
+    """Return the number of distinct stored values of a column, and the code of each row."""
     if pa.types.is_floating(column.type):
-        # Bit by bit: -0.0 and 0.0 are equal numbers, but a reader can tell them apart.
+        # Compare bits: -0.0 and 0.0 are equal numbers, but a reader can distinguish them.
         missing = pc.is_null(column).to_numpy()
         bits = column.cast(pa.float64()).fill_null(0.0).to_numpy().view(np.int64)
         distinct, codes = np.unique(bits, return_inverse=True)
         return distinct.size + 1, np.where(missing, distinct.size, codes)
     try:
         if pa.types.is_dictionary(column.type):
-            # It may hold a value twice, or one that no row has.
+            # It may hold duplicates or unused values.
             encoded = tidied(column).combine_chunks()
             codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
             return len(encoded.dictionary) + 1, codes.astype(np.int64)

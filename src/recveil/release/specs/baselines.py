@@ -1,10 +1,10 @@
-"""Baselines: ways to publish ratings that promise nothing, to compare promises with."""
+"""Public descriptions of the baselines, which make no promise."""
 
 from recveil.release.method import Method, PublicSetting, Variant
 
 _GREY = "#666666"
-# The attacks read labels as ratings and do not try to undo a rotation, so that a low rate of
-# theirs says nothing about how safe these are.
+# The attacks read values as ratings and do not try to undo a rotation, so a low rate is no evidence
+# of safety.
 _NOT_UNDONE = ("rotation", "geometric")
 
 

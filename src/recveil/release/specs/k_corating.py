@@ -1,11 +1,11 @@
-"""k-coRating, as far as everybody may know it (Zhang et al.)."""
+"""Public description of k-coRating (Zhang et al.)."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
 from recveil.release.specs.predictive import GROUPING_NAMES
 
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
-# It takes no groupings but these, and calls them by these names.
+# The supported groupings and their names.
 CO_RATED_GROUPINGS = ("gecom", "supports", *GROUPING_NAMES)
 _PANEL = "k-coRating"
 _FILLED = "Real ratings stay; cells are added until k people have the same items, filled with"
@@ -38,7 +38,7 @@ def _rates(settings: Settings) -> bool:
 
 
 def _claim_of(settings: Settings) -> str:
-    # Likes have no labels that could differ: who has the same items has the same row.
+    # Likes have no values that could differ: users with the same items have the same row.
     return "identical-rows" if _averages(settings) or _likes(settings) else "co-rated"
 
 

@@ -1,4 +1,4 @@
-"""Words without an order, as far as everybody may know how they are shared."""
+"""Public description of releases of nominal words."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import Method, Option, PublicSetting, Variant, problems_of_full_rows

@@ -1,4 +1,4 @@
-"""Predictive anonymization, as far as everybody may know it (Chang et al.)."""
+"""Public description of predictive anonymization (Chang et al.)."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import (
@@ -10,25 +10,25 @@ from recveil.release.method import (
     problems_of_full_rows,
 )
 
-# The names of recveil's own; another predictor or grouping is somebody's own class.
+# The built-in names; any other predictor or grouping is a custom class.
 PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
 )
-# What a release by Spark is made with: factors by MLlib, and k-gather in bins of people.
+# A release by Spark: factors by MLlib, and k-gather in bins of users.
 SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
-# What one calls them where one chooses; the first is the default.
+# Names of the choices; the first is the default.
 PREDICTOR_NAMES = ("funk-svd", "item-mean")
 GROUPING_NAMES = (
     *("k-gather", "bisecting", "predictive", "bounded-t-means", "mdav", "k-member", "union-split"),
 )
 LEVEL_GROUPING_NAMES = ("level-gather", "one-k-gather")
 
-# A padded row is a mean of predictions, which are smooth, and of ratings, which are not. Whoever
-# fits all published rows, and looks at what is left over, sees the ratings in it. The figures are
-# those of `experiments/residual.py`, for MovieLens 100K and the default settings. An audit measures
-# them for the release at hand.
+# A padded row is the mean of predictions, which are smooth, and of ratings, which are not. An
+# adversary who fits all published rows sees the ratings in the residuals. The figures are those of
+# `experiments/residual.py`, for MovieLens 100K and the default settings. An audit measures them for
+# the release at hand.
 PADDED_UNDONE = (
     "Padded rows do not hide who rated what. Measured on MovieLens 100K with k = 5: an attack that "
     "fits all rows, and looks at what is left over, marked 63 % of the cells that somebody in the "
@@ -36,8 +36,8 @@ PADDED_UNDONE = (
     "one member alone gave; and found the right group of 24 % of the people by eight items without "
     "ratings. An audit of a release runs it, and says what it finds there."
 )
-# The same for labels of predictions alone: by `recveil audit` (seed 1), and with forty releases of
-# 471 of the 943 people, where for each person those with them were held against those without.
+# The same for values of predictions alone: by `recveil audit` (seed 1), and with forty releases of
+# 471 of the 943 users, where for each user releases with them were compared with those without.
 MODEL_UNDONE = (
     "Padded rows of predictions alone leave nothing over that tells who rated what, and still tell "
     "of their people: on MovieLens 100K, k = 5, the right group of 12 % of the people was found by "
@@ -46,8 +46,8 @@ MODEL_UNDONE = (
     "an area under the curve of 0.98 by all of somebody's ratings, where exact counts of each item "
     "tell 0.76, and 0.70 by eight (0.5 is a coin)."
 )
-# What the same promise keeps otherwise: five folds of MovieLens 100K, and for recipients who weigh
-# labels by how likely somebody rated the item, three of them (`experiments/sparse_rows.py`, and
+# What other methods with the same promise retain: five folds of MovieLens 100K, and three for
+# recipients who weight values by the probability of a rating (`experiments/sparse_rows.py`, and
 # docs/explanation/threats.md).
 SPARSE_KEEPS_MORE = (
     "Sparse rows (method sparse, --method sparse) make the same promise and publish no rating. On "
@@ -56,7 +56,7 @@ SPARSE_KEEPS_MORE = (
     "are slightly worse than with padded rows (RMSE 0.006 above raw's, and 0.005 below). recveil "
     "compare measures both on yours."
 )
-# Of releases made before what few people rated was predicted together.
+# For releases made before rarely rated items were predicted together.
 MODEL_LONE_UNDONE = (
     "This release was made before recveil predicted items that fewer than k people rated together: "
     "their labels tell what these people gave. On MovieLens latest-small, whether one person who "
@@ -100,7 +100,7 @@ def _variant(homogenize: str, grouping: str | None) -> Variant:
         claim="identical-rows",
         kind=homogenize,
         colour="#0072B2" if padded else "#D55E00",
-        # Our own grouping, and that of the thesis beside it: the others differ little.
+        # Our own grouping and that of the thesis: the others differ little.
         in_all=grouping in (None, "bisecting"),
     )
 

@@ -1,11 +1,11 @@
-"""Sparse rows, as far as everybody may know them."""
+"""Public description of sparse rows."""
 
 from collections.abc import Iterator, Mapping
 
 from recveil.release.claim import card_text
 from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
 
-# Tastes are never taken from fewer people than this; the larger number bounds what can be asked.
+# Minimum number of users behind the factors; the larger number bounds the option.
 LEAST_CROWD, MOST_CROWD = 20, 256
 # How likely each class is to hold them is worked out for so many items, more than the Netflix Prize
 # has; the rare ones beyond them are dealt by their counts.
@@ -30,7 +30,7 @@ SPARSE_LIKES_UNDONE = (
     "coin). Better attacks may infer more; recveil audit --release --shadows 32 measures this for "
     "your release."
 )
-# Of releases that hold what fewer than k people rated, made before such items were left out.
+# For releases made before items with fewer than k raters were omitted.
 SPARSE_RARE_UNDONE = (
     "This release was made before recveil left out items that fewer than k people rated: that such "
     "an item stands in it proves that somebody rated it. Make it anew."
@@ -58,7 +58,7 @@ def _undone(settings: Settings) -> tuple[str, ...]:
 
 
 def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
-    """Say if one item has more values than there can be clusters: users of one share them."""
+    """Report an item with more values than clusters: the users of a cluster share its values."""
     crowd = settings.get("crowd")
     if type(crowd) is not int:
         return

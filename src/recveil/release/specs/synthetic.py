@@ -1,17 +1,17 @@
-"""Synthetic people: what a release of them publishes, promises and does not promise."""
+"""Public description of synthetic releases."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
 from recveil.release.synthetic_form import MOST_DIRECTIONS, of_likes, problems_of_synthetic
 
 _COLOUR = "#009E73"
-# Measured with shadow releases of halves of the people (experiments/likes.py).
+# Measured with shadow releases of halves of the users (experiments/likes.py).
 EXACT_LIKES_UNDONE = (
     "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
     "them apart with an area under the curve of 0.84 on 471 people of MovieLens 100K, cut to who "
     "rated what, if all that somebody likes is known, and of 0.62 if eight of these items are."
 )
-# From a weak promise to a strong one: what is compared unless somebody asks for others.
+# From a weak promise to a strong one: the default budgets of a comparison.
 _COMPARED = (10.0, 3.0, 1.0)
 
 
@@ -28,15 +28,16 @@ def _label_grid(settings: Settings, step: float | None) -> float | None:
 
 
 def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
-    """Name the columns of the model: as many tastes as the settings tell of.
+    """Name the columns of the model: one per factor of the settings.
 
-    Before the fifth format they did not: as many as columns are left, up to the most.
+    Before the fifth format the settings had no factors: all remaining columns up to the maximum
+    are.
     """
     first = ("item_id", "offset") if of_likes(settings) else ("item_id", "offset", "worth")
-    # The first taste is how much somebody rates: there is no model without it.
+    # The first factor is the user count: there is no model without it.
     tastes = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
     tilts, directions = settings.get("tilts"), settings.get("directions")
-    if isinstance(tilts, list):  # what else it is, the settings are told of
+    if isinstance(tilts, list):  # any other type is reported with the settings
         tastes = 1 + len(tilts)
     elif type(directions) is int:
         tastes = 1 + directions
