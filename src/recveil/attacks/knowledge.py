@@ -16,16 +16,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class UserRowsOnly(NamedTuple):
-    """The rows of some users, one after another.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_people + 1,)
-        The i-th user has the row ``indptr[i]:indptr[i + 1]``.
-    places : ndarray of int64
-        Position of each rating in the table.
-    items : ndarray of int32
-    """
+    """The rows of some users: item and position in the table of each rating, in compressed rows."""
 
     indptr: NDArray[np.int64]
     places: NDArray[np.int64]
@@ -371,7 +362,7 @@ def _know_ratings(
 
 
 def liking(scale: RatingScale) -> tuple[float, float, float, float]:
-    """Return the numbers that stand for "liked" and "not liked" on a scale.
+    """Return the numbers for "liked" and "not liked" on a scale.
 
     Returns
     -------
@@ -492,11 +483,6 @@ class Sought(NamedTuple):
 def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
     """Return why an adversary's wrong values cannot be wrong in this table.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
-
     Returns
     -------
     str or None
@@ -530,11 +516,6 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
 
 def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Return the adversary with unrated items as wrong entries, if no value can be wrong.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
 
     Returns
     -------

@@ -67,17 +67,9 @@ def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
 
 
 def users_in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the users who share each user's group in both releases.
+    """Count the users who share each user's group in both releases, shape (n_users,).
 
-    Parameters
-    ----------
-    first, second : ndarray of int64, shape (n_users,)
-        Group of each user; -1 for users outside that release.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_users,)
-        0 for users who are not in both releases.
+    The groups are numbers, -1 for users outside that release; users not in both count 0.
 
     Examples
     --------

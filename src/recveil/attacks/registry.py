@@ -97,10 +97,6 @@ _LEARNED = {
 def register_attack(entry: AttackEntry) -> None:
     """Add an attack to every audit from now on.
 
-    Parameters
-    ----------
-    entry : AttackEntry
-
     Raises
     ------
     RecveilError

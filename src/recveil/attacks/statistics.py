@@ -209,7 +209,7 @@ def format_share(share: float) -> str:
     return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
 
 
-def percent(told: Interval) -> str:
+def percent(interval: Interval) -> str:
     """Format a share with its interval.
 
     Examples
@@ -217,7 +217,7 @@ def percent(told: Interval) -> str:
     >>> percent(Interval(0.1, 0.08, 0.12, 900))
     '10.0% (8.0% to 12.0%)'
     """
-    return f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%})"
+    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
 def difference_of_means(first: Mean, second: Mean) -> Mean:

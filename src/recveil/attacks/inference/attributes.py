@@ -249,7 +249,7 @@ def score_nearest(
     Examples
     --------
     >>> from recveil.attacks.membership.held_out import hold_out
-    >>> from recveil.methods import RawRelease  # where records are people's, it is told
+    >>> from recveil.methods import RawRelease  # raw records reveal it
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
     >>> told = score_nearest(ratings, hold_out(ratings, RawRelease(seed=1)), Adversary(known=8))

@@ -146,17 +146,9 @@ def count_possible(
     scale: RatingScale,
     grid: float | None,
 ) -> NDArray[np.int64]:
-    """Count the scale values that can be among the ratings of a mean.
+    """Count the scale values that can be among the ratings of each mean.
 
-    Parameters
-    ----------
-    labels : ndarray of float64, shape (n_labels,)
-    sizes : ndarray of int64, shape (n_labels,)
-        Group sizes; at least one user of each group rated the item.
-    scale : RatingScale
-        With steps.
-    grid : float or None
-        Step of the values; None if they are exact means.
+    Of `sizes` users in a group, at least one rated the item. `grid` is the step of rounded means.
 
     Examples
     --------
@@ -363,19 +355,9 @@ def count_certain(
 ) -> NDArray[np.float64]:
     """Return the missing member's rating of each item, shape (n_labels,), nan if uncertain.
 
-    Also nan if the missing member certainly did not rate the item. On a continuous scale, the
-    midpoint of the possible interval, where that is at most a tenth of the scale.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Of the others.
-    items, labels : ndarray, shape (n_labels,)
-        The group's row.
-    others : ndarray of int64
-        All members of the group but one.
-    grid : float or None
-        Step of the values; None if they are exact means.
+    `others` are all members of the group but one. Also nan if the missing member certainly did not
+    rate the item. On a continuous scale, the midpoint of the possible interval, where that is at
+    most a tenth of the scale.
 
     Examples
     --------

@@ -33,11 +33,6 @@ _DIRECTIONS = 12
 class Cells:
     """The values of a release, one per cell, in the order of the candidates.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
-
     Examples
     --------
     >>> from recveil.ratings import Ratings

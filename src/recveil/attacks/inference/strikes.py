@@ -104,7 +104,7 @@ def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     >>> from recveil.ratings import Ratings
     >>> values = [4.0] * 40 + [3.71, 3.72, 3.73]
     >>> table = Candidates.from_ratings(Ratings.from_columns(range(43), [7] * 43, values))
-    >>> int(rare(table, RatingScale(1, 5)).sum())  # 43 / 4 labels stand for each different one
+    >>> int(rare(table, RatingScale(1, 5)).sum())  # on average, a value occurs 43 / 4 times
     3
     """
     if scale.step is not None:

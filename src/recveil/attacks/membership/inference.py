@@ -441,12 +441,7 @@ def score_by_narrowest(
 
     In padded releases a member's items are all in the row of their group, which is little wider; a
     non-member's are only in wide rows, or in none. A missing item makes a row wider by the number
-    of items. Ratings have better scores.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,)
-        The negative width per known item, and as it is.
+    of items. The scores are the negative width per known item, and as it is.
     """
     if not scale.unary:
         return []

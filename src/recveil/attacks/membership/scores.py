@@ -57,11 +57,6 @@ def chance_to_stand(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the probability that an item is released, by its number of raters in the world.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    world : World
-
     Returns
     -------
     raters : ndarray of int64

@@ -63,15 +63,11 @@ class InferredMembers(NamedTuple):
 
 @brief
 class Ratios(NamedTuple):
-    """The evidence of each score for each user's membership of each release.
+    """Evidence of each score for each user's membership of each release.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Scores that differ between releases.
-    values : ndarray of float64, shape (n_people, n_releases, 2 n_scores)
-        Per score, its deviation from the midpoint of releases with and without the user, in
-        standard deviations, and the log-likelihood ratio.
+    The last axis of `values` has, per score, the deviation from the midpoint of releases with and
+    without the user, in standard deviations, and the log-likelihood ratio. Constant scores are left
+    out.
     """
 
     names: tuple[str, ...]
@@ -164,11 +160,6 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
     A logistic regression learns the weight of each score on one half of the users; it is measured
     on the other half, in other releases, and then the other way round.
 
-    Parameters
-    ----------
-    ratios : Ratios
-    inside : ndarray of bool, shape (n_people, n_releases)
-
     Examples
     --------
     A score that is one higher for members, with noise of half of that:
@@ -213,16 +204,7 @@ def by_lot(inside: Flags, seed: int) -> Flags:
 def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95) -> Interval:
     """Return the AUC with an interval clustered by user and by pair of releases.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_people, n_releases)
-    inside : ndarray of bool, of the same shape
-    confidence : float
-
-    Returns
-    -------
-    Interval
-        `trials` counts users.
+    `trials` counts users.
 
     Notes
     -----

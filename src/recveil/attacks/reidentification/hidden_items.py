@@ -276,15 +276,7 @@ SAME_USERS = Differences(0.0005, 0.003, 0.02, shapes=False, is_nested=True, most
 
 @brief
 class ItemNames(NamedTuple):
-    """Public item that an adversary assigns to each hidden item.
-
-    Attributes
-    ----------
-    guess : ndarray of int64, shape (n_hidden,)
-        Position in the public table; -1 if none is left.
-    lead : ndarray of float64, shape (n_hidden,)
-        Lead of the fit over the next best one; larger is surer.
-    """
+    """Public item guessed for each hidden item (-1 if none is left), and its lead over the next."""
 
     guess: NDArray[np.int64]
     lead: NDArray[np.float64]
@@ -299,16 +291,7 @@ def match_items(
 ) -> ItemNames:
     """Match hidden items with public ones by counts and means, then by co-occurrence.
 
-    Parameters
-    ----------
-    hidden, public : ItemSide
-        Best made in the same way, or of some of the same users.
-    n_hidden : int
-        Items of the hidden table.
-    known : dict of int to int, optional
-        Positions of hidden items that the adversary knows, and of their public items.
-    differ : Differences
-        How the tables differ.
+    `known` maps positions of hidden items that the adversary knows to positions of public items.
 
     Notes
     -----
@@ -551,17 +534,8 @@ class Catalogue(NamedTuple):
 class FoundUnnamed(NamedTuple):
     """Re-identification rates of one adversary where items are hidden.
 
-    Attributes
-    ----------
-    adversary : str
-    found : Interval
-        With the names that the matching gives.
-    by_rank : Interval
-        With names by popularity rank alone.
-    control : Interval
-        With the same names shuffled over the items: the rate without knowledge of any name.
-    names_known : Interval
-        The same users, if items were not hidden.
+    With names by the matching, by popularity rank, shuffled over the items (the control), and
+    known.
     """
 
     adversary: str

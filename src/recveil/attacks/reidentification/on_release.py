@@ -417,7 +417,7 @@ def _as_read(
 ) -> Iterator[tuple[str, Candidates]]:
     """Yield the candidates as published, clipped to the scale, and without possible fills.
 
-    Either of the first two may be stronger: a value beyond the scale most likely stands for its
+    Either of the first two may be stronger: a value beyond the scale most likely means its
     end, but a clipped value agrees by chance with more known ratings.
     """
     yield "", table.candidates

@@ -24,19 +24,11 @@ _TOLERANCE = 1e-3
 
 @brief
 class RowScores(NamedTuple):
-    """Log-likelihood of each row, given what is known about one target.
+    """Log-likelihood of each row given what is known about one target, shape (n_rows,) each.
 
-    Attributes
-    ----------
-    by_fit : ndarray of float64, shape (n_rows,)
-        Log-likelihood of the known ratings under the row's fit.
-    by_label : ndarray of float64, shape (n_rows,)
-        The same, plus the log-likelihood ratio of the known items' values with the target in the
-        row.
-    clipped : ndarray of float64, shape (n_rows,)
-        `by_label`, with the evidence of one item against a row bounded.
-    n_items : int
-        Known items that the rows hold.
+    `by_fit` is that of the known ratings under the row's fit. `by_label` adds the log-likelihood
+    ratio of the known items' values with the target in the row, and `clipped` bounds the evidence
+    of one item against a row. `n_items` counts the known items that the rows hold.
     """
 
     by_fit: NDArray[np.float64]
@@ -168,13 +160,6 @@ def score_by_residuals(
     The ratios compare the rows with the target as a member with the rows' fits alone, which also
     fit non-members. The scores are the total, the mean per known item, the mean with the evidence
     of each item bounded, and the maximum over single rows of the evidence of the values alone.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    adversary : Adversary
-    known : Knowledge
-    scale : RatingScale
 
     Returns
     -------

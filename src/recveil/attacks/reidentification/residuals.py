@@ -27,13 +27,7 @@ _RANKS, _MOST_TRIED, _HIDDEN = (0, 1, 2, 3, 5, 10), 1 << 20, 0.1
 
 @brief
 class LowRank(NamedTuple):
-    """Factors of a low-rank matrix.
-
-    Attributes
-    ----------
-    of_rows : ndarray of float64, shape (n_rows, rank + 1)
-    of_items : ndarray of float64, shape (n_items, rank + 1)
-    """
+    """Factors of a low-rank matrix, shapes (n_rows, rank + 1) and (n_items, rank + 1)."""
 
     of_rows: Matrix
     of_items: Matrix
@@ -99,19 +93,12 @@ def fit_robustly(
 
 
 def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
-    """Choose the rank that best predicts hidden cells.
+    """Choose the rank, up to `most`, that best predicts hidden cells.
 
     With too few factors the residuals contain smooth structure, and with too many the factors
     absorb ratings. A tenth of the cells is hidden from the fit, and the rank with the least error
     is chosen, where outlying cells, as ratings are, have little weight; of equal ones, within the
     standard error, the smallest. Uses the published values only.
-
-    Parameters
-    ----------
-    labels, ridge, least
-        As in `fit_robustly`.
-    most : int
-        Highest rank.
 
     Examples
     --------
@@ -318,12 +305,8 @@ def weigh_ratings(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the likelihood of a member's rating from the fit, and from fit and value together.
 
-    Returns
-    -------
-    by_fit : ndarray of float32, shape (n_items, n_rows, n_levels)
-        Probability of each rating under the row's fit.
-    by_label : ndarray of float32, of the same shape
-        The same times the likelihood ratio of the value if a member gave this rating.
+    Both have shape (n_items, n_rows, n_levels): the probability of each rating under the row's fit,
+    and the same times the likelihood ratio of the value if a member gave this rating.
     """
     n_rows, n_items = cells.labels.shape
     by_fit = np.empty((n_items, n_rows, levels.size), np.float32)
@@ -362,7 +345,7 @@ def _share_levels(
 
 @compiled()
 def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
-    people = cells.people[row]
+    n_users = cells.people[row]
     rate = cells.row_rate[row] * cells.item_rate[item]
     rate = min(max(rate, _RATES[0]), _RATES[1])
     none = math.exp(-rate)
@@ -372,8 +355,8 @@ def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
         cells.labels[row, item] - cells.fitted[row, item],
         cells.fitted[row, item],
         cells.row_misfit[row] * cells.item_misfit[item],
-        (model.member_spread / people) ** 2,
-        (1 - model.shrink) / people,
+        (model.member_spread / n_users) ** 2,
+        (1 - model.shrink) / n_users,
         none,
         one,
         two,
@@ -459,10 +442,10 @@ def _explain_one(
 
 @compiled()
 def _sum_up_one(
-    cell: Any, people: float, half: float, levels: NDArray[Any], chances: Any, sums: NDArray[Any]
+    cell: Any, n_users: float, half: float, levels: NDArray[Any], chances: Any, sums: NDArray[Any]
 ) -> None:
-    off = people * cell.off
-    noise = people * people * (cell.misfit + half * half / 3)
+    off = n_users * cell.off
+    noise = n_users * n_users * (cell.misfit + half * half / 3)
     for level in range(levels.size):
         chance, apart = chances.ones[level], levels[level] - cell.fitted
         sums[0] += chance
@@ -713,11 +696,6 @@ def _how_far(off: Matrix) -> Matrix:
 def find_residuals(candidates: Candidates, scale: RatingScale) -> Residuals | None:
     """Fit all rows of a release and explain the residuals by ratings.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
-
     Returns
     -------
     Residuals or None
@@ -773,11 +751,6 @@ def n_fitted_cells(candidates: Candidates, scale: RatingScale) -> int:
 def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
     """Return why full rows are not fitted; "" if they are, or if rows are not full.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
-
     Examples
     --------
     >>> from recveil.release.records import Records
@@ -791,8 +764,8 @@ def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
     n_rows, n_people = candidates.n_records, candidates.n_people
     if n_rows < _LEAST_ROWS:
         rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
-        people = describe_count(n_people, "person", "people")
-        why = f"{rows} for {people}, and a fit needs {_LEAST_ROWS}"
+        users = describe_count(n_people, "person", "people")
+        why = f"{rows} for {users}, and a fit needs {_LEAST_ROWS}"
     elif n_people <= n_rows:
         why = "each row is one person's"
     elif scale.range <= 0:
@@ -814,9 +787,9 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     most = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
     ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
     levels = levels_of(scale)
-    stars, people = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
+    stars, sizes = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
     pull = Pull(ridge, least, grid / 2, most)
-    cells, model = _learn(labels, people, stars, pull, most)
+    cells, model = _learn(labels, sizes, stars, pull, most)
     return Residuals(
         rows=rows,
         items=items,
@@ -841,7 +814,7 @@ def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _learn(
     labels: Matrix,
-    people: NDArray[np.float64],
+    sizes: NDArray[np.float64],
     levels: NDArray[np.float64],
     pull: Pull,
     rank: int,
@@ -852,10 +825,10 @@ def _learn(
     cells = FullCells(
         labels=labels,
         fitted=fit.product(STARS.low, STARS.high),
-        people=people,
-        row_misfit=np.ones(people.size),
+        people=sizes,
+        row_misfit=np.ones(sizes.size),
         item_misfit=np.full(labels.shape[1], least**2),
-        row_rate=np.ones(people.size),
+        row_rate=np.ones(sizes.size),
         item_rate=np.full(labels.shape[1], 0.3),
     )
     model = RaterModel(
