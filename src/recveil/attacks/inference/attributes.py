@@ -190,9 +190,9 @@ def _guess(
     return right
 
 
-# At most so many users on either side; each needs a regression.
+# Most users on either side; each needs a regression.
 _MOST = 300
-# Damping of the regression, in rows of mean size.
+# Ridge penalties, in units of one user's mean squared deviation.
 _DAMPING = (3.0, 30.0)
 
 _Shares = NDArray[np.float64]

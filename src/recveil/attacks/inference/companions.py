@@ -173,7 +173,7 @@ def count_possible(
 
 
 def _draw_records(table: ReleasedTable) -> NDArray[np.int64]:
-    """Return all records, or a random sample with at most `MOST_LABELS` values."""
+    """Return all records, or a random sample with about `MOST_LABELS` values."""
     n_records = table.candidates.n_records
     if table.values.size <= MOST_LABELS:
         return np.arange(n_records)

@@ -13,7 +13,7 @@ from recveil.runtime.safe_repr import brief
 
 # Default share of the users who are left out.
 HOLDOUT = 0.2
-# At most so many members and as many non-members are scored.
+# Most members, and most non-members, to score.
 _MOST_SCORED = 1000
 
 

@@ -115,7 +115,7 @@ def _sums(known: Knowledge, of_entry: NDArray[np.generic]) -> NDArray[np.float64
 
 # Added to the variance of an item's share of users, so that no rare item decides alone.
 _DAMPING = (0.0, 0.003)
-# Item means are shrunk to the mean of all items, with the weight of so many users.
+# Item means are shrunk to the mean of all items, with the weight of this many users.
 _PRIOR = 2.0
 
 

@@ -32,7 +32,7 @@ Flags = NDArray[np.bool_]
 FEWEST = 8
 # Weight of a user's own variance against that of all users, which has more data.
 _OWN_SPREAD = 0.8
-# Deviations are clipped at so many standard deviations.
+# Deviations are clipped at this many standard deviations.
 _FARTHEST = 6.0
 # Bound on the separation of a score that varies with membership only.
 _SURE = 1e3
@@ -246,7 +246,7 @@ def _recognized(scores: Numbers, inside: Flags, mistaken: float) -> Interval:
 
 Rows = sparse.csr_array
 
-# Products of items are computed for so many of the most popular items.
+# Products of items are computed for this many of the most popular items.
 _MOST_ITEMS = 2_000
 # Prior variances of an item's share.
 _DOUBT = (0.0003, 0.003, 0.03)

@@ -55,7 +55,7 @@ class ItemSide:
     n_left_out : int
         Items that are not described.
     of_rows : int
-        Number of rows of the table; of more than 20,000, as many are sampled.
+        Number of rows of the table; of more than 20,000, a random sample of 20,000 is used.
     """
 
     items: NDArray[np.int64]
@@ -507,7 +507,7 @@ def _leads(cost: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.
     return np.where(matched >= 0, other - own, 0.0)
 
 
-# Results are reported for so many of the most rated items, and for all.
+# Results are reported for the 10, 50 and 100 most rated items, and for all.
 TIERS = (10, 50, 100)
 # Number of items that the adversary knows in a second attempt, drawn from the 200 most rated.
 KNOWN_ITEMS, _KNOWN_AMONG = 16, 200

@@ -19,7 +19,7 @@ from recveil.runtime.safe_repr import brief
 Matrix = NDArray[np.float64]
 # Rounds of reweighting until convergence; the scale narrows from three times to once.
 _FIT_ROUNDS, _NARROWING = 10, 0.7
-# Weights fall beyond so many times the median residual.
+# Weights fall beyond this many times the median residual.
 _USUAL = 1.5
 # Ranks to try, the most cells to try them on, and the share of hidden cells.
 _RANKS, _MOST_TRIED, _HIDDEN = (0, 1, 2, 3, 5, 10), 1 << 20, 0.1
@@ -153,7 +153,7 @@ _ROOT_2 = math.sqrt(2.0)
 _ROOT_2_PI = math.sqrt(2.0 * math.pi)
 # A density added to all values, so that no single cell decides alone.
 _ANYTHING = 1e-6
-# Mean number of raters beyond two, and bounds of the rates.
+# Least number of raters assumed beyond two, and bounds of the rates.
 _MANY = 3.0
 _RATES = (1e-4, 20.0)
 
@@ -521,7 +521,7 @@ _MISFIT_OF_GRID, _MISFIT_OF_SCALE = 0.4, 0.01
 STARS = RatingScale(1, 5, None)
 # Bounds of the spread of members' predictions, as shares of the scale.
 _MEMBER_SPREADS = (0.025, 0.0625)
-# Misfits of a row or an item are shrunk to the overall one, with the weight of so many cells.
+# Misfits of a row or an item are shrunk to the overall one, with the weight of this many cells.
 _DRAWN = 5.0
 _ROW_MISFITS = (0.3, 5.0)
 # Factor of the misfit's variance in doubt; threshold (in median residuals) and weight of outliers.

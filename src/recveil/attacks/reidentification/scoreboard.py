@@ -338,7 +338,7 @@ def _find(records: NDArray[Any], start: int, end: int, record: int) -> int:
 
 # Records scored at a time: their scores should fit in a core's cache.
 _BLOCK = 1 << 15
-# Up to so many levels, the points of each are tabulated first.
+# With at most this many levels, the points of each are tabulated first.
 _FEW_LEVELS = 256
 # Lower bound of a known item's points, so that a score of 0 means that the record has none of the
 # items, even where exp(-distance) underflows a float32.
