@@ -113,16 +113,9 @@ class Sheet(NamedTuple):
 class _Others(NamedTuple):
     """Summary of the scores of all records but the target's own.
 
-    Attributes
-    ----------
-    top, second : float
-        The two highest; -1 if there are none.
-    best, n_top : int
-        A record with the highest score, and the users of all records with it.
-    total, squares : float
-        Sums over users of the scores and of their squares.
-    own_size, n_zero : int
-        Users of the target's own record, and of the other records with score 0.
+    `top` and `second` are the two highest (-1 if there are none), `best` a record with the highest,
+    and `n_top` the users of all such records. `total` and `squares` are sums over users. `own_size`
+    and `n_zero` count the users of the target's record, and of the others with score 0.
     """
 
     top: float

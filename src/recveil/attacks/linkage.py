@@ -450,10 +450,7 @@ def _rare_words(table: ReleasedTable, ratings: Ratings) -> Table:
 
 
 def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) -> Table:
-    """Return the signed square root of the odds that each item of full rows was rated.
-
-    From the residual and the item's popularity, shape (n_records, n_items).
-    """
+    """Return signed root odds that each item of full rows was rated, shape (n_records, n_items)."""
     cells = residuals.cells
     score, _ = residuals.reported_with(popularity[residuals.items])
     off = np.exp(score / 2) * np.sign(cells.labels - cells.fitted)

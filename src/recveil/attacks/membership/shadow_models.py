@@ -414,10 +414,7 @@ class ShadowScorer:
         return scores
 
     def _make_tests(self) -> "list[tuple[tuple[str, float], Numbers]]":
-        """Return, per kind and damping, each target's vector times the inverse of the products.
-
-        Directions in which all users vary thereby count little.
-        """
+        """Return, per kind and damping, each target's vector times the inverse of the products."""
         tests = []
         for kind, make in KINDS.items():
             products = self._population.products[kind]

@@ -221,12 +221,13 @@ def _compare(table: ReleasedTable, clusters: Labels) -> tuple[Numbers, Numbers]:
 
 
 def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Scores:
-    """Return what each record says of each target, shape (features, targets, records).
+    """Return the evidence of each record for each target, shape (features, targets, records).
 
     Log-likelihood ratios of the items that the target has, and of those that they lack, under the
-    cluster's shares and under the record itself, and the cosine of both with rare items weighing
-    more; how the target's values, less their mean, follow those of the cluster; the cosines of
-    embeddings; how far the lengths differ; and how many users the record has. Each is standardized.
+    cluster's shares and under the record itself, and the cosine of both with more weight on rare
+    items; the agreement of the target's centred values with those of the cluster; the cosines of
+    embeddings; the difference of the lengths; and the record's number of users. Each is
+    standardized.
     """
     sizes = table.candidates.sizes.astype(np.float32)
     rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))

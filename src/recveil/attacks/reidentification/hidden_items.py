@@ -372,10 +372,7 @@ def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemName
 
 
 def _cost_of_record(hidden: ItemSide, public: ItemSide, differ: Differences) -> NDArray[np.float64]:
-    """Return the cost of each pair of items by their own statistics; shape (hidden, public).
-
-    Each squared difference is divided by its variance by chance.
-    """
+    """Return each pair's squared differences over chance, shape (hidden, public)."""
     few_here, few_there = 1 / (hidden.counts + 1), 1 / (public.counts + 1)
     chance = few_here[:, None] + few_there
     if differ.is_nested:
@@ -398,11 +395,7 @@ def _cost_of_record(hidden: ItemSide, public: ItemSide, differ: Differences) -> 
 def _shapes_apart(
     hidden: ItemSide, public: ItemSide, here: NDArray[np.float32], there: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return the distance of two correlation tables, item by item.
-
-    It compares the quantiles of an item's correlations with popular items, which do not depend on
-    names.
-    """
+    """Return the distance of the quantiles of each two items' correlations with popular items."""
     both = min(_SHAPED_BY, hidden.items.size, public.items.size)
     levels = np.linspace(0, 1, _QUANTILES + 2)[1:-1]
     shapes = [
@@ -422,10 +415,7 @@ def _shapes_apart(
 def _apart(
     here: NDArray[np.float64], there: NDArray[np.float64], hidden: ItemSide, public: ItemSide
 ) -> NDArray[np.float64]:
-    """Return the differences of a statistic, standardized on the popular items.
-
-    Users of another time or place may use a scale differently, or rate more.
-    """
+    """Return the differences of a statistic, standardized on the popular items."""
     both = min(here.size, there.size)
     tops = (
         number[np.argsort(-side.counts, kind="stable")[:both]]
