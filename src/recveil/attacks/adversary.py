@@ -1,4 +1,4 @@
-"""Adversary: what somebody knows about the person they are looking for."""
+"""The auxiliary information of an adversary about a target."""
 
 import numbers
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from recveil.runtime.errors import RecveilError, quoted
 
 WrongKind = Literal["value", "item"]
 
-# The least that each number may be, in words, and whether it must be whole.
-# What a count of ratings, of items or of days may be: there is no table with more.
+# Lower and upper limit of each option, its description, and whether it must be whole. No table
+# exceeds these counts of ratings, items or days.
 _MOST = 1_000_000_000
 _MOST_DAYS = 10_000_000
 _LIMITS = {
@@ -24,39 +24,39 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class Adversary:
-    """Knows some ratings of each target, more or less exactly, and some of them wrongly.
+    """Knows some ratings of each target, within given errors and partly wrong.
 
     Parameters
     ----------
     known : int
-        Number m of a target's ratings that they think they know.
+        Number m of the target's ratings that they claim to know.
     right : int, optional
-        How many of them are right (within the errors); all, if not given.
+        Number of correct ones (within the errors); all, if not given.
     wrong_kind : {"value", "item"}
-        A wrong entry is a wrong value of an item that the target rated, or an item that they did
-        not rate.
+        A wrong entry has a wrong value of an item that the target rated, or is an item that they
+        did not rate.
     rating_error : float or None
-        They are off by up to so many rating points, uniformly over the scale's values within; None:
-        they know which items were rated, but no ratings.
+        Largest error of a rating in points, uniform over the scale's values within; None: they know
+        which items were rated, but no ratings.
     date_error : int or None
-        They are off by up to so many days, uniformly; None: they know no dates.
+        Largest error of a date in days, uniform; None: they know no dates.
     outside_top : int
-        They know only items outside the so many most rated ones.
+        They know only items outside this many most rated ones.
     activity_error : float or None
-        They know the number of the target's ratings up to this share (0.5 for ±50 %).
+        Relative error of the target's number of ratings (0.5 for ±50 %); None: unknown.
     likes_only : bool
-        Of a rating they know no more than whether the target liked the item, which is any rating
-        above the middle of the scale. `rating_error` is then half of what such a word leaves open:
-        `with_likes` sets it to suit a scale.
+        They know only whether the target liked the item, which is any rating above the middle of
+        the scale. `rating_error` is then half of the range that this leaves open: `with_likes` sets
+        it for a scale.
     name, description : str
-        For people: what such an adversary is called, and one sentence about them.
+        Display name, and one sentence about them.
     notes : tuple of str
-        What a table changed of them, in sentences, which end the description, too.
+        Sentences on what a table changed about them, which end the description, too.
 
     Raises
     ------
     RecveilError
-        If a number makes no sense.
+        If a number is out of range.
 
     Notes
     -----
@@ -90,7 +90,7 @@ class Adversary:
             if value is None and expected.endswith("or None"):
                 continue
             is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
-            # The comparison is written so that nan fails it, too.
+            # Written so that nan fails as well.
             if not (is_number and least <= value <= most):
                 at_most = f", at most {most:,}" if is_number and whole and value > most else ""
                 raise RecveilError(
@@ -115,20 +115,20 @@ class Adversary:
 
     @property
     def n_right(self) -> int:
-        """How many entries are right, as a plain number."""
+        """Number of right entries, never None."""
         return self.known if self.right is None else self.right
 
     def without_dates(self) -> "Adversary":
-        """Return the same adversary, for a table of which no dates are known."""
+        """Return the same adversary without dates."""
         return replace(self, date_error=None)
 
     def noted(self, note: str) -> "Adversary":
-        """Return the same adversary with one more note, at the end of the description, too."""
+        """Return the same adversary with one more note, also at the end of the description."""
         description = f"{self.description} {note}".strip()
         return replace(self, description=description, notes=(*self.notes, note))
 
     def settings(self) -> dict[str, Any]:
-        """Return the numbers for a report."""
+        """Return the options for a report."""
         return {
             "known": self.known,
             "right": self.n_right,

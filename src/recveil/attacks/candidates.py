@@ -1,4 +1,4 @@
-"""Candidates: the published records as the adversary searches them, listed by item."""
+"""Published records in an inverted index, for attacks to search."""
 
 import itertools
 from collections.abc import Callable, Iterable
@@ -14,35 +14,35 @@ from recveil.release.records import Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 
-# Looks for those sought among candidates, by so many threads; each array that it returns
-# has an entry a target.
+# Searches candidates for the targets with that many threads; each returned array has one entry per
+# target.
 Work = Callable[["Candidates", Sought, int], tuple[NDArray[Any], ...]]
-# Labels are stored as a code of one or two bytes; finer ones than this are rounded for the search.
+# Values are stored as a code of one or two bytes; more distinct values are rounded.
 _MOST_LEVELS = 1 << 16
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """An inverted index: for each item, the records that carry it, with label and day.
+    """An inverted index: for each item, the records that have it, with value and day.
 
-    An attack touches only the records that carry a known item, never a users × users table.
+    An attack reads only the records with a known item, never a users × users table.
 
     Parameters
     ----------
     indptr : ndarray of int64, shape (n_items + 1,)
-        The records that carry item i stand at ``indptr[i]:indptr[i + 1]``.
+        Item i is in the records at ``indptr[i]:indptr[i + 1]``.
     records : ndarray of int32, shape (n_labels,)
         Positions of records, ascending for each item.
     codes : ndarray of uint8 or uint16, shape (n_labels,)
-        Which of the `levels` the label is.
+        Index of the value in `levels`.
     levels : ndarray of float64, shape (n_levels,)
-        The distinct labels, ascending.
+        The distinct values, ascending.
     days : ndarray of int32, shape (n_labels,), or None
     sizes : ndarray of int64, shape (n_records,)
-        How many people stand behind each record.
+        Number of users of each record.
     activity : ndarray of int64, shape (n_records,)
-        Number of labels of each record.
+        Number of values of each record.
     """
 
     indptr: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Candidates:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Self:
-        """List raw ratings, as if they had been published with the names removed.
+        """Index raw ratings, as if they had been published with the names removed.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class Candidates:
 
     @classmethod
     def from_records(cls, blocks: Iterable[Records], n_items: int, scale: RatingScale) -> Self:
-        """List published records; their item positions are those of `n_items` items."""
+        """Index published records; their item positions are those of `n_items` items."""
         parts = list(blocks)
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
         return cls._build(
@@ -103,7 +103,7 @@ class Candidates:
     ) -> Self:
         levels = np.unique(values)
         if levels.size > _MOST_LEVELS:
-            # Noise and rotations put labels beyond the ends of the scale.
+            # Noise and rotations move values beyond the ends of the scale.
             low = min(scale.low, float(levels[0]))
             grid = (max(scale.high, float(levels[-1])) - low) / (_MOST_LEVELS - 1)
             values = np.rint((values - low) / grid) * grid + low
@@ -128,33 +128,30 @@ class Candidates:
 
     @property
     def n_people(self) -> int:
-        """Number of people behind all records."""
+        """Number of users of all records."""
         return int(self.sizes.sum())
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """Number of people whose record carries each item, shape (n_items,)."""
+        """Number of users whose record has each item, shape (n_items,)."""
         if (self.sizes == 1).all():
             return np.diff(self.indptr)
-        people = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
-        return people[self.indptr[1:]] - people[self.indptr[:-1]]
+        cumulated = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
+        return cumulated[self.indptr[1:]] - cumulated[self.indptr[:-1]]
 
     @property
     def day_ends(self) -> tuple[int, int] | None:
-        """The first and the last day of all labels; None if there are none."""
+        """First and last day; None if there are none."""
         if self.days is None or not self.days.size:
             return None
         return int(self.days.min()), int(self.days.max())
 
     def look(self, work: Work, sought: Sought, threads: int) -> tuple[NDArray[Any], ...]:
-        """Let a search look for all who are sought among these records: here, this process.
-
-        Candidates that lie elsewhere let it be done there, and return the same.
-        """
+        """Run a search over these records; remote candidates run it where they are."""
         return work(self, sought, threads)
 
     def lengths_outside(self, top: int) -> NDArray[np.int64]:
-        """Count each record's labels outside the so many most rated items.
+        """Count each record's values outside the `top` most rated items.
 
         Examples
         --------
@@ -168,7 +165,7 @@ class Candidates:
         return lengths
 
     def classes(self) -> NDArray[np.int64]:
-        """Give records with the same items and labels, and only them, the same number.
+        """Return the same number for records with the same items and values, shape (n_records,).
 
         Examples
         --------
@@ -185,7 +182,7 @@ class Candidates:
         return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
 
     def merged(self, class_of: NDArray[np.int64]) -> tuple[Self, NDArray[np.int64]]:
-        """Make one record of each class, with the people of all its members behind it.
+        """Merge the records of each class into one, with all of their users.
 
         Parameters
         ----------
@@ -197,7 +194,7 @@ class Candidates:
         Candidates
             Without days.
         ndarray of int64, shape (n_records,)
-            Which of its records each record of these became.
+            Position of each record's merged record.
 
         Examples
         --------
@@ -207,7 +204,7 @@ class Candidates:
         (array([2, 1]), array([0, 0, 1]))
         """
         _, first, class_of = np.unique(class_of, return_index=True, return_inverse=True)
-        # Numbered in the order of their first members, so that each item's records still ascend.
+        # Numbered by their first members, so that each item's records still ascend.
         class_of, first = np.argsort(np.argsort(first))[class_of], np.sort(first)
         is_first = np.zeros(self.n_records, bool)
         is_first[first] = True
@@ -232,7 +229,7 @@ class Candidates:
     def carries(
         self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Tell of pairs of an item and a record (-1 for none) whether the record carries the item.
+        """Return, for pairs of an item and a record (-1 for none), whether the record has the item.
 
         Examples
         --------
@@ -263,7 +260,7 @@ def _list_by_item(
     days: NDArray[Any],
     n_items: int,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Turn rows by record into lists by item (a counting sort)."""
+    """Transpose rows by record into lists by item (a counting sort)."""
     starts = np.zeros(n_items + 1, np.int64)
     for item in indices:
         starts[item + 1] += 1

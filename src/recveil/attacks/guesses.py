@@ -1,4 +1,4 @@
-"""Guesses: from the scores about one target to what the adversary says about them."""
+"""Guesses of an attack, from the scores of the records for each target."""
 
 import math
 from collections.abc import Iterator
@@ -22,23 +22,23 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guesses:
-    """What an attack says about each target; arrays of shape (n_targets,).
+    """Guesses of an attack; arrays of shape (n_targets,).
 
-    Every attack fills the first three. What it cannot tell is None.
+    Every attack fills the first three. What it does not compute is None.
 
     Parameters
     ----------
     best : ndarray of int64
         The record that fits best; -1 if several fit equally well, or none fits.
     tied_people : ndarray of int64
-        People behind all records that fit best.
+        Number of users of all records that fit best.
     own_is_top : ndarray of bool
         Whether the target's own record is among them.
     eccentricity : ndarray of float64, or None
         (highest - second highest score) / σ; 0 if the top score ties or σ is 0.
     bits : ndarray of float64, or None
-        What the adversary still needs to name the target: -log2 of the probability that they give
-        to each person behind the target's record. nan for a target without a record.
+        Remaining entropy to re-identify the target: -log2 of the probability assigned to each user
+        of the target's record. nan for a target without a record.
     score : ndarray of float64, or None
         The highest score.
 
@@ -60,13 +60,13 @@ class Guesses:
 
     @property
     def chance(self) -> NDArray[np.float64]:
-        """Each target's chance to be picked: who believes the best fit picks one behind it."""
+        """Probability that a random pick among the best-fitting users is the target."""
         return self.own_is_top / np.maximum(self.tied_people, 1)
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
-        """Yield the arrays that there are, in the order of the fields."""
-        told = (getattr(self, field.name) for field in fields(self))
-        return (array for array in told if array is not None)
+        """Yield the arrays that are not None, in the order of the fields."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return (array for array in values if array is not None)
 
     def _facts(self) -> dict[str, object]:
         return {"targets": self.best.size}
@@ -75,7 +75,7 @@ class Guesses:
 @brief
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredGuesses(Guesses):
-    """Guesses by an attack that scores every record: it tells all of `Guesses`."""
+    """Guesses of an attack that scores every record, with all fields set."""
 
     eccentricity: NDArray[np.float64]
     bits: NDArray[np.float64]
@@ -84,7 +84,7 @@ class ScoredGuesses(Guesses):
 
 @brief
 class Sheet(NamedTuple):
-    """The arrays of `ScoredGuesses`, to be filled by compiled functions."""
+    """Arrays of `ScoredGuesses`, for compiled functions to fill."""
 
     best: NDArray[np.int64]
     tied_people: NDArray[np.int64]
@@ -95,7 +95,7 @@ class Sheet(NamedTuple):
 
     @classmethod
     def empty(cls, n_targets: int) -> Self:
-        """Return arrays to be filled."""
+        """Return uninitialized arrays."""
         return cls(
             best=np.empty(n_targets, np.int64),
             tied_people=np.empty(n_targets, np.int64),
@@ -106,23 +106,16 @@ class Sheet(NamedTuple):
         )
 
     def guesses(self) -> ScoredGuesses:
-        """Return what was filled in."""
+        """Return the filled arrays as guesses."""
         return ScoredGuesses(**self._asdict())
 
 
 class _Others(NamedTuple):
-    """The scores of all records but the target's own, summed up.
+    """Summary of the scores of all records but the target's own.
 
-    Attributes
-    ----------
-    top, second : float
-        The two highest; -1 if there are none.
-    best, n_top : int
-        A record with the highest score, and the people behind all that have it.
-    total, squares : float
-        Sums over people of the scores and of their squares.
-    own_size, n_zero : int
-        People behind the target's own record, and behind the others whose score is 0.
+    `top` and `second` are the two highest (-1 if there are none), `best` a record with the highest,
+    and `n_top` the users of all such records. `total` and `squares` are sums over users. `own_size`
+    and `n_zero` count the users of the target's record, and of the others with score 0.
     """
 
     top: float
@@ -143,7 +136,7 @@ def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own:
     n_zero = search.n_people - own_size - n_scoring
     top, second, best, n_top = find_top(scores, listed, sizes)
     for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
-        if top < 0.0:  # records with score 0 may tie; only the one record there is can win with it
+        if top < 0.0:  # records with score 0 may tie; only a sole record can win with it
             top, best, n_top = 0.0, 0, n_zero
         elif second < 0.0:
             second = 0.0
@@ -152,7 +145,7 @@ def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own:
 
 @compiled()
 def lead_of_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> float:
-    """Return the eccentricity in a table from which the target's own record was taken out."""
+    """Return the eccentricity in a table without the target's own record."""
     others = _sum_up_others(search, listed, scores, own)
     sigma = deviation(others.total, others.squares, search.n_people - others.own_size)
     return _eccentricity(others.top, others.second, sigma)
@@ -197,5 +190,5 @@ def guess(
 
 @compiled()
 def _eccentricity(top: float, second: float, sigma: float) -> float:
-    """Return how far the first is ahead of the second; 0 if there are no two, or no differences."""
+    """Return the lead of the first score over the second; 0 without two scores or a spread."""
     return (top - second) / sigma if second >= 0.0 and sigma > 0.0 else 0.0

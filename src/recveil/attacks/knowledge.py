@@ -1,4 +1,4 @@
-"""Fitting: an adversary cannot know what a table does not tell, nor be wrong about it."""
+"""What an adversary knows about each target, and its limits on a given table."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -16,16 +16,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class UserRowsOnly(NamedTuple):
-    """The rows of some people, one after another.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_people + 1,)
-        The row of the i-th of them stands at ``indptr[i]:indptr[i + 1]``.
-    places : ndarray of int64
-        Where each rating stands in the table.
-    items : ndarray of int32
-    """
+    """The rows of some users: item and position in the table of each rating, in compressed rows."""
 
     indptr: NDArray[np.int64]
     places: NDArray[np.int64]
@@ -33,9 +24,7 @@ class UserRowsOnly(NamedTuple):
 
 
 def own_rows(ratings: Ratings, users: NDArray[np.int64]) -> UserRowsOnly:
-    """Return the rows of some people.
-
-    A table that lies elsewhere is asked for them once.
+    """Return the rows of some users; a remote table is read once.
 
     Examples
     --------
@@ -50,23 +39,23 @@ def own_rows(ratings: Ratings, users: NDArray[np.int64]) -> UserRowsOnly:
     return UserRowsOnly(indptr, places, ratings.indices[places])
 
 
-# How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
+# Largest distance, in steps, of a stored float32 from its level of the scale.
 _TOLERANCE = 1e-3
 
 
 @brief
 class World(NamedTuple):
-    """Item counts and rating totals of all users, as a shop or a site publishes them.
+    """Item counts and rating totals of all users, as a site publishes them.
 
     Attributes
     ----------
     raters : ndarray of int64, shape (n_items,)
-        How many people anywhere rated each item, the target among them.
+        Number of users anywhere who rated each item, including the target.
     people : int
-        How many people there are anywhere.
+        Number of users anywhere.
     totals : ndarray of float64, shape (n_items,)
-        The sum of the ratings of each item, the target's among them; None by Spark, which infers
-        no membership.
+        Sum of the ratings of each item, including the target's; None with Spark, which infers no
+        membership.
     """
 
     raters: NDArray[np.int64]
@@ -75,7 +64,7 @@ class World(NamedTuple):
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
-        """Count a table that holds everybody, whether they are in a release or not."""
+        """Count a table of all users, whether they are in a release or not."""
         if not isinstance(ratings.values, np.ndarray):
             return cls(ratings.support, ratings.n_users)
         weights = ratings.values.astype(np.float64)
@@ -86,26 +75,26 @@ class World(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Entries about each target, in compressed rows.
+    """Known entries about each target, in compressed rows.
 
     Parameters
     ----------
     targets : ndarray of int64, shape (n_targets,)
-        Positions of the users that are looked for; a target may come several times.
+        Positions of the targeted users; a target may be repeated.
     indptr : ndarray of int64, shape (n_targets + 1,)
-        The entries about target t stand at ``indptr[t]:indptr[t + 1]``.
+        Target t has the entries ``indptr[t]:indptr[t + 1]``.
     items : ndarray of int32, shape (n_entries,)
         Positions of items.
     values : ndarray of float32, shape (n_entries,), or None
-        Ratings, as far as the adversary knows; None if they know none.
+        Ratings as the adversary knows them; None if they know none.
     days : ndarray of int32, shape (n_entries,), or None
         Days since 1970-01-01; None if they know none.
     activity : ndarray of float64, shape (n_targets, 2), or None
-        Between how many ratings they think the target has.
+        Bounds on the target's number of ratings.
     skipped : int
-        Targets that were asked for but have too few ratings in the pool. They count as not found.
+        Requested targets with too few ratings in the pool. They count as not found.
     world : World or None
-        How often each item is rated anywhere; None if that is not known.
+        Statistics of all users; None if unknown.
     """
 
     targets: NDArray[np.int64]
@@ -119,12 +108,12 @@ class Knowledge:
 
     @property
     def requested(self) -> int:
-        """Targets that were asked for: the denominator of every rate."""
+        """Number of requested targets: the denominator of every rate."""
         return self.targets.size + self.skipped
 
 
 def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np.int64]:
-    """Draw users to look for: all if `n_targets` is None or not below `n_users`.
+    """Draw target users: all if `n_targets` is None or not below `n_users`.
 
     Raises
     ------
@@ -151,10 +140,10 @@ def draw_knowledge(
 ) -> Knowledge:
     """Draw what the adversary knows about each target.
 
-    The known items are drawn uniformly from the target's items in the pool. Of `known` entries,
-    the last ones are wrong if fewer are `right`: with `wrong_kind` "value" both their rating and
-    their date are beyond the errors; with "item" the target did not rate the item, and rating and
-    date are those of somebody's rating.
+    The known items are drawn uniformly from the target's items in the pool. Of `known` entries, the
+    last ones are wrong if fewer are `right`: with `wrong_kind` "value", both their rating and their
+    date are beyond the errors; with "item", the target did not rate the item, and rating and date
+    are those of a random rating.
 
     Parameters
     ----------
@@ -170,8 +159,7 @@ def draw_knowledge(
     Raises
     ------
     RecveilError
-        If the adversary knows dates and none are known of the ratings, or no value of theirs could
-        be wrong.
+        If the adversary knows dates and the ratings have none, or no known value can be wrong.
 
     Examples
     --------
@@ -191,7 +179,9 @@ def draw_knowledge(
         np.append(in_pool[own.items], False), own.indptr[:-1], dtype=np.int64
     ) * (np.diff(own.indptr) > 0)
     able = (n_rated >= n_true) & (in_pool.sum() - n_rated >= n_false)
-    able &= ratings.n_ratings > 0  # whoever knows nothing right still needs something to invent
+    able &= (
+        ratings.n_ratings > 0
+    )  # even an adversary with only wrong entries draws their values from ratings
     attacked = targets[able]
     shape = (attacked.size, adversary.known)
     items, places = _draw_items(
@@ -218,7 +208,7 @@ def draw_knowledge(
 
 
 def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
-    """Return all ratings of each target, exactly, and no dates; who has none is skipped.
+    """Return all exact ratings of each target, without dates; targets without ratings are skipped.
 
     Examples
     --------
@@ -306,7 +296,7 @@ def _draw_items(
 def steps_within(
     scale: RatingScale, truth: NDArray[np.float64], error: float
 ) -> tuple[float, int, NDArray[np.int64], NDArray[np.int64]]:
-    """Find the ratings of a scale that lie within an error of true ones, counted in steps.
+    """Return the range of scale steps within an error of each rating.
 
     Parameters
     ----------
@@ -321,9 +311,9 @@ def steps_within(
     -------
     step : float
     top : int
-        How many steps the highest rating lies above the lowest.
+        Number of steps from the lowest to the highest rating.
     first, last : ndarray of int64, each of the shape of `truth`
-        Steps above the lowest rating. Where `last` is below `first`, no step lies within.
+        Steps above the lowest rating. Where `last` is below `first`, no step is within the error.
 
     Examples
     --------
@@ -354,7 +344,7 @@ def _know_ratings(
     if error == 0 and not wrong.any():
         return truth
     step, top, first, last = steps_within(scale, truth, error)
-    # Between the steps of a continuous scale, a small error may leave nothing but the truth.
+    # On a continuous scale, a small error may include no step: the rating is then exact.
     known = rng.integers(first, np.maximum(first, last) + 1)
     exact = (error == 0) | (last < first)
     n_beyond = top + 1 - (last - first + 1)
@@ -372,16 +362,16 @@ def _know_ratings(
 
 
 def liking(scale: RatingScale) -> tuple[float, float, float, float]:
-    """Return what "liked" and "not liked" mean on a scale, as numbers to compare ratings with.
+    """Return the numbers for "liked" and "not liked" on a scale.
 
     Returns
     -------
     middle : float
         Ratings above it are liked.
     not_liked, liked : float
-        The middle of the ratings of either kind.
+        Midpoint of the ratings of either kind.
     error : float
-        How far a rating may lie from the middle of its kind.
+        Largest distance of a rating from the midpoint of its kind.
 
     Examples
     --------
@@ -402,7 +392,7 @@ def liking(scale: RatingScale) -> tuple[float, float, float, float]:
 def _know_likes(
     scale: RatingScale, truth: NDArray[np.float64], wrong: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Say "liked" or "not liked" of each rating; of a wrong entry, the other one."""
+    """Return the "liked" or "not liked" value of each rating; of a wrong entry, the other one."""
     middle, not_liked, liked, _ = liking(scale)
     return np.where((truth > middle) ^ wrong, liked, not_liked)
 
@@ -420,7 +410,7 @@ def _know_days(
     truth = ratings.days[places].astype(np.int64)
     error = adversary.date_error
     known = truth + rng.integers(-error, error, size=truth.shape, endpoint=True)
-    # A wrong date is some other day of the table, or the next one if that is too near.
+    # A wrong date is a random day of the table, moved away if it is within the error.
     other = ratings.days[rng.integers(ratings.n_ratings, size=truth.shape)].astype(np.int64)
     too_near = np.abs(other - truth) <= error
     other = np.where(too_near, truth + error + 1 + np.abs(other - truth), other)
@@ -430,30 +420,30 @@ def _know_days(
 def _know_activity(
     rng: np.random.Generator, ratings: Ratings, adversary: Adversary, targets: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """Draw a count within the error, and return between which counts the true one must lie."""
+    """Draw a number of ratings within the error, and return the bounds on the true one."""
     if adversary.activity_error is None:
         return None
     error = adversary.activity_error
     heard = ratings.activity[targets] * rng.uniform(1 - min(error, 1), 1 + error, targets.size)
     low = heard / (1 + error)
     high = heard / (1 - error) if error < 1 else np.full_like(heard, np.inf)
-    # A hair's breadth, so that rounding never rules out the truth.
+    # Widened slightly, so that rounding never excludes the truth.
     return np.stack([low * (1 - 1e-9), high * (1 + 1e-9)], axis=1)
 
 
 @brief
 class Sought(NamedTuple):
-    """What one search is given of the people who are looked for; it can be cut into parts.
+    """Inputs of one search for targets; it can be split by target.
 
-    Nothing that is found of a target depends on who else is sought.
+    The result for a target does not depend on the other targets.
 
     Attributes
     ----------
     knowledge : Knowledge
     own : ndarray of int64, shape (n_targets,)
-        The record of each target, which tells whether a guess is right; -1 if they have none.
+        The record of each target, to evaluate guesses; -1 if they have none.
     weights : ndarray of float32, shape (n_entries,), or None
-        How much each entry of the knowledge counts, where a search asks for that.
+        Weight of each known entry, where a search uses one.
     """
 
     knowledge: Knowledge
@@ -491,12 +481,7 @@ class Sought(NamedTuple):
 
 
 def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
-    """Say why the wrong values that an adversary is to have cannot be wrong in this table.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
+    """Return why an adversary's wrong values cannot be wrong in this table.
 
     Returns
     -------
@@ -520,7 +505,7 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
         return "likes have no values that could be wrong"
     if scale.range == 0:
         return "the table has one rating value only"
-    # An error of clearly less than half of the scale covers the whole of it for no rating.
+    # An error clearly below half of the scale covers all of it for no rating.
     if adversary.likes_only or 2.1 * error < scale.range:
         return None
     _, top, first, last = steps_within(scale, np.unique(ratings.values).astype(np.float64), error)
@@ -530,18 +515,13 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
 
 
 def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Let an adversary's wrong entries be items never rated if no value of theirs can be wrong.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
+    """Return the adversary with unrated items as wrong entries, if no value can be wrong.
 
     Returns
     -------
     Adversary
-        As given if their wrong values can be wrong; else one whose description says what was
-        changed, and why.
+        Unchanged if their wrong values can be wrong; else with the change and its reason in the
+        description.
 
     Examples
     --------
@@ -558,29 +538,29 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
 
 
 def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversary:
-    """Take away the dates that an adversary cannot use, with what only dates made possible.
+    """Return the adversary without dates, and without what only dates made possible.
 
     Parameters
     ----------
     ratings : Ratings
-        What they know is drawn from them.
+        The ratings that their knowledge is drawn from.
     adversary : Adversary
-        If they know no dates, they stay as they are: what is impossible was so before.
+        Returned unchanged if they know no dates.
     where : str
         Why dates are of no use, as the end of a sentence.
 
     Returns
     -------
     Adversary
-        Without dates; the description says so.
+        Without dates, as the description states.
 
     Examples
     --------
     >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
     >>> paper = Adversary(known=2, right=1, date_error=14)
     >>> print(without_dates(likes, paper, "no column of dates was recognized").description)
-    Here no dates are known: no column of dates was recognized. Here the wrong entries are items \
-that the target never rated: the table has one rating value only.
+    Here no dates are known: no column of dates was recognized. Here the wrong entries are items
+    that the target never rated: the table has one rating value only.
     """
     if adversary.date_error is None:
         return adversary
@@ -589,13 +569,13 @@ that the target never rated: the table has one rating value only.
 
 
 def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Take away the ratings that nobody can know of likes.
+    """Return the adversary without ratings, if the feedback is implicit.
 
     Parameters
     ----------
     ratings : Ratings
     adversary : Adversary
-        If they are no likes, or the adversary knows no ratings, they stay as they are.
+        Returned unchanged if there are rating values, or they know none.
 
     Examples
     --------
@@ -615,13 +595,13 @@ def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
 
 
 def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Tell somebody who knows likes only what they leave open on the scale of a table.
+    """Set the rating error of an adversary who knows likes only to suit a table's scale.
 
     Parameters
     ----------
     ratings : Ratings
     adversary : Adversary
-        If they know more than likes, they stay as they are.
+        Returned unchanged if they know more than likes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Links of two: which items somebody's two rows tell together, and what one of them tells alone."""
+"""Linkage of two releases of the same users: shared groups, re-identification and rated items."""
 
 from typing import NamedTuple
 
@@ -16,20 +16,20 @@ from recveil.runtime.errors import RecveilError, describe_count
 
 
 class Intersection(NamedTuple):
-    """How many people stand in the group of somebody in both releases.
+    """Equivalence classes of the users, intersected over two releases.
 
     Attributes
     ----------
     alone : Interval
-        Share of the people with whom nobody shares both groups.
+        Share of the users with whom no other user shares both groups.
     alone_in_one : float
-        The same share in the one of the two releases that shows more people alone: the baseline.
+        The same share in the one release where it is larger: the baseline.
     below_k : Interval
-        Share of the people who share both groups with fewer than both releases promise them.
+        Share of the users who share both groups with fewer users than both releases promise.
     mean_people : Mean
-        People in both groups, themselves included; the mean over people.
+        Users in both groups, including the user; mean over users.
     people : int
-        How many stand in both releases; the shares are of them.
+        Number of users in both releases; the shares are of them.
     """
 
     alone: Interval
@@ -40,9 +40,9 @@ class Intersection(NamedTuple):
 
 
 def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
-    """Return the group of each user, shape (n_users,); -1 for who is not in the release.
+    """Return the group of each user, shape (n_users,); -1 for users outside the release.
 
-    Who shares a row, or, in a co-rated release, the items of it: that is what is promised there.
+    A group is the users who share a row or, in a co-rated release, its items.
 
     Examples
     --------
@@ -67,17 +67,9 @@ def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
 
 
 def users_in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count those who are in the same group as each user in both releases.
+    """Count the users who share each user's group in both releases, shape (n_users,).
 
-    Parameters
-    ----------
-    first, second : ndarray of int64, shape (n_users,)
-        The group of each user; -1 for who is not in that release.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_users,)
-        0 for who is not in both releases.
+    The groups are numbers, -1 for users outside that release; users not in both count 0.
 
     Examples
     --------
@@ -85,35 +77,35 @@ def users_in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArra
     array([2, 2, 1, 1, 0])
     """
     both = (first >= 0) & (second >= 0)
-    people = np.zeros(first.size, np.int64)
+    counts_in_both = np.zeros(first.size, np.int64)
     pairs = np.stack([first[both], second[both]], axis=1)
     _, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    people[both] = counts[place.ravel()]
-    return people
+    counts_in_both[both] = counts[place.ravel()]
+    return counts_in_both
 
 
 def intersect(
     first: ReleasedTable, second: ReleasedTable, promised: NDArray[np.int64]
 ) -> Intersection:
-    """Intersect everybody's two groups.
+    """Intersect the two groups of every user.
 
     Parameters
     ----------
     first, second : ReleasedTable
-        Of the same ratings.
+        Releases of the same ratings.
     promised : ndarray of int64, shape (n_users,)
-        With how many people somebody shares a group at least, as both releases promise.
+        Smallest group size that both releases promise each user.
 
     Raises
     ------
     RecveilError
-        If the tables are of different ratings, or nobody stands in both.
+        If the tables are of different ratings, or no user is in both.
 
     Notes
     -----
-    Everybody in both releases is counted. The intervals tell how far other people of the same sort
-    could be off these, not an error of the count. This is about who knows somebody's two groups;
-    how often they are found is another question.
+    All users in both releases are counted: the intervals describe other users of the same
+    population, not an error of the count. The adversary is assumed to know a user's two groups; see
+    `find_in_both` for how often they are found.
 
     Source: Ganta, Kasiviswanathan, Smith 2008 (composition attacks).
 
@@ -138,42 +130,44 @@ def intersect(
             code="release.mismatch",
         )
     groups = groups_of(first), groups_of(second)
-    people = users_in_both(*groups)
-    both = people > 0
-    n_people = int(both.sum())
+    group_sizes = users_in_both(*groups)
+    is_in_both = group_sizes > 0
+    n_people = int(is_in_both.sum())
     if not n_people:
         raise RecveilError(
             "nobody stands in both releases; expected two releases of the same people",
             code="release.mismatch",
         )
-    in_one = [np.bincount(of_release[of_release >= 0])[of_release[both]] for of_release in groups]
+    in_one = [
+        np.bincount(of_release[of_release >= 0])[of_release[is_in_both]] for of_release in groups
+    ]
     return Intersection(
-        alone=wilson_interval(int((people[both] == 1).sum()), n_people),
+        alone=wilson_interval(int((group_sizes[is_in_both] == 1).sum()), n_people),
         alone_in_one=max(float(np.mean(sizes == 1)) for sizes in in_one),
-        below_k=wilson_interval(int((people < promised)[both].sum()), n_people),
-        mean_people=mean_interval(people[both]),
+        below_k=wilson_interval(int((group_sizes < promised)[is_in_both].sum()), n_people),
+        mean_people=mean_interval(group_sizes[is_in_both]),
         people=n_people,
     )
 
 
 class JointFinding(NamedTuple):
-    """How often an adversary finds somebody's row in two releases, and what it comes to.
+    """Re-identification rates of an adversary with two releases.
 
     Attributes
     ----------
     requested, skipped : int
-        Targets asked for, and those of them who have too few ratings; they count as not found.
+        Targets requested, and those of them with too few ratings; these count as not re-identified.
     first, second : Interval
-        Share of the targets whose row is found in the one release, and in the other.
+        Share of the targets whose row is found in each release.
     both : Interval
         Share of the targets whose row is found in both.
     person_in_one : Interval
-        Expected share of the targets whom a blind pick among the people behind the found row hits,
-        in the release where it hits more.
+        Expected re-identification rate of a random pick among the users of the found row, in the
+        release where it is higher.
     person_in_both : Interval
-        The same for a pick among those who stand behind both found rows.
+        The same for a random pick among the users of both found rows.
     stranger : Interval
-        The control: the same with the row that was found for somebody else in the second release.
+        The control: the same with another target's row in the second release.
     """
 
     requested: int
@@ -194,7 +188,7 @@ def find_in_both(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> JointFinding:
-    """Look for the targets in both releases, each with the attack that finds most there.
+    """Attack the targets in both releases, each with its strongest attack.
 
     Parameters
     ----------
@@ -202,7 +196,7 @@ def find_in_both(
         The truth.
     first, second : ReleasedTable
     adversary : Adversary
-        They know the same of a target in both releases.
+        Has the same auxiliary information about a target in both releases.
     targets : ndarray of int64
         User positions, all of them in both releases.
     seed : int
@@ -215,9 +209,9 @@ def find_in_both(
 
     Notes
     -----
-    A row is found if it alone fits best. The rows themselves do not tell who stands behind both:
-    the pick is what is left to an adversary who learns that, as one does who was told about
-    companions. Whoever uses both releases at once to find a row may find more.
+    A row is found if it alone fits best. The rows do not reveal which users are in both; the pick
+    is for an adversary who learns that from elsewhere, such as from companions. An adversary who
+    combines both releases to find a row may do better.
 
     Examples
     --------
@@ -243,9 +237,9 @@ def find_in_both(
     _, two = best_guesses(ratings, second, adversary, targets, seed)
     rows = first.record_of[known.targets], second.record_of[known.targets]
     in_first, in_second = one.best == rows[0], two.best == rows[1]
-    people = np.maximum(users_in_both(first.record_of, second.record_of)[known.targets], 1)
-    # Somebody else's row may be the target's own, too, where they share the group.
-    strange = in_first & (np.roll(two.best, 1) == rows[1]) & (known.targets.size > 1)
+    group_sizes = np.maximum(users_in_both(first.record_of, second.record_of)[known.targets], 1)
+    # Another target's row may be the target's own row, where they share the group.
+    is_control_hit = in_first & (np.roll(two.best, 1) == rows[1]) & (known.targets.size > 1)
 
     def rate(hits: NDArray[np.float64] | NDArray[np.bool_]) -> Interval:
         return wilson_interval(float(hits.sum()), known.requested)
@@ -257,39 +251,39 @@ def find_in_both(
         second=rate(in_second),
         both=rate(in_first & in_second),
         person_in_one=max(rate(one.chance), rate(two.chance)),
-        person_in_both=rate((in_first & in_second) / people),
-        stranger=rate(strange / people),
+        person_in_both=rate((in_first & in_second) / group_sizes),
+        stranger=rate(is_control_hit / group_sizes),
     )
 
 
-# Where every row has a label for every item, so many items that stand out most are told.
+# Number of strongest items to infer, where every row has a value for every item.
 MOST_TOLD = 20
-# At most so many people are told of: of more, a random sample.
+# With more users, a random sample is used.
 MOST_PEOPLE = 1_000
-# A fit of so many factors is smooth, as predictions are; and the most labels that are fitted.
+# Rank of the smooth fit, and the most values that are fitted.
 _FACTORS, _MOST_LABELS = 10, 1 << 25
-# What a fit leaves over by rounding alone is no sign of anything.
+# Residuals below this are rounding.
 _NOTHING = 1e-6
 
 Table = NDArray[np.float64]
 
 
 class LinksOfTwo(NamedTuple):
-    """How surely the items are rated that are told of somebody whose two rows are known.
+    """Precision of the items inferred as rated from a user's two known rows.
 
-    Each is the share of the told items that the person rated; the mean over people of whom any are
-    told.
+    Each is the share of the inferred items that the user rated; mean over users with inferred
+    items.
 
     Attributes
     ----------
     first, second : Mean
-        By the row in the one release, and by that in the other, alone.
+        From the row in one release alone.
     both : Mean
-        By both rows.
+        From both rows.
     stranger : Mean
-        The control: by the row in the first release, and somebody else's row in the second.
+        The control: from the row in the first release, and another user's row in the second.
     popularity : Mean
-        The baseline: of as many of the most rated items as both rows tell.
+        The baseline: as many of the most rated items as both rows yield.
     """
 
     first: Mean
@@ -300,7 +294,7 @@ class LinksOfTwo(NamedTuple):
 
     @property
     def one(self) -> Mean:
-        """What the row that tells more tells alone."""
+        """The better precision of the two single rows."""
         known = [mean for mean in (self.first, self.second) if mean.trials]
         return max(known, key=lambda mean: mean.mean, default=self.first)
 
@@ -312,7 +306,7 @@ def infer_links(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> LinksOfTwo | None:
-    """Tell items from two rows of a person, and see how many of them the person rated.
+    """Infer rated items from a user's two rows and measure their precision.
 
     Parameters
     ----------
@@ -320,32 +314,32 @@ def infer_links(
         The truth.
     first, second : ReleasedTable
     targets : ndarray of int64
-        User positions; those who are not in both releases are left out, and of more than
-        `MOST_PEOPLE` a random sample is taken.
+        User positions. Users who are not in both releases are left out; of more than `MOST_PEOPLE`,
+        a random sample is used.
     seed : int
-        Fixes who is taken, and who is the stranger of whom.
+        Fixes the sample and the control pairs.
 
     Returns
     -------
     LinksOfTwo or None
-        None if a release of full rows has so many labels that no fit is made.
+        None if a release of full rows is too large to fit.
 
     Raises
     ------
     RecveilError
-        If fewer than two of the targets stand in both releases.
+        If fewer than two targets are in both releases.
 
     Notes
     -----
-    Two sparse rows tell the items that stand in both. A row with labels for all items tells those
-    whose label lies far off a smooth fit to all rows of its release, because predictions are smooth
-    and ratings are not: by `find_residuals` and the items' popularity, or by a truncated singular
-    value decomposition where that does not apply, or rows are so many that it looks at some. Two
-    rows tell the items that lie off both fits to the same side, ranked by the smaller distance. In
-    two co-rated releases real ratings stay as they are, so that only items with the same label are
-    told. Words without an order have no side: items with the same word in both rows are told, by
-    the odds that the item's popularity gives, raised by how rare that word is for it among all
-    rows. Better attacks tell more; so these shares are lower bounds.
+    Two sparse rows yield the items in both. A full row yields the items whose values are far from a
+    smooth fit to all rows of its release, because predictions are smooth and ratings are not. The
+    fit is `find_residuals` with item popularity or, where that does not apply or covers only a
+    sample of the rows, a truncated singular value decomposition. Two rows yield the items that
+    deviate from both fits in the same direction, ranked by the smaller deviation. Co-rated releases
+    keep real ratings, so only items with the same value in both are used. Nominal labels have no
+    direction: items with the same label in both rows are ranked by the odds of the item's
+    popularity, raised by how rare the label is for the item among all rows. Stronger attacks exist,
+    so these shares are lower bounds.
 
     Examples
     --------
@@ -372,80 +366,81 @@ def infer_links(
         return None
     shares = _shares(
         *(ratings, _Rows.of(first, ratings), _Rows.of(second, ratings), inside),
-        _strangers(inside, seed),
+        _draw_others(inside, seed),
     )
     return LinksOfTwo(**{name: mean_interval(share) for name, share in shares.items()})
 
 
 def _is_full(table: ReleasedTable) -> bool:
-    """Say whether all rows have labels for the same items; one row alone says nothing by that."""
+    """Return whether all rows, of two or more, have values for the same items."""
     n_records = table.indptr.size - 1
     return n_records > 1 and table.values.size == n_records * np.unique(table.indices).size
 
 
-def _strangers(people: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Return somebody else for each of the people."""
-    order = np.random.default_rng(seed).permutation(people.size)
-    other = np.empty_like(people)
-    other[order] = people[np.roll(order, 1)]
+def _draw_others(users: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Return another user for each user."""
+    order = np.random.default_rng(seed).permutation(users.size)
+    other = np.empty_like(users)
+    other[order] = users[np.roll(order, 1)]
     return other
 
 
 class _Rows:
-    """The rows of a release, by how surely each item of them was rated."""
+    """The rows of a release, with the evidence that each item was rated."""
 
     def __init__(
         self, table: ReleasedTable, residuals: Table | None, *, by_equality: bool = False
     ) -> None:
         self.table, self._residuals = table, residuals
-        # Whether two rows agree on an item only if they have the same label for it.
+        # Whether two rows agree on an item only if they have the same value for it.
         self.by_equality = by_equality or table.co_rated
 
     @classmethod
     def of(cls, table: ReleasedTable, ratings: Ratings) -> "_Rows":
-        """Fit full rows; sparse ones need no fit, and words without an order have none."""
+        """Fit full rows; sparse rows and nominal labels need no fit."""
         if not ratings.scale.ordered:
             return cls(table, _rare_words(table, ratings), by_equality=True)
         if not _is_full(table):
             return cls(table, None)
         explained = find_residuals(table.candidates, ratings.scale)
-        # Where rows are too many, the robust fit is of some of them; of one person each, of none.
+        # The robust fit may cover a sample of the rows only, and does not apply to rows of one
+        # user.
         if explained is None or explained.rows.size < table.candidates.n_records:
             return cls(table, _residuals(table))
         return cls(table, _explained(table, explained, ratings.support / ratings.n_users))
 
-    def evidence(self, person: int) -> Table:
-        """Return how far each item of somebody's row stands out, with its sign, shape (n_items,).
+    def evidence(self, user: int) -> Table:
+        """Return the signed evidence per item of a user's row, shape (n_items,).
 
-        0 if it does not; infinitely far in a sparse row, which holds only what somebody rated.
+        0 if there is none; infinite in a sparse row, which holds rated items only.
         """
-        record = self.table.record_of[person]
+        record = self.table.record_of[user]
         if self._residuals is not None:
             return np.asarray(self._residuals[record])
-        stands = np.zeros(self.table.candidates.indptr.size - 1)
-        stands[self.table.row(record)[0]] = np.inf
-        return stands
+        evidence = np.zeros(self.table.candidates.indptr.size - 1)
+        evidence[self.table.row(record)[0]] = np.inf
+        return evidence
 
-    def labels(self, person: int) -> Table:
-        """Return the labels of somebody's row, nan where it has none, shape (n_items,)."""
-        items, values = self.table.row(self.table.record_of[person])
+    def labels(self, user: int) -> Table:
+        """Return the values of a user's row, nan where there is none, shape (n_items,)."""
+        items, values = self.table.row(self.table.record_of[user])
         labels = np.full(self.table.candidates.indptr.size - 1, np.nan)
         labels[items] = values
         return labels
 
 
 def _rare_words(table: ReleasedTable, ratings: Ratings) -> Table:
-    """Return how surely each item of rows of words was rated, shape (n_records, n_items).
+    """Return the evidence per item of nominal rows, shape (n_records, n_items).
 
-    A word that somebody gave may stand in any row; one that nobody behind the row gave is mostly
-    the one that most rows have. So by as much as a word is rare for an item, the odds that the
-    item was rated are higher than its popularity says: the square root of these.
+    A label that a user gave may occur in any row; without a rating, the label is mostly the item's
+    most common one. The rarer a label is for an item, the higher are the odds above the item's
+    popularity. The evidence is their square root.
     """
     n_records, n_words = table.indptr.size - 1, len(ratings.scale.words)
     rows = np.repeat(np.arange(n_records), np.diff(table.indptr))
     pairs = table.indices * np.int64(n_words) + np.rint(table.values).astype(np.int64) - 1
-    people = table.candidates.sizes[rows]
-    n_behind = np.bincount(pairs, people, ratings.n_items * n_words)[pairs]
+    sizes = table.candidates.sizes[rows]
+    n_behind = np.bincount(pairs, sizes, ratings.n_items * n_words)[pairs]
     share = n_behind / table.candidates.sizes.sum()
     popularity = np.minimum(ratings.support / ratings.n_users, 1 - 1 / (2 * ratings.n_users))
     odds = popularity / (1 - popularity)
@@ -455,11 +450,7 @@ def _rare_words(table: ReleasedTable, ratings: Ratings) -> Table:
 
 
 def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) -> Table:
-    """Return how surely each item of full rows was rated, with the side to which ratings moved it.
-
-    As the square root of the odds, by the residual and the item's popularity, shape (n_records,
-    n_items).
-    """
+    """Return signed root odds that each item of full rows was rated, shape (n_records, n_items)."""
     cells = residuals.cells
     score, _ = residuals.reported_with(popularity[residuals.items])
     off = np.exp(score / 2) * np.sign(cells.labels - cells.fitted)
@@ -469,10 +460,10 @@ def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) ->
 
 
 def _residuals(table: ReleasedTable) -> Table:
-    """Return what a smooth fit of full rows leaves over, shape (n_records, n_items)."""
+    """Return the residuals of a low-rank fit of full rows, shape (n_records, n_items)."""
     rows = table.values.reshape(table.indptr.size - 1, -1)
     rows = rows - np.average(rows, axis=0, weights=table.candidates.sizes)
-    # Among few rows, as many factors would fit the ratings, too.
+    # With few rows, as many factors would fit the ratings as well.
     n_factors = min(_FACTORS, min(rows.shape) // 8)
     if n_factors > 0:
         left, strengths, right = randomized_svd(rows, n_factors, random_state=0)
@@ -486,38 +477,38 @@ def _shares(
     ratings: Ratings,
     first: _Rows,
     second: _Rows,
-    people: NDArray[np.int64],
-    strangers: NDArray[np.int64],
+    users: NDArray[np.int64],
+    others: NDArray[np.int64],
 ) -> dict[str, list[float]]:
-    """Return the share of the told items that each person rated, by what tells them."""
+    """Return each user's share of inferred items that they rated, by source."""
     by_support = np.argsort(-ratings.support, kind="stable")
     shares: dict[str, list[float]] = {name: [] for name in LinksOfTwo._fields}
-    for person, stranger in zip(people.tolist(), strangers.tolist(), strict=True):
-        told = {
-            "first": _stand_out(first.evidence(person)),
-            "second": _stand_out(second.evidence(person)),
-            "both": _stand_out(_agree(first, person, second, person)),
-            "stranger": _stand_out(_agree(first, person, second, stranger)),
+    for user, other in zip(users.tolist(), others.tolist(), strict=True):
+        inferred = {
+            "first": _stand_out(first.evidence(user)),
+            "second": _stand_out(second.evidence(user)),
+            "both": _stand_out(_agree(first, user, second, user)),
+            "stranger": _stand_out(_agree(first, user, second, other)),
         }
-        told["popularity"] = by_support[: told["both"].size]
-        rated = ratings.row(person)[0]
-        for name, items in told.items():
+        inferred["popularity"] = by_support[: inferred["both"].size]
+        rated = ratings.row(user)[0]
+        for name, items in inferred.items():
             if items.size:
                 shares[name].append(float(np.isin(items, rated).mean()))
     return shares
 
 
-def _agree(first: _Rows, person: int, second: _Rows, other: int) -> Table:
-    """Return how far each item stands out of two rows, which must agree on it."""
-    one, two = first.evidence(person), second.evidence(other)
+def _agree(first: _Rows, user: int, second: _Rows, other: int) -> Table:
+    """Return the evidence per item of two rows, which must agree on it."""
+    one, two = first.evidence(user), second.evidence(other)
     opposite = np.isfinite(one) & np.isfinite(two) & (np.sign(one) != np.sign(two))
     if first.by_equality and second.by_equality:
-        opposite |= first.labels(person) != second.labels(other)
+        opposite |= first.labels(user) != second.labels(other)
     return np.where(opposite, 0.0, np.minimum(np.abs(one), np.abs(two)))
 
 
 def _stand_out(evidence: Table) -> NDArray[np.int64]:
-    """Return the items that stand out most, with all that stand out as much as the last of them."""
+    """Return the items with the strongest evidence, with all ties of the last."""
     strength = np.abs(evidence)
     items = np.flatnonzero(strength)
     if items.size > MOST_TOLD:

@@ -1,4 +1,4 @@
-"""Attacks: the registry of those that an audit tries; one entry each."""
+"""Registry of the attacks that an audit tries."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ from recveil.runtime.errors import RecveilError
 
 
 class Attack(Protocol):
-    """Has a name, and guesses which record is whose."""
+    """An attack with a name, which guesses each target's record."""
 
     @property
     def name(self) -> str:
-        """As it stands in JSON and on the page."""
+        """Name in JSON and on the page."""
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Guesses:
-        """Look for every target among the candidates.
+        """Guess every target's record among the candidates.
 
         Parameters
         ----------
@@ -41,31 +41,31 @@ class Attack(Protocol):
         knowledge : Knowledge
             Its items are positions in the candidates' list of items.
         record_of : ndarray of int64, shape (n_users,)
-            The record of each user, which tells whether a guess is right; -1 if they have none.
-            It must not decide what is guessed.
+            The record of each user, to evaluate the guesses; -1 if they have none. It must not
+            influence them.
         """
 
 
 @dataclass(frozen=True)
 class AttackEntry:
-    """What an audit has to know of an attack.
+    """An attack as an audit registers it.
 
     Parameters
     ----------
     name : str
-        As it stands in JSON and on the page; that of the attacks it makes.
+        Name in JSON and on the page, and of the attacks it makes.
     description : str
-        For people: how it looks for somebody, in a sentence or two.
+        How it works, in a sentence or two for readers of the report.
     on_table : callable or None
-        ``(adversary, scale) -> Attack``: the attack on a raw table; None if it is not tried there.
+        ``(adversary, scale) -> Attack``: the attack on a raw table; None if not applicable.
     on_release : callable or None
-        ``(adversary, scale) -> sequence of Attack``: the attacks on a release, of which the one
-        that finds most is taken; None if it is not tried there.
+        ``(adversary, scale) -> sequence of Attack``: the attacks on a release, of which the
+        strongest is used; None if not applicable.
 
     Raises
     ------
     RecveilError
-        If it is tried nowhere.
+        If both are None.
     """
 
     name: str
@@ -81,9 +81,9 @@ class AttackEntry:
             )
 
 
-# In this order they are tried. Of those that find as many in a release, the first is reported.
+# Attacks in the order in which they are tried. Of equally strong ones, the first is reported.
 ATTACKS: dict[str, AttackEntry] = {}
-# These need what was learned of the release at hand; `attack_release` tries them where it is given.
+# These need a classifier for the release; `attack_release` tries them where one is given.
 _LEARNED = {
     LikelyRated.name: AttackEntry(
         name=LikelyRated.name,
@@ -95,11 +95,7 @@ _LEARNED = {
 
 
 def register_attack(entry: AttackEntry) -> None:
-    """Let every audit from now on try an attack, too.
-
-    Parameters
-    ----------
-    entry : AttackEntry
+    """Add an attack to every audit from now on.
 
     Raises
     ------

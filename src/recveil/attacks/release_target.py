@@ -1,4 +1,4 @@
-"""ReleasedTable: a release as an adversary searches it, and who is where, to judge the guesses."""
+"""A release as the adversary receives it, with the true records to evaluate guesses."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -30,34 +30,34 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True, eq=False)
 class ReleasedTable:
-    """The classes of identical published records, and the class of each person.
+    """The classes of identical published records, and the class of each user.
 
-    Records that tell the same are one class, because nobody can tell the people behind them apart.
-    Positions of items and users are those of the raw ratings.
+    Identical records form one class, because their users cannot be distinguished. Positions of
+    items and users are those of the raw ratings.
 
     Parameters
     ----------
     candidates : Candidates
-        One candidate for each class, with its size in people.
+        One candidate per class, with its number of users.
     indptr : ndarray of int64, shape (n_classes + 1,)
-        The labels of class c stand at ``indptr[c]:indptr[c + 1]``.
+        Class c has the values ``indptr[c]:indptr[c + 1]``.
     indices : ndarray of int32, shape (n_labels,)
         Positions of items, ascending in each class.
     values : ndarray of float64, shape (n_labels,)
-        The labels.
+        The published values.
     record_of : ndarray of int64, shape (n_users,)
-        The class of each user of the raw ratings; -1 if they are not in the release. It judges
-        guesses, and no attack may look at it.
+        Class of each user of the raw ratings; -1 outside the release. It evaluates guesses; attacks
+        must not use it.
     k : int
-        What the release claims: at least so many people in each class.
+        The claimed minimum number of users per class.
     promised : ndarray of int64, shape (n_classes,)
-        The same for each class: more than `k` where people have privacy levels of their own.
+        The same per class: more than `k` where users have their own privacy levels.
     co_rated : bool
-        Whether the release claims that records share their items only, so that labels are filled
-        in.
+        Whether the release claims that records share only their items, so that some values are
+        fills.
     contains_users : bool
-        Whether each record is of somebody in the data; if not, nobody is in any, and all who were
-        in the data may still be told from others.
+        Whether each record belongs to users in the data. If not, no user has a record, but
+        membership may still leak.
 
     Examples
     --------
@@ -82,13 +82,13 @@ class ReleasedTable:
 
     @staticmethod
     def from_release(release: Sides, ratings: Ratings) -> "ReleasedTable":
-        """Take a release that is still in memory.
+        """Build the table from a release in memory.
 
         Parameters
         ----------
         release : Sides
         ratings : Ratings
-            The ratings that it was made from; further users may stand in them.
+            The ratings that it was made from; they may contain further users.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class ReleasedTable:
         """
         published, private = release.published, release.private
         contains_users = published.claim.about.contains_users
-        # A public catalogue may name items that nobody rated.
+        # A public catalog may contain items without ratings.
         item_of = positions(
             *(pa.array(release.items), ratings.items, "item", "the release"),
             missing=None if contains_users else -1,
@@ -112,29 +112,29 @@ class ReleasedTable:
             return classes.released(ratings, record_of, published.claim)
         users = positions(pa.array(private.users), ratings.users, "user", "the release")
         if not published.claim.about.contains_users:
-            nobody = np.full(ratings.n_users, -1, np.int64)
-            return classes.released(ratings, nobody, published.claim)
+            no_records = np.full(ratings.n_users, -1, np.int64)
+            return classes.released(ratings, no_records, published.claim)
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of[users[private.groups.members]] = class_of
         return classes.released(ratings, record_of, published.claim)
 
     @staticmethod
     def from_folder(folder: str | PathLike[str], ratings: Ratings) -> "ReleasedTable":
-        """Read a release from its folder, and who is where from its private twin.
+        """Read a release from its folder, and the users' records from its private folder.
 
         Parameters
         ----------
         folder : path
-            The published folder; its private twin must lie beside it, unless no record of it is
-            anybody's.
+            The published folder. Its private folder must be next to it, unless no record belongs to
+            a user.
         ratings : Ratings
-            The ratings that it was made from; further users may stand in them.
+            The ratings that it was made from; they may contain further users.
 
         Raises
         ------
         RecveilError
-            If the folder is no release, its ratings are not the ones that were written, the twin
-            is missing or belongs to another release, or an item or a user of the release is
+            If the folder is no release, its ratings are not those that were written, the private
+            folder is missing or belongs to another release, or an item or a user of the release is
             unknown to the ratings.
         """
         published = Path(folder).resolve()  # its name is needed, and . has none
@@ -156,48 +156,44 @@ class ReleasedTable:
 
     @staticmethod
     def from_published(folder: str | PathLike[str], ratings: Ratings) -> "ReleasedTable":
-        """Read a release as the world sees it: nobody is known to be in any record.
+        """Read a release without its private folder: every user's record is unknown.
 
         Parameters
         ----------
         folder : path
-            The published folder; a private twin is not looked for, unless items bear pseudonyms,
-            which it alone can tell.
+            The published folder. The private folder is read only if items have pseudonyms.
         ratings : Ratings
-            They tell the positions of the items.
+            They define the positions of the items.
 
         Raises
         ------
         RecveilError
-            If the folder is no release, its ratings are not the ones that were written, or an item
-            is unknown to the ratings.
+            If the folder is no release, its ratings are not those that were written, or an item is
+            unknown to the ratings.
         """
         published = Path(folder).resolve()
         manifest = known_manifest(published)
         classes, _ = _read_classes(published, manifest, ratings)
-        nobody = np.full(ratings.n_users, -1, np.int64)
-        return classes.released(ratings, nobody, manifest.claim)
+        no_records = np.full(ratings.n_users, -1, np.int64)
+        return classes.released(ratings, no_records, manifest.claim)
 
     def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the item positions (ascending) and labels of one class."""
+        """Return the item positions (ascending) and values of one class."""
         own = slice(self.indptr[record], self.indptr[record + 1])
         return self.indices[own], self.values[own]
 
     def item_means(self) -> NDArray[np.float64]:
-        """Return each item's mean label over the people who carry one, shape (n_items,).
-
-        nan for an item that no record carries.
-        """
+        """Return each item's mean value over the users who have one, shape (n_items,), else nan."""
         sizes = self.candidates.sizes
-        people = np.repeat(sizes, np.diff(self.indptr)).astype(np.float64)
+        users = np.repeat(sizes, np.diff(self.indptr)).astype(np.float64)
         n_items = self.candidates.indptr.size - 1
-        total = np.bincount(self.indices, weights=people * self.values, minlength=n_items)
-        carrying = np.bincount(self.indices, weights=people, minlength=n_items)
+        total = np.bincount(self.indices, weights=users * self.values, minlength=n_items)
+        carrying = np.bincount(self.indices, weights=users, minlength=n_items)
         return np.divide(total, carrying, out=np.full(n_items, np.nan), where=carrying > 0)
 
 
 class _Classes:
-    """Collects records block by block and keeps one row for each class of identical ones."""
+    """Collects records block by block and keeps one row per class of identical ones."""
 
     def __init__(self, n_items: int) -> None:
         self.sizes: list[int] = []
@@ -209,14 +205,14 @@ class _Classes:
         self._promised: dict[int, int] = {}
 
     def promised(self, k: int) -> NDArray[np.int64]:
-        """Return how many people each class promises: k, or what its records say for themselves."""
+        """Return the number of users that each class promises: k, or its records' own level."""
         return np.array([self._promised.get(place, k) for place in range(len(self.sizes))])
 
     def add(self, block: Records, items: NDArray[np.int32]) -> list[int]:
         """Add records with their items' positions; return the class of each."""
         lengths = np.diff(block.indptr)
         record_of = np.repeat(np.arange(len(block)), lengths)
-        # Labels in another order of items are sorted anew; a stable sort is quick if they are not.
+        # Rows are sorted by item; a stable sort is fast if they already are.
         order = np.argsort(record_of * self._keys.shape[0] + items, kind="stable")
         indices, values = items[order].astype(np.int32), block.values[order]
         found, new = [], np.zeros(len(block), bool)
@@ -239,11 +235,11 @@ class _Classes:
     def released(
         self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim
     ) -> ReleasedTable:
-        """Return the table, as an adversary searches it."""
+        """Return the table for an adversary."""
         indptr = np.cumsum(np.concatenate(self._lengths))
         indices, values = np.concatenate(self._indices), np.concatenate(self._values)
         records = Records(np.array(self.sizes, np.int64), indptr, indices, values)
-        # Where real ratings stay as they are, no person is promised to be found with 1/k at most.
+        # Where real ratings are kept, a re-identification rate of at most 1/k is not promised.
         k = claim.k if claim.about.is_bound else 1
         return ReleasedTable(
             candidates=Candidates.from_records([records], ratings.n_items, ratings.scale),
@@ -273,7 +269,7 @@ def _read_classes(
 def _assigned(
     twin: Twin, class_of_id: dict[str, int], ratings: Ratings, private: Path
 ) -> NDArray[np.int64]:
-    """Return the class of each user of the ratings; -1 for those who are not assigned."""
+    """Return the class of each user of the ratings; -1 for users without one."""
     users = positions(twin.users, ratings.users, "user", private)
     strangers = [published_id for published_id in twin.ids if published_id not in class_of_id]
     if strangers:

@@ -1,4 +1,4 @@
-"""Statistics of an attack: rates with their trials and intervals, as pure functions."""
+"""Rates, means and AUC of attacks, with confidence intervals."""
 
 import math
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from scipy import stats
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 
-# Members and strangers that it takes to tell them apart: of fewer, 5 % are nobody.
+# Fewest members and non-members for membership inference: of fewer, 5 % is not one user.
 FEWEST = 20
 
 
@@ -22,7 +22,7 @@ class Interval(NamedTuple):
     rate, low, high : float
         Between 0 and 1.
     trials : int
-        How many targets were asked for; nan rates come with 0 trials.
+        Number of targets requested; 0 where the rate is nan.
     """
 
     rate: float
@@ -37,9 +37,9 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
     Parameters
     ----------
     successes : float
-        Expected number of successes; ending on a group of s people counts 1/s.
+        Expected number of successes; a target narrowed down to a group of s users counts 1/s.
     trials : int
-        Number of targets that were asked for, skipped ones included.
+        Number of targets requested, including skipped ones.
     confidence : float
         Between 0 and 1.
 
@@ -50,9 +50,8 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
 
     Notes
     -----
-    Source: Wilson 1927. Unlike the textbook's interval it is right at 0 and at 1, where attacks
-    tend to end. Fractional successes have less variance than whole ones, so for them it is wider
-    than need be.
+    Source: Wilson 1927. Unlike the normal interval, it is valid at 0 and 1, where attacks often
+    end. For fractional successes, which have less variance, it is conservative.
 
     Examples
     --------
@@ -71,18 +70,18 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
     rate = min(1.0, successes / trials)
     centre = (rate + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * math.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
-    # At the ends the bounds are exact, but rounding can move them beyond the rate.
+    # At 0 and 1 the bounds are exact, but rounding can move them beyond the rate.
     low, high = max(0.0, min(rate, centre - half)), min(1.0, max(rate, centre + half))
     return Interval(rate, low, high, trials)
 
 
 def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return a share over trials that come in clusters, such as one person's.
+    """Return a share over clustered trials, such as all trials of one user.
 
     Parameters
     ----------
     rights, trials : array-like of float, shape (n_clusters,)
-        How many trials of each cluster succeeded, and how many there were, at least one each.
+        Successes and trials per cluster, with at least one trial each.
     confidence : float
         Between 0 and 1.
 
@@ -94,7 +93,7 @@ def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.9
     Notes
     -----
     A ratio of totals with the linearized variance (Cochran 1977, section 6.4), but never narrower
-    than Wilson's interval for as many trials: clusters may agree by chance.
+    than Wilson's interval for as many trials, since clusters may agree by chance.
 
     Examples
     --------
@@ -152,37 +151,37 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
 def no_better(
     told: Interval | Mean, baseline: float, source: str, about: str = "the release"
 ) -> str:
-    """Say that an attack tells nothing new, if its rate is not above its baseline.
+    """Describe an attack as no better than its baseline, unless its interval is above it.
 
-    A rate of 10 % is much where nothing else tells anything, and nothing where popularity alone
-    tells 66 %. Whoever reads it must not take it for what the release gives away.
+    A rate of 10 % is high where no baseline reaches it, and nothing where popularity alone reaches
+    66 %.
 
     Parameters
     ----------
     told : Interval or Mean
         The attack's rate with its interval.
     baseline : float
-        What is reached without the attack: by a blind guess, by popularity, or of strangers.
+        The rate without the attack: of random guessing, of popularity, or of non-members.
     source : str
-        Who reaches it, with a verb: "popularity alone gives".
+        The baseline, with a verb: "popularity alone gives".
     about : str
-        What was attacked. Empty if another figure of the same attack is above its baseline: then
-        it does tell something, and only the rate is said to be no more.
+        What was attacked. Empty if another figure of the same attack is above its baseline: only
+        the rates are then compared.
 
     Returns
     -------
     str
-        Part of a sentence that follows the rate, its comma before it. Empty if the whole interval
-        lies above the baseline, and where there is none, because nobody was looked for.
+        Part of a sentence to follow the rate, starting with a comma. Empty if the whole interval is
+        above the baseline, or there are no trials.
 
     Examples
     --------
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.66, "popularity alone gives")
-    ', which is less than popularity alone gives (66.0%), so that it tells nothing new about the \
-release'
+    ', which is less than popularity alone gives (66.0%), so that it tells nothing new about the
+    release'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "the table")
-    ', which is not clearly more than a blind guess gives (9.0%), so that it tells nothing new \
-about the table'
+    ', which is not clearly more than a blind guess gives (9.0%), so that it tells nothing new about
+    the table'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "")
     ', which is not clearly more than a blind guess gives (9.0%)'
     >>> no_better(Interval(0.0, 0.0, 0.004, 900), 1 / 2_500, "a blind guess gives", "")
@@ -190,7 +189,7 @@ about the table'
     >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.01, "a blind guess gives")
     ''
     """
-    if not told.trials or not told.low <= baseline:  # a baseline that is nan is none
+    if not told.trials or not told.low <= baseline:  # a nan baseline is none
         return ""
     how = "less" if told.high < baseline else "not clearly more"
     nothing_new = f", so that it tells nothing new about {about}" if about else ""
@@ -198,7 +197,7 @@ about the table'
 
 
 def format_share(share: float) -> str:
-    """Write a share; what is small keeps a digit, so that it is never told as nothing.
+    """Format a share as a percentage; small shares keep one significant digit.
 
     Examples
     --------
@@ -210,19 +209,19 @@ def format_share(share: float) -> str:
     return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
 
 
-def percent(told: Interval) -> str:
-    """Write a share with its interval.
+def percent(interval: Interval) -> str:
+    """Format a share with its interval.
 
     Examples
     --------
     >>> percent(Interval(0.1, 0.08, 0.12, 900))
     '10.0% (8.0% to 12.0%)'
     """
-    return f"{told.rate:.1%} ({told.low:.1%} to {told.high:.1%})"
+    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
 def difference_of_means(first: Mean, second: Mean) -> Mean:
-    """Return how far one mean lies above another, of other people; `trials` counts both.
+    """Return the difference of the means of two sets of users; `trials` counts both.
 
     Examples
     --------
@@ -239,7 +238,7 @@ NO_ATTACK = "no attack applied"
 
 
 def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) -> dict[str, Any]:
-    """Return shares of members and strangers as plain data; no rates if no attack guessed.
+    """Return shares of members and non-members as plain data, without rates if no attack guessed.
 
     Examples
     --------
@@ -247,7 +246,7 @@ def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) 
     >>> plain_means(some, some, Mean(0.0, 0.0, 0.0, 180), guessed=False)["excess"]
     {'rate': None, 'low': None, 'high': None, 'trials': 180}
     """
-    told = {"members": members, "strangers": strangers, "excess": excess}
+    means = {"members": members, "strangers": strangers, "excess": excess}
     return {
         name: {
             "rate": mean.mean if guessed else None,
@@ -255,22 +254,22 @@ def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) 
             "high": mean.high if guessed else None,
             "trials": mean.trials,
         }
-        for name, mean in told.items()
+        for name, mean in means.items()
     }
 
 
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return how often a member's score beats an outsider's (AUC), with DeLong's interval.
+    """Return how often a member's score beats a non-member's (AUC), with DeLong's interval.
 
     Parameters
     ----------
     members, others : array-like of float
-        Scores of people in the data and of people who are not. Equal scores count one half.
+        Scores of users in the data and of users outside. Ties count one half.
 
     Returns
     -------
     Interval
-        0.5 means that the score tells nothing; `trials` counts both sorts of people.
+        0.5 means that the score reveals nothing; `trials` counts members and non-members.
 
     Notes
     -----
@@ -293,7 +292,7 @@ def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 
 
 
 def _placements(scores: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of the others that each score beats, equal ones counting one half."""
+    """Return the share of the others that each score beats, ties counting one half."""
     order = np.sort(others)
     below = np.searchsorted(order, scores, "left")
     not_above = np.searchsorted(order, scores, "right")
@@ -304,13 +303,13 @@ def _variance(values: NDArray[np.float64]) -> float:
     return float(values.var(ddof=1)) if values.size > 1 else 0.25
 
 
-# What follows looks at the scores of some records. `sizes` tells how many people stand behind each
-# record of the whole table, and is empty if it is always one; a record of s people counts s times.
+# The following functions use the scores of some records. `sizes` has the number of users per record
+# of the whole table, and is empty if it is always one; a record of s users counts s times.
 
 
 @compiled()
 def count_users(sizes: NDArray[Any], record: int) -> int:
-    """Return the number of people behind a record."""
+    """Return the number of users of a record."""
     return sizes[record] if sizes.size else 1
 
 
@@ -318,10 +317,10 @@ def count_users(sizes: NDArray[Any], record: int) -> int:
 def find_top(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
 ) -> tuple[float, float, int, int]:
-    """Return the two highest scores (-1 if missing), a record with the first, and its people.
+    """Return the two highest scores (-1 if missing), a record with the first, and its users.
 
-    If several records share the highest score, it is the second one, too, and the people behind
-    all of them count.
+    If several records share the highest score, it is also the second one, and the users of all of
+    them count.
 
     Examples
     --------
@@ -360,20 +359,20 @@ def deviation(total: float, squares: float, n: int) -> float:
     return math.sqrt(variance) if variance > 1e-12 * squares / n else 0.0
 
 
-# These two may add in any order, so that the compiler adds several numbers at once.
+# These two may add in any order, so that the compiler can vectorize them.
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def sum_up(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
 ) -> tuple[float, float, int]:
-    """Return the sum over people of their scores, of the squares, and the number of people."""
+    """Return the sum and sum of squares of the users' scores, and the number of users."""
     total, squares, n_people = 0.0, 0.0, 0
     for at in range(scores.size):
-        score, people = np.float64(scores[at]), count_users(sizes, records[at])
-        total += people * score
-        squares += people * score * score
-        n_people += people
+        score, n_here = np.float64(scores[at]), count_users(sizes, records[at])
+        total += n_here * score
+        squares += n_here * score * score
+        n_people += n_here
     return total, squares, n_people
 
 
@@ -391,8 +390,8 @@ def sum_likelihoods(
     """
     mass = 0.0
     for at in range(scores.size):
-        # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler turns
-        # into vector code. Below x = -1000 nothing is left, and the formula would rise again.
+        # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler
+        # vectorizes. Below x = -1000 the result is 0, and the formula would rise again.
         x = max((scores[at] - top) / sigma, -1000.0) / 65536
         mass += count_users(sizes, records[at]) * (1 + x * (1 + 0.5 * x)) ** 65536
     return mass

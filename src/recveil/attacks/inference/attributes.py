@@ -1,8 +1,8 @@
-"""Drawn people: what records that are nobody's tell of somebody because they were in the data.
+"""Attribute inference from releases of synthetic users.
 
-Nobody can be found in such a release. What is left to try: to take the drawn record that is nearest
-to what one knows of somebody for a picture of that person, and to learn from the whole release what
-goes with what. Both work on strangers, too; what being in the data tells is the difference.
+No record of such a release belongs to a user. The adversary can take the synthetic record nearest
+to what they know of a target, or learn from the whole release which items are liked together. Both
+also work for users outside the data, who are the control: the risk is the difference.
 """
 
 from typing import Any, NamedTuple
@@ -28,24 +28,24 @@ from recveil.attacks.statistics import (
 from recveil.ratings import Ratings
 from recveil.runtime.errors import describe_count
 
-# Somebody of whom the record tells nothing counts one half.
+# A target of whom the record reveals nothing counts one half.
 _COIN = 0.5
 
 
 class Attributes(NamedTuple):
-    """How often it is guessed rightly whether somebody liked an item, better than most or not.
+    """Share of ratings correctly inferred to be above or below the item's mean.
 
     Attributes
     ----------
     members, strangers : Mean
-        Share of the unknown ratings of a person that are guessed rightly to be above, or below, the
-        item's mean; the mean over people. Strangers are not in the release: the control.
+        Share of a user's unknown ratings whose side of the item's mean is inferred correctly; mean
+        over users. Strangers are not in the release: the control.
     excess : Mean
-        Members less strangers: what is told because somebody is in the data.
+        Members minus strangers: what being in the data reveals.
     attack : str
-        Which of the registered attacks looked for the record that told it.
+        Registered attack that chose the record.
     has_guessed : bool
-        Whether any attack guessed anything of anybody; if not, the shares are no measurement.
+        Whether any attack made a guess. If not, the shares are no measurement.
     """
 
     members: Mean
@@ -63,29 +63,29 @@ class Attributes(NamedTuple):
 def infer_attributes(
     ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
 ) -> Attributes | None:
-    """Guess from the record that fits best what else somebody liked, of members and of strangers.
+    """Infer unknown ratings of members and non-members from the best-fitting record.
 
-    Every other person decides which attack tells most; the figures are those of the rest.
+    Every other user selects the strongest attack; the rest give the figures.
 
     Parameters
     ----------
     ratings : Ratings
     held_out : PartialRelease
-        A release without some of the people.
+        A release without some of the users.
     adversary : Adversary
     seed : int
-        Fixes what is known.
+        Fixes what the adversary knows.
 
     Returns
     -------
     Attributes or None
-        None if the adversary cannot know enough of two people on either side.
+        None if too few users have enough ratings to be known.
 
     Notes
     -----
-    Source: Giomi et al. 2023 (Anonymeter): what is also guessed of people outside the release is
-    told by the world, and not by their being in it; the risk is what members have beyond it.
-    Ratings that equal the item's mean, and people of whom the record tells nothing, count one half.
+    Source: Giomi et al. 2023 (Anonymeter). What is also inferred of users outside the release
+    follows from the population; the risk is the excess of members. Ratings equal to the item's
+    mean, and users of whom the record reveals nothing, count one half.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def infer_attributes(
     return Attributes(members, strangers, excess, name, has_guessed=bool(applied))
 
 
-def describe_attributes(told: Attributes) -> str:
-    """Say what is told of members, with what is told of strangers beside it.
+def describe_attributes(result: Attributes) -> str:
+    """Describe the attribute inference of members and of the control.
 
     Examples
     --------
@@ -131,14 +131,14 @@ def describe_attributes(told: Attributes) -> str:
     >>> describe_attributes(Attributes(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-69:]
     '(-7.0 to 7.0), which is no evidence that the release reveals nothing.'
     """
-    excess, (members, strangers) = told.excess, (told.members, told.strangers)
+    excess, (members, strangers) = result.excess, (result.members, result.strangers)
     if min(members.trials, strangers.trials) < FEWEST:
         return (
             f"Attribute inference was not measured: too few users ({members.trials:,} members "
             f"and {strangers.trials:,} strangers; it takes {FEWEST} of each), which is no evidence "
             f"that the release reveals nothing."
         )
-    if not told.has_guessed:
+    if not result.has_guessed:
         return (
             f"Whether a user liked another item more than most did: {NO_ATTACK}, as no record "
             f"revealed it for {describe_count(members.trials, 'member')} or "
@@ -160,7 +160,7 @@ def describe_attributes(told: Attributes) -> str:
 
 
 def _lead_of_members(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
-    """Return by how much members are ahead, among the people who decide."""
+    """Return the lead of members among the users who select the attack."""
     return float(inside[::2].mean() - outside[::2].mean())
 
 
@@ -171,11 +171,8 @@ def _guess(
     known: Knowledge,
     means: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return for each target the share of the unknown ratings that are guessed rightly.
-
-    It is nan where the record tells nothing of them.
-    """
-    nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose a record is
+    """Return each target's share of correct guesses, nan where the record reveals nothing."""
+    nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose record it is
     best = attack.attack(table.candidates, known, nobodys).best
     right = np.full(best.size, np.nan)
     for place in np.flatnonzero(best >= 0).tolist():
@@ -193,27 +190,27 @@ def _guess(
     return right
 
 
-# At most so many people on either side; each asks for a regression of its own.
+# Most users on either side; each needs a regression.
 _MOST = 300
-# How many people's worth of nothing a weight must outdo.
+# Ridge penalties, in units of one user's mean squared deviation.
 _DAMPING = (3.0, 30.0)
 
 _Shares = NDArray[np.float64]
 
 
 class Resemblance(NamedTuple):
-    """How right it is what a release says of people, in the data and not.
+    """Share of correct inferences for members and non-members.
 
     Attributes
     ----------
     members, strangers : Mean
-        The mean share that is right, over people. Strangers are not in the data: the control.
+        Mean correct share over users. Strangers are not in the data: the control.
     excess : Mean
-        Members less strangers: what is told because somebody is in the data.
+        Members minus strangers: what being in the data reveals.
     way : str
-        Which way of looking told most; every other person decided it, the rest were counted.
+        The strongest variant; every other user selects it, the rest give the figures.
     has_guessed : bool
-        Whether any way guessed anything of anybody; if not, the shares are no measurement.
+        Whether any variant made a guess. If not, the shares are no measurement.
     """
 
     members: Mean
@@ -231,28 +228,28 @@ class Resemblance(NamedTuple):
 def score_nearest(
     ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
 ) -> Resemblance | None:
-    """Take the drawn record that fits somebody best, and see how many of its items they rated.
+    """Measure how many items of the best-fitting synthetic record the target rated.
 
     Parameters
     ----------
     ratings : Ratings
         The truth.
     held_out : PartialRelease
-        A release that was drawn without some of the people.
+        A release sampled without some of the users.
     adversary : Adversary
     seed : int
-        Fixes what is known.
+        Fixes what the adversary knows.
 
     Returns
     -------
     Resemblance or None
-        Of the share of the record's other items that the person rated; None if too few people on
-        either side can be known. Whoever is left with a tie counts with nothing told.
+        Share of the record's other items that the user rated; a tie counts as 0. None if too few
+        users on either side can be known.
 
     Examples
     --------
     >>> from recveil.attacks.membership.held_out import hold_out
-    >>> from recveil.methods import RawRelease  # where records are people's, it is told
+    >>> from recveil.methods import RawRelease  # raw records reveal it
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
     >>> told = score_nearest(ratings, hold_out(ratings, RawRelease(seed=1)), Adversary(known=8))
@@ -274,7 +271,7 @@ def score_nearest(
 def infer_embeddings(
     ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
 ) -> Resemblance | None:
-    """Learn from the whole release what goes with what, and guess what else somebody liked.
+    """Infer unknown ratings from the correlations of items in the whole release.
 
     Parameters
     ----------
@@ -284,13 +281,13 @@ def infer_embeddings(
     Returns
     -------
     Resemblance or None
-        Of the share of a person's unknown ratings that are guessed rightly to be above, or below,
-        the item's mean in the release; one half is a coin.
+        Share of a user's unknown ratings whose side of the item's mean in the release is inferred
+        correctly; chance is one half.
 
     Notes
     -----
-    A ridge regression on the items that are known, with the labels' distances from the items' means
-    in all records, as an item-based recommender would. At most 300 people on either side.
+    A ridge regression on the known items, with each value's deviation from its item's mean in all
+    records, as in an item-based recommender. At most 300 users on either side.
 
     Examples
     --------
@@ -318,10 +315,7 @@ def infer_embeddings(
 
 
 def _filled(ways: dict[str, list[_Shares]], blank: float) -> tuple[bool, dict[str, list[_Shares]]]:
-    """Return whether any way guessed anything, and the ways that did; all if none did.
-
-    Whoever nothing was guessed of counts as `blank`.
-    """
+    """Return whether any variant made a guess, and those that did (all if none), nan as `blank`."""
     applied = {
         name: sides
         for name, sides in ways.items()
@@ -336,7 +330,7 @@ def _filled(ways: dict[str, list[_Shares]], blank: float) -> tuple[bool, dict[st
 def _known(
     ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int
 ) -> list[Knowledge] | None:
-    """Return what is known of members and of strangers; None if too few can be known."""
+    """Return what is known of members and of non-members; None if too few can be known."""
     blunted = without_unpublished(ratings, adversary)
     sides = (held_out.inside[:_MOST], held_out.outside[:_MOST])
     known = [draw_knowledge(ratings, blunted, users, seed) for users in sides]
@@ -344,7 +338,7 @@ def _known(
 
 
 def _best_of_name(ways: dict[str, list[_Shares]]) -> list[str]:
-    """Return for each attack that of its variants by which members are ahead most."""
+    """Return the variant of each attack in which members lead most."""
     best: dict[str, str] = {}
     for name in ways:
         attack = name.rpartition("-")[0]
@@ -354,7 +348,7 @@ def _best_of_name(ways: dict[str, list[_Shares]]) -> list[str]:
 
 
 def _lead(sides: list[_Shares]) -> float:
-    """Return by how much members are ahead, among the people who decide."""
+    """Return the lead of members among the users who select the variant."""
     inside, outside = sides
     return float(inside[::2].mean() - outside[::2].mean())
 
@@ -367,11 +361,8 @@ def _most_informative(ways: dict[str, list[_Shares]], *, has_guessed: bool) -> R
 
 
 def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowledge) -> _Shares:
-    """Return for each target the share of the nearest record's other items that they rated.
-
-    It is nan for whoever is left with a tie.
-    """
-    nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose a record is
+    """Return the rated share of the nearest record's other items per target, nan on a tie."""
+    nobodys = np.full(ratings.n_users, -1)  # the guesses must not depend on whose record it is
     best = attack.attack(table.candidates, known, nobodys).best
     shares = np.full(best.size, np.nan)
     for place in np.flatnonzero(best >= 0).tolist():
@@ -384,7 +375,7 @@ def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowle
 
 
 def _distances(table: ReleasedTable) -> sparse.csc_array:
-    """Return how far each label lies from its item's mean, a record of s people s times."""
+    """Return each value's deviation from its item's mean, weighted by the record's users."""
     n_items = table.candidates.indptr.size - 1
     weights = np.sqrt(np.repeat(table.candidates.sizes, np.diff(table.indptr)))
     values = (table.values - table.item_means()[table.indices]) * weights
@@ -395,10 +386,7 @@ def _distances(table: ReleasedTable) -> sparse.csc_array:
 def _guessed(
     ratings: Ratings, apart: sparse.csc_array, means: _Shares, known: Knowledge, damping: float
 ) -> _Shares:
-    """Return for each target the share of the unknown ratings whose side is guessed rightly.
-
-    It is nan where there is nothing to guess from, or to guess.
-    """
+    """Return each target's share of ratings whose side is correct, nan without a guess."""
     spread = float((apart.data**2).mean() or 1.0) if apart.nnz else 1.0
     right = np.full(known.targets.size, np.nan)
     for place, target in enumerate(known.targets.tolist()):
@@ -408,10 +396,10 @@ def _guessed(
         unknown = ~np.isin(rated, known.items[own]) & np.isfinite(means[rated])
         if not items.size or not unknown.any() or known.values is None:
             continue
-        told = known.values[own][np.isfinite(means[known.items[own]])] - means[items]
+        deviations = known.values[own][np.isfinite(means[known.items[own]])] - means[items]
         columns = apart[:, items]
         gram = (columns.T @ columns).toarray() + damping * spread * np.eye(items.size)
-        guesses = apart[:, rated[unknown]].T @ (columns @ np.linalg.solve(gram, told))
+        guesses = apart[:, rated[unknown]].T @ (columns @ np.linalg.solve(gram, deviations))
         if not guesses.any():
             continue
         truth = np.sign(values[unknown] - means[rated[unknown]])

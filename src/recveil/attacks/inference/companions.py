@@ -1,4 +1,4 @@
-"""Companions: what a label of means tells somebody who knows all others of a group."""
+"""Inference of ratings from group means and the ratings of the other group members."""
 
 from typing import Any, NamedTuple
 
@@ -9,40 +9,38 @@ from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, Mean, mean_interval, ratio_interval
 from recveil.ratings import Ratings, RatingScale
 
-# As in `ExactRatings`: how far a label and a rating in single precision may lie apart and be the
-# same.
+# As in `ExactRatings`: tolerance between a value and a rating in single precision.
 _TOLERANCE = 1e-6
-# Of more labels, those of some records are looked at, drawn at random: all take gigabytes.
+# With more values, a random sample of records is used: all would take gigabytes.
 MOST_LABELS = 1 << 23
 
 
 class PossibleRatings(NamedTuple):
-    """How homogeneous the ratings behind a release's labels are.
+    """Homogeneity of the ratings from which a release's values were computed.
 
     Attributes
     ----------
     whole_exact : Interval
-        Of the labels that are values of the scale, the share that is the exact rating of everybody
-        in the group who rated the item, who are one at least. Its trials are records.
+        Of the values that are on the scale, the share that equals the rating of every user in the
+        group who rated the item (at least one did). Its trials are records.
     whole_by_commonest : Interval
-        Of the same labels, the share for which the commonest rating of the item, in the table the
-        release was made from, is everybody's rating: what who knows no label guesses rightly.
+        Of the same values, the share where the item's most common original rating equals every
+        user's rating: the baseline of an adversary without the release.
     one_rating : Interval
-        Of the labels of items that somebody in the group rated, the share behind which stands one
-        rating only, whoever gave it: (distinct) diversity l = 1.
+        Of the values of items that the group rated, the share with only one distinct rating:
+        (distinct) diversity l = 1.
     distinct : Mean
-        How many different ratings stand behind such a label; the mean over records.
+        Number of distinct ratings per such value; mean over records.
     can_stand : Mean or None
-        How many values of the scale can stand behind a label, as far as the label and the number
-        of people tell; the mean over records. None where labels are not the means of those who
-        rated.
+        Number of scale values that are possible ratings, given the published value and the group
+        size; mean over records. None where the values are not the means of the raters.
     sure : Interval or None
-        Share of the labels behind which one value only can stand.
+        Share of the values with only one possible rating.
     distance : Mean
-        How far the ratings behind a label are from all ratings of the item, from 0 to 1: half the
-        sum of the differences of their shares, the t of t-closeness; the mean over records.
+        Total variation between the group's ratings and all ratings of the item, from 0 to 1, the t
+        of t-closeness: half the sum of the differences of their shares; mean over records.
     records, of_records : int
-        Records that were looked at, and all.
+        Number of records used, and of all records.
     """
 
     whole_exact: Interval
@@ -56,11 +54,11 @@ class PossibleRatings(NamedTuple):
     of_records: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data, for JSON and for the page."""
+        """Return the figures as plain data."""
         counts = {"records": self.records, "of_records": self.of_records}
         found = {
-            name: None if told is None or told.trials < 2 else told._asdict()
-            for name, told in self._asdict().items()
+            name: None if figure is None or figure.trials < 2 else figure._asdict()
+            for name, figure in self._asdict().items()
             if name not in counts
         }
         return {**found, **counts}
@@ -69,7 +67,7 @@ class PossibleRatings(NamedTuple):
 def measure_possible_ratings(
     ratings: Ratings, table: ReleasedTable, *, are_means: bool, grid: float | None
 ) -> PossibleRatings | None:
-    """Count the ratings behind each label.
+    """Count the distinct and the possible ratings of each published value.
 
     Parameters
     ----------
@@ -77,23 +75,23 @@ def measure_possible_ratings(
         The truth.
     table : ReleasedTable
     are_means : bool
-        Whether its labels are the means of those who rated an item.
+        Whether the values are the means of the users who rated an item.
     grid : float or None
-        The step of the labels; None if they are not rounded.
+        Step of the values; None if they are not rounded.
 
     Returns
     -------
     PossibleRatings or None
-        None on a continuous scale, or one of very many steps, where a rating is hardly given twice.
+        None on a continuous scale, or one of very many steps, where ratings rarely repeat.
 
     Notes
     -----
-    Source of the counts: l-diversity (Machanavajjhala et al. 2007, distinct) and t-closeness (Li et
-    al. 2007, with the total variation for a distance), for which a label is a class of its own.
+    Source: l-diversity (Machanavajjhala et al. 2007, distinct) and t-closeness (Li et al. 2007,
+    with total variation as the distance), where each published value is a class.
 
     Examples
     --------
-    Two people gave a 4 and 4, and b 5 and 2: labels 4 and 3.5.
+    Two users rated a 4 and 4, and b 5 and 2: the values are 4 and 3.5.
 
     >>> from recveil.methods import PredictiveAnonymizer
     >>> stars = RatingScale(1, 5, 1)
@@ -148,22 +146,14 @@ def count_possible(
     scale: RatingScale,
     grid: float | None,
 ) -> NDArray[np.int64]:
-    """Count the values of the scale that can be among the ratings behind a mean.
+    """Count the scale values that can be among the ratings of each mean.
 
-    Parameters
-    ----------
-    labels : ndarray of float64, shape (n_labels,)
-    sizes : ndarray of int64, shape (n_labels,)
-        People in the group, of whom one at least rated the item.
-    scale : RatingScale
-        With steps.
-    grid : float or None
-        The step of the labels; None if they are exact means.
+    Of `sizes` users in a group, at least one rated the item. `grid` is the step of rounded means.
 
     Examples
     --------
-    Of two people, a mean of 5 is two fives, or one; 4.5 is a 4 and a 5; 3 may be any two that add
-    up to 6.
+    In a group of two users, a mean of 5 is one or two fives; 4.5 is a 4 and a 5; 3 is any pair that
+    adds up to 6.
 
     >>> count_possible(np.array([5, 4.5, 3]), np.full(3, 2), RatingScale(1, 5, 1), 0.1)
     array([1, 2, 5])
@@ -174,7 +164,7 @@ def count_possible(
     counts = np.empty(len(pairs), np.int64)
     for pair, (label, size) in enumerate(pairs.tolist()):
         n = np.arange(1, int(size) + 1)[:, None]
-        # What the others gave, in steps above the lowest rating: a whole number, within limits.
+        # The sum of the other ratings, in steps above the lowest rating: a whole number in a range.
         middle, width = (n * label - levels - (n - 1) * low) / step, n * slack / step
         first = np.maximum(np.ceil(middle - width), 0)
         last = np.minimum(np.floor(middle + width), (n - 1) * (levels.size - 1))
@@ -183,7 +173,7 @@ def count_possible(
 
 
 def _draw_records(table: ReleasedTable) -> NDArray[np.int64]:
-    """Return all records, or as many at random as have few enough labels together."""
+    """Return all records, or a random sample with about `MOST_LABELS` values."""
     n_records = table.candidates.n_records
     if table.values.size <= MOST_LABELS:
         return np.arange(n_records)
@@ -194,7 +184,7 @@ def _draw_records(table: ReleasedTable) -> NDArray[np.int64]:
 def _shares_of_ratings(
     ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Count for each label who gave which value; shape (n_labels, n_values)."""
+    """Count the ratings of each value of the scale per cell, shape (n_labels, n_values)."""
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
     cells = rows * ratings.n_items + items
@@ -208,14 +198,14 @@ def _shares_of_ratings(
 
 
 def _shares_of_items(ratings: Ratings) -> NDArray[np.float64]:
-    """Return how often each value was given to each item, shape (n_items, n_values)."""
+    """Return the share of each value among each item's ratings, shape (n_items, n_values)."""
     counts = np.zeros((ratings.n_items, ratings.scale.levels.size))
     np.add.at(counts, (ratings.indices, _codes(ratings)), 1)
     return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
 def _codes(ratings: Ratings) -> NDArray[np.int64]:
-    """Return which value of the scale each rating is."""
+    """Return the index of each rating on the scale."""
     step = ratings.scale.step or 1.0
     return np.rint((ratings.values - ratings.scale.low) / step).astype(np.int64)
 
@@ -223,43 +213,43 @@ def _codes(ratings: Ratings) -> NDArray[np.int64]:
 def _share(
     is_so: NDArray[np.bool_], rows: NDArray[np.int64], counted: NDArray[np.bool_]
 ) -> Interval:
-    """Return the share of the counted labels; those of one record go together."""
+    """Return the share of the counted values, clustered by record."""
     trials = np.bincount(rows[counted])
     rights = np.bincount(rows[counted], is_so[counted])
     return ratio_interval(rights[trials > 0], trials[trials > 0])
 
 
 def _mean(numbers: NDArray[Any], rows: NDArray[np.int64]) -> Mean:
-    """Return the mean over records of the means of their labels."""
+    """Return the mean over records of the means of their values."""
     labels = np.bincount(rows)
     totals = np.bincount(rows, numbers)
     return mean_interval(totals[labels > 0] / labels[labels > 0])
 
 
-# On a continuous scale, a rating is told that is told to within this share of the scale's range.
+# On a continuous scale, an inference must be within this share of the range.
 _NEAR = 0.05
 
 
 class Companions(NamedTuple):
-    """What is told for sure of people of whose group all others are known.
+    """Ratings that follow with certainty when all other members of the group are known.
 
     Attributes
     ----------
     told : Interval
-        Share of a target's ratings that are told for sure, and rightly; trials are people. On a
-        continuous scale, to within `within`.
+        Share of a target's ratings that are inferred with certainty, and correctly; trials are
+        users. On a continuous scale, to within `within`.
     right : Interval
-        Share of what was told for sure that is right: an item that was rated, and how. nan if
-        nothing was told.
+        Share of the certain inferences that are correct: the item was rated, with that rating. nan
+        without an inference.
     by_row : Interval
-        Share of the ratings that who takes the row's label for the rating tells rightly, and knows
-        none of the others: what the companions add is beyond this.
+        Baseline: share of the ratings that equal the published value, without knowledge of the
+        other members.
     stranger : Interval
-        What is told rightly of somebody outside the group, if their ratings are taken for the
-        target's: so much is right by chance.
+        Control: share of the ratings of a user outside the group that the same inferences match by
+        chance.
     within : float
-        How far what is told may lie off and is right, in rating points: 0 on a scale with steps, a
-        twentieth of the range on a continuous one.
+        Tolerance of a correct inference, in rating points: 0 on a scale with steps, a twentieth of
+        the range on a continuous one.
     """
 
     told: Interval
@@ -269,10 +259,13 @@ class Companions(NamedTuple):
     within: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data, for JSON and for the page."""
-        rates = {name: told for name, told in self._asdict().items() if name != "within"}
+        """Return the figures as plain data."""
+        rates = {name: interval for name, interval in self._asdict().items() if name != "within"}
         return {
-            **{name: told._asdict() if told.trials else None for name, told in rates.items()},
+            **{
+                name: interval._asdict() if interval.trials else None
+                for name, interval in rates.items()
+            },
             "within": self.within,
         }
 
@@ -284,29 +277,29 @@ def measure_companions(
     grid: float | None,
     seed: int = 0,
 ) -> Companions:
-    """Work out each target's ratings from the row and the ratings of all others of the group.
+    """Infer each target's ratings from the row and the ratings of all other group members.
 
-    The adversary knows who the others are and all that they rated. What the target may have given
-    is what leaves the label as it stands: nothing, or one of the scale's values. If one of these is
-    left, it is told for sure. On a continuous scale, a rating is told if it must have been
-    given, and what is left of the scale for it is a tenth at most.
+    The adversary knows the other members and all of their ratings. The candidates for a target's
+    rating are those consistent with the published value: no rating, or a value of the scale. The
+    inference is certain if one value remains. On a continuous scale, it is certain if the item must
+    have been rated, and the possible interval is at most a tenth of the scale.
 
     Parameters
     ----------
     ratings : Ratings
         The truth.
     table : ReleasedTable
-        Its labels must be the means of those who rated an item, moved to the grid.
+        Its values must be the means of the users who rated an item, rounded to the grid.
     targets : ndarray of int64
-        User positions. Those without a record are left out.
+        User positions. Users without a record are left out.
     grid : float or None
-        The step of the labels; None if they are exact means.
+        Step of the values; None if they are exact means.
     seed : int
-        Fixes who is taken for a stranger.
+        Fixes the user outside the group for the control.
 
     Examples
     --------
-    The first of two people rated item a alone, and both rated b: 5 and 2.
+    The first of two users rated item a alone, and both rated b: 5 and 2.
 
     >>> from recveil.methods import PredictiveAnonymizer
     >>> from recveil.ratings import RatingScale
@@ -321,15 +314,17 @@ def measure_companions(
     within = _NEAR * ratings.scale.range if ratings.scale.is_fine else 0.0
     members = _members(table)
     targets = targets[table.record_of[targets] >= 0]
-    strangers = _draw_non_members(table, targets, seed)
+    non_members = _draw_non_members(table, targets, seed)
     tallies = []
-    for target, stranger in zip(targets.tolist(), strangers.tolist(), strict=True):
+    for target, non_member in zip(targets.tolist(), non_members.tolist(), strict=True):
         record = int(table.record_of[target])
         others = members[record][members[record] != target]
         items, labels = table.row(record)
         sure = count_certain(ratings, items, labels, others, grid)
         own = _given(ratings, target, items)
-        strange = _given(ratings, stranger, items) if stranger >= 0 else np.full(items.size, np.nan)
+        strange = (
+            _given(ratings, non_member, items) if non_member >= 0 else np.full(items.size, np.nan)
+        )
         tallies.append(
             (
                 np.isfinite(sure).sum(),
@@ -337,16 +332,16 @@ def measure_companions(
                 _is_same(labels, own, within).sum(),
                 ratings.activity[target],
                 _is_same(sure, strange, within).sum(),
-                ratings.activity[stranger] if stranger >= 0 else 0,
+                ratings.activity[non_member] if non_member >= 0 else 0,
             )
         )
     counts = np.array(tallies, np.float64).reshape(-1, 6)
-    told, right, by_row, rated, strange, of_stranger = counts.T
+    certain, right, by_row, rated, strange, of_non_member = counts.T
     return Companions(
         told=ratio_interval(right[rated > 0], rated[rated > 0]),
-        right=ratio_interval(right[told > 0], told[told > 0]),
+        right=ratio_interval(right[certain > 0], certain[certain > 0]),
         by_row=ratio_interval(by_row[rated > 0], rated[rated > 0]),
-        stranger=ratio_interval(strange[of_stranger > 0], of_stranger[of_stranger > 0]),
+        stranger=ratio_interval(strange[of_non_member > 0], of_non_member[of_non_member > 0]),
         within=within,
     )
 
@@ -358,26 +353,16 @@ def count_certain(
     others: NDArray[np.int64],
     grid: float | None,
 ) -> NDArray[np.float64]:
-    """Return what the missing member must have given, shape (n_labels,); nan if that is not sure.
+    """Return the missing member's rating of each item, shape (n_labels,), nan if uncertain.
 
-    That nobody but the others rated an item, if that is sure, is nan, too. On a continuous scale,
-    it is the middle of what it can have been, where that is at most a tenth of the scale.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Of the others.
-    items, labels : ndarray, shape (n_labels,)
-        The group's row.
-    others : ndarray of int64
-        All people of the group but one.
-    grid : float or None
-        The step of the labels; None if they are exact means.
+    `others` are all members of the group but one. Also nan if the missing member certainly did not
+    rate the item. On a continuous scale, the midpoint of the possible interval, where that is at
+    most a tenth of the scale.
 
     Examples
     --------
-    Of two people one rated both items, 5 and 2. A label of 4.5 needs another 4, and the label 2
-    stands whether the other one gave a 2 as well or nothing.
+    One of two users rated both items, 5 and 2. The value 4.5 requires another 4; the value 2 is
+    consistent with a second 2 and with no rating.
 
     >>> from recveil.ratings import RatingScale
     >>> ratings = Ratings.from_columns([1, 1], ["a", "b"], [5, 2], scale=RatingScale(1, 5, 1))
@@ -390,11 +375,11 @@ def count_certain(
         totals[rated] += values
         raters[rated] += 1
     total, n = totals[items], raters[items]
-    # A mean moved to the grid stands within half a step, or at an end of the scale.
+    # A mean rounded to the grid is off by at most half a step, or is at an end of the scale.
     slack = (grid or 0.0) / 2 + _TOLERANCE
     without = (n > 0) & (np.abs(total / np.maximum(n, 1) - labels) <= slack)
     if ratings.scale.is_fine:
-        # The sum is known to within the slack for each who rated, the missing one among them.
+        # The sum is known to within the slack per rater, including the missing one.
         ends = ((n + 1) * (labels + side * slack) - total for side in (-1, 1))
         least, most = (np.clip(end, ratings.scale.low, ratings.scale.high) for end in ends)
         is_near = most - least <= 2 * (_NEAR * ratings.scale.range + _TOLERANCE)
@@ -416,7 +401,7 @@ def _members(table: ReleasedTable) -> list[NDArray[np.int64]]:
 def _draw_non_members(
     table: ReleasedTable, targets: NDArray[np.int64], seed: int
 ) -> NDArray[np.int64]:
-    """Draw somebody of another group for each target; -1 if there is nobody."""
+    """Draw a user of another group for each target; -1 if there is none."""
     rng = np.random.default_rng([seed, 6])
     released = np.flatnonzero(table.record_of >= 0)
     found = np.full(targets.size, -1, np.int64)
@@ -428,7 +413,7 @@ def _draw_non_members(
 
 
 def _given(ratings: Ratings, user: int, items: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return what somebody gave to each of some items; nan for those that were not rated."""
+    """Return a user's rating of each item, nan where there is none."""
     given: NDArray[np.float64] = np.full(ratings.n_items, np.nan)
     rated, values = ratings.row(user)
     given[rated] = values
@@ -436,7 +421,7 @@ def _given(ratings: Ratings, user: int, items: NDArray[np.integer[Any]]) -> NDAr
 
 
 def _is_same(
-    told: NDArray[np.float64], given: NDArray[np.float64], within: float
+    inferred: NDArray[np.float64], given: NDArray[np.float64], within: float
 ) -> NDArray[np.bool_]:
-    # nan, which is nothing told or nothing given, is never near.
-    return np.abs(told - given) <= within + _TOLERANCE
+    # nan (no inference, or no rating) is never near.
+    return np.abs(inferred - given) <= within + _TOLERANCE

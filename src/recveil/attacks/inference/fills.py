@@ -1,4 +1,4 @@
-"""Shadow releases: somebody who knows nobody makes a release of their own to learn from."""
+"""Classifiers of real ratings and fills, trained on known users or on a shadow release."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,19 +24,14 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
-# Directions in which sets of rated items differ.
+# Rank of the approximation to the matrix of likely rated cells.
 _DIRECTIONS = 12
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The labels of a release, one cell each, in the order of the candidates.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
+    """The values of a release, one per cell, in the order of the candidates.
 
     Examples
     --------
@@ -52,29 +47,29 @@ class Cells:
 
     @classmethod
     def of(cls, candidates: Candidates, scale: RatingScale) -> Self:
-        """Take the candidates as they are."""
+        """Return the cells of the candidates."""
         return cls(candidates, scale)
 
     @property
     def records(self) -> NDArray[np.int32]:
-        """Whose record each label stands in, shape (n_labels,)."""
+        """Record of each value, shape (n_labels,)."""
         return self.candidates.records
 
     @cached_property
     def items(self) -> NDArray[np.int64]:
-        """The item of each label, shape (n_labels,)."""
+        """Item of each value, shape (n_labels,)."""
         indptr = self.candidates.indptr
         return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
 
     @cached_property
     def labels(self) -> Numbers:
-        """The labels themselves, shape (n_labels,)."""
+        """Published values, shape (n_labels,)."""
         return self.candidates.levels[self.candidates.codes]
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
-        """Give records with the same items the same number, shape (n_records,)."""
-        # A sum of random numbers, one an item: two different sets have the same one nearly never.
+        """Group number of each record, shape (n_records,); records with the same items share it."""
+        # A sum of one random number per item: two different sets almost never share it.
         marks = np.random.default_rng(0).integers(2**63, size=(self.n_items,), dtype=np.uint64)
         sums = np.zeros(self.candidates.n_records, np.uint64)
         np.add.at(sums, self.records, marks[self.items])
@@ -83,39 +78,39 @@ class Cells:
 
     @cached_property
     def first_look(self) -> NDArray[np.float32]:
-        """What `describe_cells` says of them before anything is known; worked out once."""
+        """Features of the cells before anything is known, computed once."""
         return describe_cells(self)
 
     @property
     def n_items(self) -> int:
-        """Number of items, those that nobody carries included."""
+        """Number of items, including those without a value."""
         return self.candidates.indptr.size - 1
 
     def table(self, numbers: NDArray[Any]) -> Numbers:
-        """Spread a number a label over records times items; 0 where there is no label."""
+        """Return a records-by-items matrix of one number per value, 0 elsewhere."""
         spread = np.zeros((self.candidates.n_records, self.n_items))
         spread[self.records, self.items] = numbers
         return spread
 
 
 def describe_cells(cells: Cells, likely: Numbers | None = None) -> NDArray[np.float32]:
-    """Return the features of each label, shape (n_labels, n_features).
+    """Return the features of each value, shape (n_labels, n_features).
 
-    Nothing private is looked at.
+    Uses published data only.
 
     Parameters
     ----------
     cells : Cells
     likely : ndarray of float64, shape (n_labels,), optional
-        How probably each label is a real rating, from an earlier look: means then weigh by it, and
-        further features say how many of the row, the item and the group are likely.
+        Probability that each value is a real rating, from an earlier pass. Means are then weighted
+        by it, and further features count the likely ratings of the row, the item and the group.
 
     Notes
     -----
-    The label; the mean, spread and number of its item's labels and of its row's; how many of the
-    item's, the row's and the group's labels are equal to it; what a fit of low rank and the
-    nearest other rows make of it. Fills by item means repeat within an item, fills by neighbours
-    lie where the neighbours say, random fills lie where nobody expects a rating.
+    Features: the value; mean, spread and number of its item's and its row's values; how many values
+    of the item, the row and the group equal it; its predictions by a low-rank fit and by the
+    nearest other rows. Fills by item means repeat within an item, fills by neighbours agree with
+    the neighbours, random fills occur where no rating is expected.
 
     Examples
     --------
@@ -126,9 +121,9 @@ def describe_cells(cells: Cells, likely: Numbers | None = None) -> NDArray[np.fl
     ((80, 23), (80, 33))
     """
     weights = np.ones(cells.labels.size) if likely is None else np.maximum(likely, 0.02)
-    # Part by part: of millions of labels, all features in double precision take gigabytes.
+    # In parts: with millions of values, all features in double precision take gigabytes.
     parts = [_narrow(_lines(cells, weights)), _narrow(_repeats(cells))]
-    parts.append(_narrow(_foretold(cells, weights, likely)))
+    parts.append(_narrow(_predicted(cells, weights, likely)))
     if likely is not None:
         parts.append(_narrow(_likely(cells, likely)))
     return np.column_stack(parts)
@@ -139,7 +134,7 @@ def _narrow(features: list[Numbers]) -> NDArray[np.float32]:
 
 
 def _lines(cells: Cells, weights: Numbers) -> list[Numbers]:
-    """Describe the item's labels and the row's, and where the label lies among them."""
+    """Return features of the item's and the row's values, and of the value among them."""
     features = [cells.labels]
     for line in (cells.items, cells.records):
         mean = _mean(line, cells.labels, weights)
@@ -149,7 +144,7 @@ def _lines(cells: Cells, weights: Numbers) -> list[Numbers]:
 
 
 def _repeats(cells: Cells) -> list[Numbers]:
-    """Count equal labels: of the item, of the row, and of the item in the group."""
+    """Count equal values in the item, in the row, and in the group's item."""
     codes, groups = cells.candidates.codes, cells.groups[cells.records]
     of_item, of_row = _count(cells.items), _count(cells.records)
     in_group = _count(groups, cells.items)
@@ -167,23 +162,23 @@ def _repeats(cells: Cells) -> list[Numbers]:
     ]
 
 
-def _foretold(cells: Cells, weights: Numbers, likely: Numbers | None) -> list[Numbers]:
-    """Describe what other labels make one expect, and how far off the label is."""
+def _predicted(cells: Cells, weights: Numbers, likely: Numbers | None) -> list[Numbers]:
+    """Return predictions from the other values, and the deviations from them."""
     base, fitted = fit_weighted(cells.table(cells.labels), cells.table(weights))
     at = cells.records, cells.items
     believed = None
     if likely is not None:
         believed = likely > np.quantile(likely, 1 - min(float(likely.mean()), 1.0))
-    foretold = foretell(cells.candidates, cells.scale, believed).astype(np.float64)
+    by_neighbours = foretell(cells.candidates, cells.scale, believed).astype(np.float64)
     step = cells.scale.step or cells.scale.range / 1000 or 1.0
-    is_equal = np.abs(cells.scale.round(foretold, step) - cells.labels) < step / 2
-    found = [base[at], fitted[at], foretold]
+    is_equal = np.abs(cells.scale.round(by_neighbours, step) - cells.labels) < step / 2
+    found = [base[at], fitted[at], by_neighbours]
     off = [cells.labels - expected for expected in found]
     return [*found, *off, is_equal.astype(np.float64)]
 
 
 def _likely(cells: Cells, likely: Numbers) -> list[Numbers]:
-    """Describe what an earlier look found of the row, the item, the group and the label."""
+    """Return what an earlier pass found likely of the row, the item, the group and the value."""
     codes, groups = cells.candidates.codes, cells.groups[cells.records]
     spread = cells.table(likely)
     mean = spread.mean(axis=0)
@@ -206,14 +201,14 @@ def _likely(cells: Cells, likely: Numbers) -> list[Numbers]:
 
 
 def _mean(line: NDArray[Any], numbers: Numbers, weights: Numbers | None = None) -> Numbers:
-    """Return for each label the weighted mean over the labels of the same line."""
+    """Return, for each value, the weighted mean over the values of the same line."""
     weights = np.ones(numbers.size) if weights is None else weights
     totals = np.bincount(line, numbers * weights) / np.maximum(np.bincount(line, weights), 1e-9)
     return np.asarray(totals[line])
 
 
 def _count(*keys: NDArray[Any], weights: Numbers | None = None) -> Numbers:
-    """Return for each label how many (or how much weight) have the same keys.
+    """Return, for each value, the number or weight of the values with the same keys.
 
     Examples
     --------
@@ -223,53 +218,53 @@ def _count(*keys: NDArray[Any], weights: Numbers | None = None) -> Numbers:
     joint = np.zeros(keys[0].size, np.int64)
     for key in keys:
         joint = joint * (int(key.max(initial=0)) + 1) + key
-    if joint.max(initial=0) >= 4 * joint.size:  # few of so many keys occur
+    if joint.max(initial=0) >= 4 * joint.size:  # few of the possible keys occur
         joint = np.unique(joint, return_inverse=True)[1]
     return np.bincount(joint, weights).astype(np.float64)[joint]
 
 
-# The first look describes labels as they stand, each further one what is likely of the others.
+# The first pass uses the published values, each later one the probabilities of the one before.
 _LOOKS = 2
-# Parts of the known people: each part's labels are judged by what the others taught.
+# Folds of the known users: each fold's values are judged by a model trained on the others.
 _PARTS = 4
-# Tables of records times items are built; beyond so many cells they take too much memory.
+# The classifier builds records-by-items tables; more cells than this take too much memory.
 MOST_CELLS = 1 << 25
-# Labels that are judged at a time.
+# Values judged at a time.
 _BLOCK = 1 << 17
 
 
 def too_large(cells: Cells) -> bool:
-    """Tell whether the tables that the classifier builds would take too much memory."""
+    """Return whether the classifier's tables would take too much memory."""
     return cells.candidates.n_records * cells.n_items > MOST_CELLS
 
 
 def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bool_]) -> Numbers:
-    """Return how probably each label is a real rating, shape (n_labels,).
+    """Return the probability that each value is a real rating, shape (n_labels,).
 
     Parameters
     ----------
     cells : Cells
-        The published labels.
+        The published values.
     records : ndarray of int64
-        The records of the people whom the adversary knows, at least two different ones.
+        Records of the users whom the adversary knows; at least two different ones.
     is_real : ndarray of bool, shape (n_labels,)
-        Which labels are real. Only those in `records` are looked at.
+        Which values are real. Only those in `records` are used.
 
     Raises
     ------
     RecveilError
-        If fewer than two people are known, or all that is known of them is real, or nothing is.
+        If fewer than two users are known, or all of their values are real, or none is.
 
     Notes
     -----
-    Gradient boosting on `describe_cells`, with trees of scikit-learn's, in two looks: the second
-    one sees what the first found likely of the rest of the row, the item and the group. What is
-    known of a person is never used to judge this very person's labels in between, so that the
-    second look learns from figures that are as uncertain as everybody else's.
+    Gradient boosting (scikit-learn) on `describe_cells`, in two passes: the second one uses what
+    the first found likely of the rest of the row, the item and the group. A known user's values are
+    judged by the other known users only, so that the second pass trains on probabilities as
+    uncertain as those of unknown users.
 
     Examples
     --------
-    Item 0 and item 1 are rated 5 or 1; whoever did not rate one of them got a 3.
+    Item 0 and item 1 are rated 5 or 1; users who did not rate one of them got a 3.
 
     >>> from recveil.attacks.candidates import Candidates
     >>> from recveil.ratings import Ratings, RatingScale
@@ -302,14 +297,14 @@ def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bo
 def _learn(
     features: NDArray[np.float32],
     records: NDArray[np.int32],
-    people: NDArray[np.int64],
+    known_records: NDArray[np.int64],
     is_real: NDArray[np.bool_],
 ) -> Numbers:
-    """Judge everybody by all known people, and each known person by the others."""
-    known = np.isin(records, people)
+    """Judge all users by the known ones, and each known user by the others."""
+    known = np.isin(records, known_records)
     likely = judge(features[known], is_real[known], features)
-    mixed = np.random.default_rng(0).permutation(people)
-    for part in np.array_split(mixed, min(_PARTS, people.size)):
+    mixed = np.random.default_rng(0).permutation(known_records)
+    for part in np.array_split(mixed, min(_PARTS, known_records.size)):
         own = np.isin(records, part)
         others = known & ~own
         likely[own] = judge(features[others], is_real[others], features[own])
@@ -319,13 +314,13 @@ def _learn(
 def judge(
     taught: NDArray[np.float32], is_real: NDArray[np.bool_], asked: NDArray[np.float32]
 ) -> Numbers:
-    """Learn from some labels which are real, and say of others how probably they are.
+    """Train a classifier on labelled values and return the probability that others are real.
 
     Parameters
     ----------
     taught : ndarray of float32, shape (n_taught, n_features)
     is_real : ndarray of bool, shape (n_taught,)
-        If all are the same, so is every answer.
+        If all are equal, so are all answers.
     asked : ndarray of float32, shape (n_asked, n_features)
 
     Examples
@@ -344,42 +339,42 @@ def judge(
         early_stopping=False,
         random_state=0,
     )
-    # So little is learned at a time that threads would mostly wait for each other.
+    # The fits are so small that threads would mostly wait for each other.
     with threadpool_limits(1, "openmp"):
         trees.fit(taught, is_real)
-        # scikit-learn makes a copy of what is asked, of twice the size.
+        # scikit-learn copies the features at twice their size.
         blocks = (asked[start : start + _BLOCK] for start in range(0, len(asked), _BLOCK))
         return np.concatenate([trees.predict_proba(block)[:, 1] for block in blocks])
 
 
-# Of the people, so many are known to the adversary, each with all of their ratings.
+# Shares of the users whom the adversary knows, each with all of their ratings.
 KNOWN_SHARES = (0.01, 0.05)
-# Of the real ratings, so many are marked.
+# Shares of the real ratings to mark.
 RECALLS = (0.1, 0.25, 0.5)
 
 
 @brief
 class InferredFills(NamedTuple):
-    """How well somebody who knows a few people tells real ratings from fills.
+    """How well an adversary distinguishes real ratings from fills.
 
     Attributes
     ----------
     known_share : float
-        Share of the people whom the adversary knows with all of their ratings; they are not
-        counted below. 0 for somebody who learned from a release of their own.
+        Share of the users whose ratings the adversary knows; they are not counted below. 0 for an
+        adversary who trains on a shadow release.
     people_known : int
     base_rate : float
-        Share of the others' labels that are real: what a blind guess marks rightly.
+        Share of the other users' values that are real: the precision of random marks.
     precision : dict of float to Interval
-        For each share of the real ratings, how many of the marked labels are real if the likeliest
-        ones are marked until so many are found. Its trials are people, whose labels go together.
+        For each share of the real ratings (recall), the share of real values among the likeliest
+        ones that reach it. Its trials are users, whose values are correlated.
     by_popularity : dict of float to Interval
-        The same, if the labels of the most rated items are marked.
+        The same, where the values of the most rated items are marked.
     found : Interval
-        The bystander's rate of people found, who knows eight items and no ratings, with likely
-        fills counting against a record; of the people whom the adversary does not know.
+        Re-identification rate of a bystander who knows eight items without ratings, with likely
+        fills counting against a record; over the users whom the adversary does not know.
     by_items : Interval
-        The same people by the same items, if all labels count alike.
+        The same users and items, where all values count alike.
     """
 
     known_share: float
@@ -391,16 +386,16 @@ class InferredFills(NamedTuple):
     by_items: Interval
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data, for JSON and for the page."""
+        """Return the figures as plain data."""
         return {
             "known_share": self.known_share,
             "people_known": self.people_known,
             "base_rate": self.base_rate,
-            "precision": {f"{at:g}": told._asdict() for at, told in self.precision.items()},
+            "precision": {f"{at:g}": interval._asdict() for at, interval in self.precision.items()},
             "popularity_precision": {
-                f"{at:g}": told._asdict() for at, told in self.by_popularity.items()
+                f"{at:g}": interval._asdict() for at, interval in self.by_popularity.items()
             },
-            # JSON knows no nan: of nobody there is no rate.
+            # JSON has no nan: without targets there is no rate.
             "bystander": self.found._asdict() if self.found.trials else None,
             "bystander_by_items_alone": self.by_items._asdict() if self.found.trials else None,
         }
@@ -418,7 +413,7 @@ def measure_fills(
     *,
     cells: Cells | None = None,
 ) -> InferredFills:
-    """Let an adversary learn from some people what fills look like, and judge everybody else.
+    """Train an adversary on some users and judge the values of all others.
 
     Parameters
     ----------
@@ -426,19 +421,19 @@ def measure_fills(
         The truth.
     table : ReleasedTable
     targets : ndarray of int64
-        User positions; those who are known to the adversary are not looked for.
+        User positions; users known to the adversary are left out.
     known_share : float
-        Share of the released people whom the adversary knows, at least two people.
+        Share of the released users whom the adversary knows; at least two users.
     seed : int
-        Fixes who is known, and what the bystander knows.
+        Fixes which users are known, and what the bystander knows.
     cells : Cells, optional
-        Those of the table, for whoever measures several times; taken from it, if not given.
+        The table's cells, to reuse them; computed if not given.
 
     Raises
     ------
     RecveilError
-        If nobody has a record, the table is too large for the classifier, or the known people
-        have no fills (or nothing but fills).
+        If no user has a record, the table is too large for the classifier, or the known users have
+        no fills (or nothing but fills).
 
     Examples
     --------
@@ -478,18 +473,18 @@ def judge_fills(
     records: NDArray[np.int64],
     seed: int = 0,
 ) -> InferredFills:
-    """Judge what somebody makes of the labels, by everybody whom they do not know.
+    """Measure the inferred probabilities on all users whom the adversary does not know.
 
     Parameters
     ----------
     ratings, table, targets, seed
         As in `measure_fills`.
     cells : Cells
-        Those of the table.
+        The table's cells.
     likely : ndarray of float64, shape (n_labels,)
-        How probably each label is a real rating.
+        Probability that each value is a real rating.
     records : ndarray of int64
-        The records of the people whom the adversary knows; none, if nobody.
+        Records of the users whom the adversary knows; may be empty.
     """
     is_real = mark_real(ratings, table)
     others = ~np.isin(cells.records, records)
@@ -510,7 +505,7 @@ def judge_fills(
 
 
 def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
-    """Mark the labels of items that somebody behind the record rated, shape (n_labels,).
+    """Mark the values of items that a user of the record rated, shape (n_labels,).
 
     Examples
     --------
@@ -525,7 +520,7 @@ def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
     n_records = table.candidates.n_records
-    # The candidates are listed by item, records ascending.
+    # The candidates are ordered by item, then by record.
     real = np.unique(ratings.indices[inside].astype(np.int64) * n_records + record_of[inside])
     items = np.repeat(np.arange(ratings.n_items), np.diff(table.candidates.indptr))
     return np.isin(items * n_records + table.candidates.records, real)
@@ -533,17 +528,14 @@ def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
 
 @brief
 class _Judged(NamedTuple):
-    """The labels that precision is measured on."""
+    """The values on which precision is measured."""
 
     is_real: NDArray[np.bool_]
     records: NDArray[np.int32]
 
 
 def _precision(judged: _Judged, score: Numbers) -> dict[float, Interval]:
-    """Mark the highest scores until each share of the real ratings is found.
-
-    Equal scores are marked together, so that nothing hangs on their order.
-    """
+    """Return the precision at each recall; equal scores are marked together."""
     order = np.argsort(-score, kind="stable")
     found = np.cumsum(judged.is_real[order])
     precision = {}
@@ -561,26 +553,25 @@ def _find(table: ReleasedTable, known: Knowledge, likely: Numbers) -> Interval:
     return wilson_interval(float(guesses.chance.sum()), known.requested)
 
 
-# Of the published labels, so many are taken for ratings; and from so many people of the shadow it
-# is learned what fills look like.
+# Share of the published values taken for ratings, and number of shadow records to train on.
 _TAKEN, _TAUGHT_BY = 0.3, 100
 
 
 def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -> Numbers:
-    """Return how probably each label is a real rating, by what a shadow release teaches.
+    """Return the probability that each value is a real rating, learned from a shadow release.
 
-    The adversary takes a random part of the published labels for ratings, makes a release of them
-    in the way that the release itself names, and learns in it, where it is known, what fills look
-    like. They need to know nobody, and nothing private is looked at.
+    The adversary takes a random sample of the published values for ratings, anonymizes them with
+    the published settings, and trains on that release, where the fills are known. They know no user
+    and use published data only.
 
     Parameters
     ----------
     cells : Cells
-        The published labels.
+        The published values.
     anonymizer : Anonymizer
         Makes releases with the same settings.
     seed : int
-        Fixes which labels are taken, and who teaches.
+        Fixes the sample and the training records.
 
     Returns
     -------
@@ -589,7 +580,7 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
     Raises
     ------
     RecveilError
-        If no such release can be made of the labels that were taken.
+        If no such release can be made of the sample.
 
     Examples
     --------

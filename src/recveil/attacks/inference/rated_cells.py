@@ -1,4 +1,4 @@
-"""Told cells: what residuals and popularity tell of who rated what, judged by the truth."""
+"""Inference of rated cells from residuals and popularity, evaluated against the truth."""
 
 import math
 from typing import Any, NamedTuple
@@ -14,34 +14,32 @@ from recveil.ratings import Ratings
 from recveil.runtime.errors import describe_count
 from recveil.runtime.progress import parts
 
-# So many of the marks must be right.
+# Precision at which cells are marked.
 PRECISION = 0.95
-# The parts of a fit of all rows, and what they take, about.
+# Steps of a fit of all rows, and their approximate costs.
 _ALL_FACTORS, _FEWER_FACTORS = "Explaining cells", "Fitting with fewer factors"
 _COSTS = {_ALL_FACTORS: 10.0, _FEWER_FACTORS: 11.0}
 
 
 class InferredCells(NamedTuple):
-    """What is told of the cells, which are pairs of a record and an item.
+    """How well rated cells (pairs of record and item) are inferred.
 
-    Intervals are by record: the cells of one are not told independently.
+    Intervals are clustered by record.
 
     Attributes
     ----------
     auc : Interval
-        How often a cell that somebody in the group rated scores above one that nobody rated.
+        How often a cell that a user of the group rated scores above an unrated one.
     recall_at_95 : Interval
-        Of the rated cells, the share that the highest scores mark, when 95 % of the marks are
-        right.
+        Share of the rated cells among the highest scores at 95 % precision.
     lone_exact : Interval
-        Of the ratings that one member alone gave, the share that is marked so and worked out
-        exactly.
+        Of the ratings that only one member gave, the share that is marked so and recovered exactly.
     lone_known : Interval
-        The same where the adversary knows from elsewhere that one member alone rated.
+        The same where the adversary already knows that only one member rated.
     popularity_auc, popularity_recall_at_95, popularity_lone_exact : float
-        The baselines: cells by how many people rated the item at all, and its most frequent rating.
+        The baselines: cells ranked by the item count, and the item's most frequent rating.
     records, of_records : int
-        Records that were looked at, and all.
+        Number of records used, and of all records.
     """
 
     auc: Interval
@@ -55,12 +53,12 @@ class InferredCells(NamedTuple):
     of_records: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data; None for what nothing was there to measure on."""
-        told = {
+        """Return the figures as plain data; None for what cannot be measured."""
+        figures = {
             name: _number(getattr(self, name).rate)
             for name in ("auc", "recall_at_95", "lone_exact", "lone_known")
         }
-        told |= {
+        figures |= {
             name: _number(getattr(self, name))
             for name in ("popularity_auc", "popularity_recall_at_95", "popularity_lone_exact")
         }
@@ -69,11 +67,11 @@ class InferredCells(NamedTuple):
             for name in ("auc", "recall_at_95", "lone_exact", "lone_known")
         }
         counts = {"records": self.records, "of_records": self.of_records}
-        return {**told, **counts, "intervals": intervals}
+        return {**figures, **counts, "intervals": intervals}
 
 
 def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
-    """Mark cells by what a smooth fit leaves over and the items' popularity, and judge the marks.
+    """Infer rated cells from the residuals of a smooth fit and item popularity.
 
     Parameters
     ----------
@@ -88,16 +86,14 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
 
     Notes
     -----
-    How many people rated each item is public, and the adversary knows it, as the baseline does.
-    Where groups are large, it tells more than what the fit leaves over; both together tell more
-    than either.
+    Item counts are public: the adversary knows them, and so does the baseline. In large groups they
+    reveal more than the residuals; both together reveal more than either.
 
-    `Residuals.scores_with` weighs cells in several ways. Which of them marks best is found on a
-    half of the records, drawn at random, and used on the other half, so that no choice looks
-    better than it is.
+    `Residuals.scores_with` has several weightings. The best is selected on a random half of the
+    records and used on the other half, so that selection does not inflate the figures.
 
-    How many cells to mark, at 95 % precision, is found by the truth, for the attack and for the
-    popularity beside it alike: an adversary who does not know it marks a few more or less.
+    The number of marks at 95 % precision is set by the truth, for the attack and the popularity
+    baseline alike; an adversary without the truth marks slightly more or fewer.
 
     Examples
     --------
@@ -122,7 +118,7 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
     rated, lone = raters > 0, raters == 1
     near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
     score, _ = _choose(ways, rated, [rated] * len(ways))
-    # Whoever looks for single ratings picks another way than who looks for many that were rated.
+    # An adversary after single ratings selects another weighting than one after rated cells.
     sure, alone = _choose(ways, rated, [lone & (np.abs(way[1] - total) < near) for way in ways])
     popularity = np.broadcast_to(support, rated.shape)
     usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
@@ -141,8 +137,8 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
     )
 
 
-def describe_cells(told: InferredCells) -> str:
-    """Say what is told of who rated what, with what popularity alone tells beside it.
+def describe_cells(result: InferredCells) -> str:
+    """Describe how well rated cells are inferred, and the popularity baseline.
 
     Examples
     --------
@@ -151,49 +147,49 @@ def describe_cells(told: InferredCells) -> str:
     >>> describe_cells(InferredCells(some, some, some, none, 0.5, 0.03, 0.01, 9, 9))[:70]
     'Who rated what is not hidden: a smooth fit of all rows, a look at what'
     """
-    recall, lone = told.recall_at_95, told.lone_exact
+    recall, lone = result.recall_at_95, result.lone_exact
     if not recall.trials:
         return "Nobody in the records that were looked at had rated anything."
-    # Whoever ranks pairs better than popularity does learns something, wherever the marks end.
-    is_told = bool(told.auc.trials) and told.auc.low > told.popularity_auc
-    about = "" if is_told else "the release"
+    # A better ranking than by popularity reveals something, whatever the marks show.
+    is_informative = bool(result.auc.trials) and result.auc.low > result.popularity_auc
+    about = "" if is_informative else "the release"
     source = "popularity alone gives"
-    nothing_new = no_better(recall, told.popularity_recall_at_95, source, about)
-    beside = f" (popularity alone: {told.popularity_recall_at_95:.1%})"
+    nothing_new = no_better(recall, result.popularity_recall_at_95, source, about)
+    baseline = f" (popularity alone: {result.popularity_recall_at_95:.1%})"
     sentence = (
         f"Who rated what is not hidden: a smooth fit of all rows, a look at what it leaves over, "
         f"and the items' popularity, which is public, mark {recall.rate:.1%} ({recall.low:.1%} to "
         f"{recall.high:.1%}) of the pairs of record and item that somebody in the group rated, "
         f"with 95 % of the marks right"
-        f"{nothing_new or beside}"
+        f"{nothing_new or baseline}"
     )
-    if nothing_new and is_told:
-        sentence += _by_area(told)
+    if nothing_new and is_informative:
+        sentence += _by_area(result)
     if lone.trials:
-        by_popularity = told.popularity_lone_exact
+        by_popularity = result.popularity_lone_exact
         source = "popularity and the usual rating give"
         sentence += (
             f"{';' if nothing_new else ', and'} they work out exactly {lone.rate:.1%} "
             f"({lone.low:.1%} to {lone.high:.1%}) of the ratings that one member alone gave"
-            f"{no_better(lone, by_popularity, source, about)}; {told.lone_known.rate:.1%} where it "
-            f"is known that one did"
+            f"{no_better(lone, by_popularity, source, about)}; {result.lone_known.rate:.1%} where "
+            f"it is known that one did"
         )
-    if told.records < told.of_records:
+    if result.records < result.of_records:
         sentence += (
-            f". It used a random sample of {told.records:,} of "
-            f"{describe_count(told.of_records, 'record')}, so these figures and the number of "
+            f". It used a random sample of {result.records:,} of "
+            f"{describe_count(result.of_records, 'record')}, so these figures and the number of "
             f"users that it finds are lower bounds"
         )
     return f"{sentence}. Better fits may tell more."
 
 
-def _by_area(told: InferredCells) -> str:
-    """Say how well pairs are ranked, where marks that are nearly all right do not show it."""
-    area = told.auc
+def _by_area(result: InferredCells) -> str:
+    """Describe the ranking of pairs, where marks at high precision do not show the difference."""
+    area = result.auc
     return (
         f"; still, of two pairs one of which was rated, they take the right one for it in "
         f"{area.rate:.1%} ({area.low:.1%} to {area.high:.1%}) of the cases, popularity alone in "
-        f"{told.popularity_auc:.1%}"
+        f"{result.popularity_auc:.1%}"
     )
 
 
@@ -202,10 +198,10 @@ def _choose(
     rated: NDArray[np.bool_],
     wanted: list[NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score each half of the rows in the way that marks most of what is wanted in the other half.
+    """Score each half of the rows with the variant that marks most of `wanted` in the other half.
 
-    Of several ways that mark as much, the first. Where the halves differ in it, scores are ranks in
-    their half, since two ways have no common unit.
+    The first of tied variants is used. If the halves use different variants, scores are ranks
+    within the half, since variants have no common unit.
 
     Examples
     --------
@@ -244,8 +240,10 @@ def _marks_most(
 def _truth(
     ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Count the raters of each cell, and add up what they gave."""
-    row_of = np.full(table.candidates.n_records + 1, -1)  # the last one is nobody's
+    """Count the raters of each cell, and sum their ratings."""
+    row_of = np.full(
+        table.candidates.n_records + 1, -1
+    )  # the last one is for users without a record
     row_of[rows] = np.arange(rows.size)
     column_of = np.full(ratings.n_items, -1)
     column_of[items] = np.arange(items.size)
@@ -260,20 +258,20 @@ def _truth(
 
 
 def _usual_ratings(ratings: Ratings) -> NDArray[np.float64]:
-    """Return each item's most frequent rating; the lower one of several."""
+    """Return each item's most frequent rating; the lowest on a tie."""
     values, codes = np.unique(ratings.values, return_inverse=True)
     order = np.lexsort((codes, ratings.indices))
     pairs = ratings.indices[order].astype(np.int64) * values.size + codes[order]
     found, counts = np.unique(pairs, return_counts=True)
     by_count = np.argsort(counts, kind="stable")
     usual = np.full(ratings.n_items, values[0], np.float64)
-    # Of several entries for an item, the last one stands: that with the highest count.
+    # The last of several entries for an item is kept: the one with the highest count.
     usual[found[by_count] // values.size] = values[found[by_count] % values.size]
     return usual
 
 
 def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark as many of the highest scores as leave so many of the marked ones true.
+    """Mark as many of the highest scores as keep the required precision.
 
     Examples
     --------
@@ -283,7 +281,7 @@ def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bo
     order = np.argsort(-score, axis=None, kind="stable")
     ordered = score.ravel()[order]
     right = np.cumsum(truth.ravel()[order])
-    # Equal scores are marked together, or not at all.
+    # Equal scores are marked together.
     last = np.append(ordered[1:] != ordered[:-1], True)
     enough = np.flatnonzero(last & (right >= PRECISION * np.arange(1, order.size + 1)))
     marked = np.zeros(truth.size, bool)
@@ -291,23 +289,23 @@ def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bo
     return marked.reshape(truth.shape)
 
 
-def _share(told: NDArray[np.bool_], of: NDArray[np.bool_]) -> Interval:
-    """Return which share of some cells is told, with an interval by row (a ratio of sums)."""
+def _share(marked: NDArray[np.bool_], of: NDArray[np.bool_]) -> Interval:
+    """Return the marked share of cells, with an interval by row (a ratio of sums)."""
     n = int(of.sum())
     if n == 0:
         return Interval(math.nan, 0.0, 1.0, 0)
-    hits, cells = (told & of).sum(axis=1), of.sum(axis=1)
+    hits, cells = (marked & of).sum(axis=1), of.sum(axis=1)
     rate = float(hits.sum() / n)
     return _around(rate, (hits - rate * cells) / n, n)
 
 
 def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
-    """Return the area under the curve of all cells, with an interval by row (Obuchowski 1997)."""
+    """Return the AUC over all cells, with an interval clustered by row (Obuchowski 1997)."""
     n_true, n = int(truth.sum()), truth.size
     if n_true in (0, n):
         return Interval(math.nan, 0.0, 1.0, n)
     ranks = stats.rankdata(score, axis=None).reshape(score.shape)
-    own = np.empty(score.shape)  # each cell's rank among those that are like it
+    own = np.empty(score.shape)  # each cell's rank within its own class
     own[truth] = stats.rankdata(score[truth])
     own[~truth] = stats.rankdata(score[~truth])
     beats = (ranks - own) / np.where(truth, n - n_true, n_true)
@@ -317,7 +315,7 @@ def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
 
 
 def _around(rate: float, off: NDArray[np.float64], trials: int) -> Interval:
-    """Return a rate to whose error each row adds its part."""
+    """Return a rate with the interval from each row's contribution to its error."""
     half = 1.96 * math.sqrt(off.size / max(off.size - 1, 1) * float((off**2).sum()))
     return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
 

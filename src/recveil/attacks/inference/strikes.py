@@ -1,7 +1,7 @@
-"""Strikes: what is left of a co-rated release once labels that may be invented are struck out.
+"""Detection of fills in co-rated releases.
 
-Rows that share their items hide somebody among k as long as nobody can tell which labels were
-filled in. Whoever can, searches what is left, and that is nearly the table it was made from.
+Rows that share their items hide a user among k only as long as fills cannot be distinguished from
+ratings. Without the fills, a release is nearly the table it was made from.
 """
 
 import itertools
@@ -19,15 +19,15 @@ from recveil.ratings import Ratings, RatingScale
 def foretell(
     candidates: Candidates, scale: RatingScale, believed: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float32]:
-    """Predict every label from the labels of other records with `UserKNN`; shape (n_labels,).
+    """Predict every value from other records with `UserKNN`; shape (n_labels,).
 
     Parameters
     ----------
     candidates : Candidates
     scale : RatingScale
-        Labels beyond its ends are moved there.
+        Values beyond its ends are clipped.
     believed : ndarray of bool, shape (n_labels,), optional
-        The labels to learn from; all, if not given.
+        The values to train on; all, if not given.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def foretell(
     n_items = candidates.indptr.size - 1
     items = np.repeat(np.arange(n_items, dtype=np.int32), np.diff(candidates.indptr))
     labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
-    # Listed by item; a stable sort lists them by record, items ascending.
+    # The candidates are ordered by item; a stable sort orders them by record, items ascending.
     order = np.argsort(candidates.records, kind="stable")
     if believed is not None:
         order = order[believed[order]]
@@ -55,19 +55,19 @@ def foretell(
     return UserKNN().fit(rows).predict(candidates.records, items)
 
 
-# Ratings are held in single precision, and the search moves very many different labels by up to
-# this share of their range.
+# Relative precision of float32 ratings, and of the grid that candidates with very many distinct
+# values are rounded to.
 _SINGLE, _GRID = 2**-22, 2**-16.9
-# A label counts as rare if it stands this much less often than the average label does.
+# A value is rare if it occurs this many times less often than the average.
 _RARE = 10
-# Predicting compares everybody with everybody: beyond so many labels it takes too long.
+# Prediction compares all pairs of users: with more values it takes too long.
 MOST_PREDICTED = 1 << 21
 
 Strike = Callable[[Candidates, RatingScale], NDArray[np.bool_]]
 
 
 def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the labels that nobody can have given, shape (n_labels,).
+    """Mark the values that are not on the scale, shape (n_labels,).
 
     On a continuous scale there are none.
 
@@ -85,7 +85,7 @@ def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
 
 
 def _read(levels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
-    """Return levels with those put back on the scale that only rounding can have moved off it."""
+    """Return levels with rounding errors of the scale's values removed."""
     if not levels.size:
         return levels
     nearest = scale.round(levels)
@@ -94,17 +94,17 @@ def _read(levels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64
 
 
 def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the labels that stand far less often than others on a continuous scale.
+    """Mark the values that are rare on a continuous scale, shape (n_labels,).
 
-    Shape (n_labels,). People give round numbers, computed fills are none. On a scale with steps,
-    `off_scale` tells them for sure, and none are marked here.
+    Users give round numbers; computed fills are not round. On a scale with steps, `off_scale`
+    detects these fills with certainty, and none are marked here.
 
     Examples
     --------
     >>> from recveil.ratings import Ratings
     >>> values = [4.0] * 40 + [3.71, 3.72, 3.73]
     >>> table = Candidates.from_ratings(Ratings.from_columns(range(43), [7] * 43, values))
-    >>> int(rare(table, RatingScale(1, 5)).sum())  # 43 / 4 labels stand for each different one
+    >>> int(rare(table, RatingScale(1, 5)).sum())  # on average, a value occurs 43 / 4 times
     3
     """
     if scale.step is not None:
@@ -115,10 +115,10 @@ def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
 
 
 def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the labels that are the commonest of their item, shape (n_labels,).
+    """Mark the most common value of each item, shape (n_labels,).
 
-    The mean of an item, rounded or not, is the same in all rows. Each person counts; of labels
-    that are equally common, the lowest is marked.
+    The mean of an item, rounded or not, is the same in all rows. Values are counted by user; of
+    ties, the lowest is marked.
 
     Examples
     --------
@@ -131,16 +131,16 @@ def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
     for start, end in itertools.pairwise(candidates.indptr.tolist()):
         if start < end:
             own = candidates.codes[start:end]
-            people = np.bincount(own, weights=candidates.sizes[candidates.records[start:end]])
-            struck[start:end] = own == people.argmax()
+            n_users = np.bincount(own, weights=candidates.sizes[candidates.records[start:end]])
+            struck[start:end] = own == n_users.argmax()
     return struck
 
 
 def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the labels that `UserKNN` predicts from the other rows, rounded; shape (n_labels,).
+    """Mark the values that `UserKNN` predicts from the other rows, rounded; shape (n_labels,).
 
-    None on a continuous scale, where it cannot be said which are equal, and none of very many
-    labels, because it takes too long.
+    None on a continuous scale, where equality is undefined, and none with very many values, because
+    it takes too long.
 
     Examples
     --------
@@ -153,12 +153,12 @@ def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     if scale.step is None or n_labels > MOST_PREDICTED:
         return np.zeros(n_labels, np.bool_)
     labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
-    foretold = foretell(candidates, scale)
-    return np.asarray(scale.round(foretold) == scale.round(labels))
+    predictions = foretell(candidates, scale)
+    return np.asarray(scale.round(predictions) == scale.round(labels))
 
 
 _GUESSED = "labels that the other rows predict"
-# What the adversary strikes out, in words that follow "without".
+# Detectors of fills, by names that follow "without".
 STRIKES: dict[str, Strike] = {
     "labels off the scale": off_scale,
     "labels that are rare": rare,
@@ -167,30 +167,29 @@ STRIKES: dict[str, Strike] = {
 }
 
 
-# These tell nearly all fills, so that they need not be predicted.
+# These detect nearly all fills, so that prediction is not needed.
 _SURE = frozenset({"labels off the scale", "labels that are rare"})
 
 
 def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
-    """Return what an adversary may strike out of a co-rated release.
+    """Return the values that an adversary may remove from a co-rated release as fills.
 
     Parameters
     ----------
     candidates : Candidates
         The published records.
     scale : RatingScale
-        What real ratings look like.
+        The scale of real ratings.
 
     Returns
     -------
     dict of str to ndarray of bool, shape (n_labels,)
-        Which of the candidates' labels are struck, under the name of the strike. Those that strike
-        nothing, or everything, are left out, and predictions, which take a while, if fills are off
-        the scale or rare.
+        Mask of the candidates' values per detector. Detectors that mark nothing, or everything, are
+        left out, and so are predictions, which are slow, if fills are off the scale or rare.
 
     Notes
     -----
-    Nothing private is looked at: anybody who has the release can do the same.
+    Uses published data only.
 
     Examples
     --------
@@ -210,7 +209,7 @@ def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArra
 
 
 def left_untried(candidates: Candidates, found: Iterable[str]) -> str:
-    """Return which strike of a co-rated release would have taken too long; "" if none would.
+    """Return the detector that would have taken too long; "" if none would.
 
     Examples
     --------
@@ -223,10 +222,10 @@ def left_untried(candidates: Candidates, found: Iterable[str]) -> str:
 
 
 def strike_out(candidates: Candidates, struck: NDArray[np.bool_], scale: RatingScale) -> Candidates:
-    """Return the candidates without the labels that are struck.
+    """Return the candidates without the marked values.
 
-    Records stay where they are, even those that lose all their labels. Two that now tell the same
-    are not merged; they have the same score, and share it.
+    Records keep their positions, even if they lose all values. Records that become identical are
+    not merged; they have the same score, and share it.
 
     Examples
     --------
@@ -239,7 +238,7 @@ def strike_out(candidates: Candidates, struck: NDArray[np.bool_], scale: RatingS
     kept = ~struck
     before = np.concatenate([[0], np.cumsum(kept)])
     records, codes = candidates.records[kept], candidates.codes[kept]
-    # The attacks ask how far labels lie apart, so that those nobody has any more must not stay.
+    # The attacks compare distinct levels, so that unused ones must be removed.
     left, codes = np.unique(codes, return_inverse=True)
     levels, place = np.unique(_read(candidates.levels, scale)[left], return_inverse=True)
     return replace(

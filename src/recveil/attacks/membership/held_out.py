@@ -1,4 +1,4 @@
-"""Held out: a release that is made without some of the people, to tell them from the others."""
+"""Releases made without some of the users, for membership inference."""
 
 from typing import NamedTuple
 
@@ -11,21 +11,21 @@ from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
 
-# The share of the people who are left out, if nobody says another.
+# Default share of the users who are left out.
 HOLDOUT = 0.2
-# At most so many people inside, and so many outside, are looked at.
+# Most members, and most non-members, to score.
 _MOST_SCORED = 1000
 
 
 @brief
 class PartialRelease(NamedTuple):
-    """A release without some of the people.
+    """A release without some of the users.
 
     Attributes
     ----------
     table : ReleasedTable
     inside, outside : ndarray of int64
-        At most 1,000 people who are in it, and as many who are not: positions of users.
+        Positions of at most 1,000 users in the release, and of as many outside.
     """
 
     table: ReleasedTable
@@ -36,13 +36,14 @@ class PartialRelease(NamedTuple):
 def hold_out(
     ratings: Ratings, anonymizer: Anonymizer, holdout: float = HOLDOUT, seed: int = 0
 ) -> PartialRelease:
-    """Anonymize some of the people.
+    """Anonymize a random part of the users.
 
     Parameters
     ----------
     ratings : Ratings
     anonymizer : Anonymizer
-        Anything with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim it.
+        Any object with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim
+        it.
     holdout : float
         Share of the users who are left out of the release, between 0 and 1.
     seed : int
@@ -51,7 +52,7 @@ def hold_out(
     Raises
     ------
     RecveilError
-        If nobody would be inside, or nobody outside, or the release claims another k.
+        If no user would be inside, or none outside, or the release claims another k.
     """
     n_outside = round(holdout * ratings.n_users) if 0 < holdout < 1 else 0
     if not 0 < n_outside < ratings.n_users:
@@ -75,7 +76,7 @@ def hold_out(
 
 
 def only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
-    """Return the ratings of some users; all items stay.
+    """Return the ratings of some users, with all items.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Membership: can an adversary tell who was in the data at all?"""
+"""Membership inference from one release."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 
-# Scores of membership look at one release; who makes others for comparison usually tells more.
+# These scores use one release; an adversary with shadow releases usually infers more.
 SHADOWS = "“recveil audit FILE --release OUT --shadows 32”"
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
 MEMBERSHIP = (
@@ -40,28 +40,28 @@ MEMBERSHIP = (
 )
 
 
-# Share of the outsiders who may be taken for members, where members are counted.
+# Share of non-members taken for members, where members are counted.
 _FALSE_POSITIVES = 0.05
 
-# Who is tried, beside the adversaries of an audit: how many exact ratings they know; None for all.
+# Adversaries by number of exact ratings known; None knows all.
 KNOWN: dict[str, Adversary | None] = {
     "8": Adversary(known=8),
     "16": Adversary(known=16),
     "all": None,
 }
 
-# What joins scores by a logistic fit on other users: the name of the joint score, and which of
-# `SCORERS` it joins; None for all.
+# Joint scores, which a logistic fit on other users combines, and the `SCORERS` that each combines;
+# None for all.
 JOINT: dict[str, tuple[str, ...] | None] = {
     "counts and values": ("counts", "values"),
     "all scores": None,
 }
-# How much the fit believes of one user, and in how many parts it is tested on those who decide.
+# Inverse regularization of the fit, and number of folds among the users who select the score.
 _BELIEVED = 0.1
 _PARTS = 4
 
-# Scores everybody that something is known about, in some variants, shape (n_targets,) each; higher
-# for those who fit better. None at all, if it does not apply to the release.
+# Scores every known target, shape (n_targets,) per variant; higher fits better. No variants if it
+# does not apply to the release.
 Scorer: TypeAlias = Callable[
     [Candidates, Adversary, Knowledge, RatingScale], Sequence[NDArray[np.float64]]
 ]
@@ -69,7 +69,7 @@ Scorer: TypeAlias = Callable[
 
 @brief
 class _Scores(NamedTuple):
-    """One score of the users inside and of those outside; which of `SCORERS` or `JOINT` it is."""
+    """One score of the users inside and outside, and its name in `SCORERS` or `JOINT`."""
 
     inside: NDArray[np.float64]
     outside: NDArray[np.float64]
@@ -77,24 +77,24 @@ class _Scores(NamedTuple):
 
 
 class Membership(NamedTuple):
-    """Whether an adversary can tell who is in a release.
+    """How well an adversary infers who is in a release.
 
     Attributes
     ----------
     auc : Interval
-        How often somebody inside scores above somebody outside; at 0.5 this score tells nothing,
-        which is no evidence that no other does.
+        How often a member scores above a non-member. At 0.5 this score reveals nothing, which is no
+        evidence that no other does.
     members, outsiders : int
-        How many people inside and outside the area was measured on.
+        Number of members and non-members on whom the AUC was measured.
     skipped : int
-        People who were asked for, but of whom the adversary cannot know enough.
+        Requested users of whom the adversary cannot know enough.
     scorer : str
-        Which of `SCORERS` or `JOINT` told best; "" if nobody could be scored.
+        The best of `SCORERS` or `JOINT`; "" if no user could be scored.
     tpr_at_5 : Interval
-        Share of the members who score above all but 5 % of the outsiders; a blind guess has 0.05.
+        True positive rate at 5 % false positives; random guessing has 0.05.
     null_auc : Interval
-        The control: the area that the same attack reaches when it is drawn by lot who counts as a
-        member, among the same people with the same scores.
+        The control: AUC of the same attack where membership is assigned at random, among the same
+        users with the same scores.
     """
 
     auc: Interval
@@ -107,7 +107,7 @@ class Membership(NamedTuple):
 
     @property
     def is_told(self) -> bool:
-        """Whether there were enough people on both sides to say anything."""
+        """Whether both sides have enough users to report a result."""
         return min(self.members, self.outsiders) >= FEWEST
 
 
@@ -118,20 +118,21 @@ def infer_membership(
     holdout: float = 0.2,
     seed: int = 0,
 ) -> Membership:
-    """Anonymize some of the people, and see whether an adversary can tell them from the others.
+    """Anonymize some of the users and measure membership inference.
 
-    Everybody is scored in each of the ways of `SCORERS`; members should reach more. `JOINT` adds
-    scores that a logistic fit joins, on one half of the users, of whom the adversary knows whether
-    they are in the release. The same half decides which score tells best, where joint scores are
-    those of fits without the user; the area is measured on the other half.
+    Every user is scored by each of `SCORERS`; members should score higher. `JOINT` adds scores
+    combined by a logistic fit on one half of the users, whose membership the adversary knows. The
+    same half selects the best score, with joint scores from fits without the scored user; the AUC
+    is measured on the other half.
 
     Parameters
     ----------
     ratings : Ratings
     anonymizer : Anonymizer
-        Anything with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim it.
+        Any object with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim
+        it.
     adversary : Adversary
-        Dates and number of ratings are left out, as in `attack_release`.
+        Dates and number of ratings are ignored, as in `attack_release`.
     holdout : float
         Share of the users who are left out of the release, between 0 and 1.
     seed : int
@@ -140,12 +141,12 @@ def infer_membership(
     Raises
     ------
     RecveilError
-        If nobody would be inside, or nobody outside, or the release claims another k.
+        If no user would be inside, or none outside, or the release claims another k.
 
     Notes
     -----
-    At most 1,000 people inside and 1,000 outside are scored. An area within its interval of 0.5
-    says that these scores do not tell; others may.
+    At most 1,000 users inside and 1,000 outside are scored. If the interval includes 0.5, these
+    scores reveal nothing; others may.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def infer_memberships(
     adversaries: Mapping[str, Adversary | None] = KNOWN,
     seed: int = 0,
 ) -> dict[str, Membership]:
-    """Tell members from outsiders as several adversaries do, by one and the same release.
+    """Measure membership inference by several adversaries on the same release.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def infer_memberships(
     held_out : PartialRelease
         From `hold_out`.
     adversaries : dict of str to Adversary or None
-        By any name; None knows all ratings, exactly. By default, 8, 16 and all exact ratings.
+        By any name; None knows all ratings exactly. Default: 8, 16 and all exact ratings.
     seed : int
         Fixes what is known.
 
@@ -194,15 +195,15 @@ def infer_memberships(
     [('8', 18), ('16', 9), ('all', 24)]
     """
     return {
-        name: _tell(ratings, held_out, adversary, seed)
+        name: _infer_membership(ratings, held_out, adversary, seed)
         for name, adversary in track(adversaries.items(), "Adversaries", share=0.9)
     }
 
 
-def _tell(
+def _infer_membership(
     ratings: Ratings, held_out: PartialRelease, adversary: Adversary | None, seed: int
 ) -> Membership:
-    """Tell people inside from people outside, as one adversary does."""
+    """Measure membership inference by one adversary."""
     blunted = without_unpublished(ratings, adversary or Adversary())
     known = [
         know_everything(ratings, users)
@@ -229,7 +230,7 @@ def _tell(
 
 
 def _count_members(members: NDArray[np.float64], outsiders: NDArray[np.float64]) -> Interval:
-    """Return the share of the members above all but 5 % of the outsiders.
+    """Return the share of the members above all but 5 % of the non-members.
 
     Examples
     --------
@@ -243,10 +244,10 @@ def _count_members(members: NDArray[np.float64], outsiders: NDArray[np.float64])
 
 
 def _by_lot(scores: list[_Scores], seed: int) -> list[_Scores]:
-    """Draw by lot who of the scored people counts as a member, the same ones in every score.
+    """Assign membership at random, the same for every score.
 
-    Those who decide and those who are measured draw apart: drawn together, more true members in one
-    half would mean fewer in the other, and a fit on one would be wrong of the other.
+    The selecting and the measured half are shuffled separately: together, more true members in one
+    half would mean fewer in the other, and a fit on one would be biased on the other.
     """
     n_inside = scores[0].inside.size
     place = np.concatenate([np.arange(n_inside), np.arange(scores[0].outside.size)])
@@ -255,16 +256,16 @@ def _by_lot(scores: list[_Scores], seed: int) -> list[_Scores]:
         lot[place % 2 == half] = rng.permutation(lot[place % 2 == half])
     drawn = []
     for inside, outside, scorer in scores:
-        everybody = np.concatenate([inside, outside])[lot]
-        drawn.append(_Scores(everybody[:n_inside], everybody[n_inside:], scorer))
+        pooled = np.concatenate([inside, outside])[lot]
+        drawn.append(_Scores(pooled[:n_inside], pooled[n_inside:], scorer))
     return drawn
 
 
 def _join_scores(scores: list[_Scores]) -> list[_Scores]:
-    """Join scores by logistic fits on every other user, who then decide which score tells best.
+    """Combine scores by logistic fits on every other user, who also select the best score.
 
-    A user who decides is scored by a fit without them, and a user who is measured by a fit on all
-    who decide.
+    A selecting user is scored by a fit without them, a measured user by a fit on all selecting
+    ones.
     """
     n_inside, n_outside = scores[0].inside.size, scores[0].outside.size
     joint = []
@@ -274,7 +275,7 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
         if min(n_inside, n_outside) < 2 * FEWEST or len(joined) < 2 or lacks:
             continue
         columns = [np.concatenate([inside, outside]) for inside, outside, _ in joined]
-        # By rank, as scores have any unit and any tails.
+        # By rank, since scores differ in unit and tails.
         ranks = stats.rankdata(np.stack(columns, axis=1), axis=0)
         features = stats.norm.ppf((ranks - 0.5) / len(ranks))
         place = np.concatenate([np.arange(n_inside), np.arange(n_outside)])
@@ -291,14 +292,14 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
 
 
 def describe_outside_knowledge(scorer: str, *, is_unary: bool = False) -> str:
-    """Describe what a score needs beyond the release and what is known of the target.
+    """Describe the auxiliary information that a score needs beyond the release and the target.
 
     Parameters
     ----------
     scorer : str
         Of `SCORERS` or `JOINT`.
     is_unary : bool
-        Whether there are no ratings.
+        Whether the feedback is implicit.
 
     Examples
     --------
@@ -320,10 +321,9 @@ def describe_outside_knowledge(scorer: str, *, is_unary: bool = False) -> str:
 
 
 def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
-    """Say how well somebody can tell who was in the data, graded by the area.
+    """Describe membership inference in words graded by the AUC.
 
-    An area that is not high reassures nobody: other tests may tell more, and what the strongest of
-    them told stands beside it.
+    A low AUC is no evidence of safety: the sentence adds the result of the strongest other test.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     who : str
         The sentence's first words.
     shadows : Interval, optional
-        The area by releases made for comparison, if it was measured.
+        AUC with shadow releases, if it was measured.
 
     Examples
     --------
@@ -342,24 +342,24 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     This area is a lower bound: it is that of the best of the scores that are tr
     Whoever makes such releases of people whom they know, and learns from them w
     >>> describe_membership(Interval(0.98, 0.97, 0.99, 200), "An adversary")
-    'An adversary can nearly always tell who was in the data at all (AUC 0.98, 0.97 to 0.99; 0.5 \
-is a coin, 1 is certainty).'
+    'An adversary can nearly always tell who was in the data at all (AUC 0.98, 0.97 to 0.99; 0.5 is
+    a coin, 1 is certainty).'
     """
-    # An area is how often they are right about a pair of people, one inside and one outside.
+    # The AUC is the share of correct decisions about pairs of a member and a non-member.
     grades = (
         (0.6, "can tell better than a coin"),
         (0.75, "can sometimes tell"),
         (0.95, "can often tell"),
         (math.inf, "can nearly always tell"),
     )
-    told = (
+    claim = (
         f"By scores that look at one release only, it is not shown that {who[0].lower()}{who[1:]} "
         f"can tell"
     )
     if auc.low > 0.5:
-        told = f"{who} {next(words for edge, words in grades if auc.rate < edge)}"
+        claim = f"{who} {next(words for edge, words in grades if auc.rate < edge)}"
     sentence = (
-        f"{told} who was in the data at all (AUC {auc.rate:.2f}, {auc.low:.2f} to "
+        f"{claim} who was in the data at all (AUC {auc.rate:.2f}, {auc.low:.2f} to "
         f"{auc.high:.2f}; 0.5 is a coin, 1 is certainty)."
     )
     is_certain = auc.low > 0.5 and auc.rate >= grades[-2][0]
@@ -375,16 +375,16 @@ is a coin, 1 is certainty).'
 
 
 def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the scores that tell best, judged on every other person; keep the rest to report on.
+    """Return the best score, selected on every other user, for the remaining users.
 
-    Who picks the best of several scores and measures it on the same people sees more than is there.
+    Selecting and measuring on the same users would be biased upwards.
     """
     inside, outside, *_ = scores[_most_informative(scores)]
     return inside[1::2], outside[1::2]
 
 
 def _most_informative(scores: list[_Scores]) -> int:
-    """Return which score tells members from outsiders best, judged on every other person."""
+    """Return the index of the score with the highest AUC on every other user."""
     areas = [area_under_curve(inside[::2], outside[::2]).rate for inside, outside, *_ in scores]
     return int(np.argmax(areas))
 
@@ -392,41 +392,41 @@ def _most_informative(scores: list[_Scores]) -> int:
 def _all_scores(
     candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale: RatingScale
 ) -> list[_Scores]:
-    """Score members and outsiders in all ways."""
+    """Score members and non-members in all ways."""
     found = []
     for name, scorer in SCORERS.items():
         inside, outside = (scorer(candidates, adversary, about, scale) for about in known)
         pairs = zip(inside, outside, strict=True)
         found += [_Scores(of_members, of_outsiders, name) for of_members, of_outsiders in pairs]
-    # A score that is the same for everybody has an area of one half with no doubt about it, which
-    # would look like evidence that nothing is told.
+    # A constant score has an AUC of one half with a zero-width interval, which would look like
+    # evidence that nothing leaks.
     return [scores for scores in found if _differs(scores)] or found[:1]
 
 
 def _differs(scores: _Scores) -> bool:
-    everybody = np.concatenate([scores.inside, scores.outside])
-    return bool((everybody != everybody[0]).any())
+    pooled = np.concatenate([scores.inside, scores.outside])
+    return bool((pooled != pooled[0]).any())
 
 
 def score_by_scoreboard_rh(
     candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Return the highest score that a record reaches, as a share of the most it could be."""
+    """Return the highest score of a record, as a share of the largest possible score."""
     support = np.maximum(candidates.support, 1)
     most = _sum_by_target(known, 1 / np.log(np.maximum(support, 2)))
-    return [ScoreboardRH().attack(candidates, known, _nobodys(known)).score / most]
+    return [ScoreboardRH().attack(candidates, known, _no_records(known)).score / most]
 
 
 def score_by_likelihood(
     candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Return how likely the likeliest record makes what is known, by several spreads of labels.
+    """Return the target's likelihood under the best record, for several spreads of values.
 
-    Then the same once more with regard to how rare the known items are: much of a score cannot be
-    chance if they are.
+    The second half of the list adds the rarity of the known items: with rare items, a high score is
+    less likely by chance.
     """
     odds = [
-        attack.attack(candidates, known, _nobodys(known)).score
+        attack.attack(candidates, known, _no_records(known)).score
         for attack in likelihoods_for_means(adversary, scale.range)
     ]
     rarity = np.log(candidates.n_people / np.maximum(candidates.support, 1))
@@ -437,16 +437,11 @@ def score_by_likelihood(
 def score_by_narrowest(
     candidates: Candidates, _adversary: Adversary, known: Knowledge, scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Return how narrow the narrowest row is that holds what is known, of likes alone.
+    """Return how narrow the narrowest row with the known items is, for implicit feedback.
 
-    Where rows were filled up, all that somebody likes stands in the row of their group, which is
-    little wider; what a stranger likes stands in wide rows alone, or in none. An item that a row
-    lacks makes it as much wider as there are items. Where there are ratings, others score more.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,)
-        The negative width, for each item known and as it is.
+    In padded releases a member's items are all in the row of their group, which is little wider; a
+    non-member's are only in wide rows, or in none. A missing item makes a row wider by the number
+    of items. The scores are the negative width per known item, and as it is.
     """
     if not scale.unary:
         return []
@@ -461,7 +456,7 @@ def score_by_narrowest(
     return [-narrowest / n_known, -narrowest]
 
 
-# By these names; another one is another entry.
+# Scores by name; entries may be added.
 SCORERS: dict[str, Scorer] = {
     "scoreboard-rh": score_by_scoreboard_rh,
     "likelihood": score_by_likelihood,
@@ -473,8 +468,8 @@ SCORERS: dict[str, Scorer] = {
 }
 
 
-def _nobodys(known: Knowledge) -> NDArray[np.int64]:
-    """Say of everybody that no record is theirs: the score must not depend on it."""
+def _no_records(known: Knowledge) -> NDArray[np.int64]:
+    """Return -1 for every user: the score must not depend on true records."""
     return np.full(int(known.targets.max(initial=0)) + 1, -1)
 
 

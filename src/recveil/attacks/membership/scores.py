@@ -1,4 +1,4 @@
-"""Infer membership from item statistics: item counts and mean values, against all other users."""
+"""Membership scores from item counts and mean values, compared with all other users."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,61 +13,57 @@ from recveil.ratings import RatingScale
 def score_by_presence(
     candidates: Candidates, adversary: Adversary, known: Knowledge, _scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Return how much of what is known stands anywhere in the release, in several ways.
+    """Return how much of what is known occurs anywhere in the release.
 
-    No row is looked at by itself. A rare item that stands somewhere speaks for each of the few who
-    rated it, and one that is missing speaks against them.
+    Rows are not used one by one. A rare item in the release is evidence for each of its few raters,
+    and a missing one is evidence against them.
 
     Parameters
     ----------
     candidates : Candidates
     adversary : Adversary
     known : Knowledge
-        With a `world`; without one, only the share is returned, which takes no outside knowledge.
+        With a `world`; without one, only the share is returned, which needs no outside knowledge.
 
     Returns
     -------
     list of ndarray of float64, shape (n_targets,) each
-        The share of the known items that stand anywhere. Then the same, where an item counts by the
-        logarithm of how rare it is among the others. And how much likelier it is that exactly these
-        stand, if the target is in the release, than if not: as a sum of natural logarithms, and for
-        each known item.
+        The share of the known items that are in the release; the same share weighted by the
+        logarithm of the items' rarity among the others; the log-likelihood ratio of exactly these
+        items being in the release with and without the target, in total and per known item.
 
     Notes
     -----
-    How likely an item stands if so many people rated it is learned from the release itself
-    (`chance_to_stand`). Nothing here is of the size of rows times targets.
+    The probability that an item with a given count is released is learned from the release itself
+    (`chance_to_stand`). Memory does not grow with rows times targets.
     """
-    stands = (np.diff(candidates.indptr) > 0)[known.items]
+    is_released = (np.diff(candidates.indptr) > 0)[known.items]
     n_known = np.diff(known.indptr)
-    share = _sums(known, stands) / n_known
+    share = _sums(known, is_released) / n_known
     if known.world is None:
         return [share]
-    raters, people = known.world.raters, known.world.people
+    raters, n_users = known.world.raters, known.world.people
     others = np.maximum(raters[known.items] - 1.0, 0.0)
-    rarity = np.log((people + 1) / (others + 1))
-    weighted = _sums(known, stands * rarity) / np.maximum(_sums(known, rarity), 1e-12)
-    told = _sums(known, _tell(candidates, known.world, others, stands, _certainty(adversary)))
-    return [share, weighted, told, told / n_known]
+    rarity = np.log((n_users + 1) / (others + 1))
+    weighted = _sums(known, is_released * rarity) / np.maximum(_sums(known, rarity), 1e-12)
+    log_ratio = _sums(
+        known, _log_ratios(candidates, known.world, others, is_released, _certainty(adversary))
+    )
+    return [share, weighted, log_ratio, log_ratio / n_known]
 
 
 def chance_to_stand(
     candidates: Candidates, world: World
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Learn how likely an item stands in a release that so many people in the world rated.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    world : World
+    """Return the probability that an item is released, by its number of raters in the world.
 
     Returns
     -------
     raters : ndarray of int64
-        Ascending numbers of people, from 0 on.
+        Ascending item counts, from 0.
     chance : ndarray of float64
-        The share of the items with so many raters that stand, made to rise with their number
-        (isotonic least squares); never quite 0 or 1.
+        Share of the items with that count that are in the release, made monotonic (isotonic least
+        squares); never exactly 0 or 1.
 
     Examples
     --------
@@ -80,36 +76,36 @@ def chance_to_stand(
     1 0.88
     2 0.88
     """
-    stands = np.diff(candidates.indptr) > 0
-    # An item that nobody rated is not published; were it there, all of them would tell little.
+    is_released = np.diff(candidates.indptr) > 0
+    # An unrated item is not published, so that 0 raters serve as an anchor.
     counts = np.append(world.raters, 0)
     raters, place = np.unique(counts, return_inverse=True)
     n_items = np.bincount(place).astype(np.float64)
-    standing = np.bincount(place, weights=np.append(stands, False).astype(np.float64))
+    n_released = np.bincount(place, weights=np.append(is_released, False).astype(np.float64))
     least = 1 / (2 * counts.size)
-    fitted = isotonic_regression(standing / n_items, weights=n_items).x
+    fitted = isotonic_regression(n_released / n_items, weights=n_items).x
     return raters, np.clip(fitted, least, 1 - least)
 
 
-def _tell(
+def _log_ratios(
     candidates: Candidates,
     world: World,
     others: NDArray[np.float64],
-    stands: NDArray[np.bool_],
+    is_released: NDArray[np.bool_],
     certain: float,
 ) -> NDArray[np.float64]:
-    """Return for each known item how much likelier it is to stand, or not to, with the target."""
+    """Return the log-likelihood ratio of each known item, with and without the target."""
     raters, chance = chance_to_stand(candidates, world)
-    # One more person in a release of four fifths counts as much as 5/4 more in the world.
+    # In a release of four fifths of the users, one more user counts as 5/4 users in the world.
     in_release = min(candidates.n_people / world.people, 1.0)
     without = np.interp(others, raters, chance)
     with_target = np.interp(others + 1 / max(in_release, 1e-12), raters, chance)
-    ratio = np.where(stands, with_target / without, (1 - with_target) / (1 - without))
+    ratio = np.where(is_released, with_target / without, (1 - with_target) / (1 - without))
     return np.log(certain * ratio + 1 - certain)
 
 
 def _certainty(adversary: Adversary) -> float:
-    """Return which share of the known items the target did rate."""
+    """Return the share of the known items that the target did rate."""
     return adversary.n_right / adversary.known if adversary.wrong_kind == "item" else 1.0
 
 
@@ -117,43 +113,43 @@ def _sums(known: Knowledge, of_entry: NDArray[np.generic]) -> NDArray[np.float64
     return np.add.reduceat(of_entry.astype(np.float64), known.indptr[:-1])
 
 
-# What is added to the variance of an item's share of users, so that no rare item decides alone.
+# Added to the variance of an item's share of users, so that no rare item decides alone.
 _DAMPING = (0.0, 0.003)
-# An item mean of few other users is drawn to the mean of all items, as by so many more users.
+# Item means are shrunk to the mean of all items, with the weight of this many users.
 _PRIOR = 2.0
 
 
 def score_by_counts(
     candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Score how much more often the known items occur in the release than among all other users.
+    """Score the excess of the known items' counts in the release over those of all other users.
 
     Parameters
     ----------
     candidates : Candidates
     known : Knowledge
-        With a `world`; without one there is nothing to compare with, and no score.
+        With a `world`; without one there is no reference, and no score.
 
     Returns
     -------
     list of ndarray of float64, shape (n_targets,) each
-        The excess of the share of users who carry an item, over the variance of that share: the
-        sum and the mean over the known items, each with two dampings of rare items.
+        The excess share of users who have an item, over the variance of that share: sum and mean
+        over the known items, each with two dampings of rare items.
 
     Notes
     -----
-    Source: Dwork et al. 2015 (tracing from aggregates). The target's own ratings are taken out of
-    the outside counts, of members and of outsiders alike.
+    Source: Dwork et al. 2015 (tracing from aggregates). The target's own ratings are removed from
+    the outside counts, for members and non-members alike.
     """
     if known.world is None:
         return []
-    people = max(known.world.people - 1, 1)
-    share = np.maximum(known.world.raters[known.items] - 1.0, 0.0) / people
+    n_others = max(known.world.people - 1, 1)
+    share = np.maximum(known.world.raters[known.items] - 1.0, 0.0) / n_others
     carried, _ = _released_sums(candidates)
     excess = carried[known.items] / candidates.n_people - share
     scores = []
     for damping in _DAMPING:
-        by_item = excess / (share * (1 - share) + damping + 1 / (2 * people))
+        by_item = excess / (share * (1 - share) + damping + 1 / (2 * n_others))
         scores += _sum_and_mean(known, by_item)
     return scores
 
@@ -161,7 +157,7 @@ def score_by_counts(
 def score_by_values(
     candidates: Candidates, _adversary: Adversary, known: Knowledge, scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Score how far the release's mean values lean to where the known ratings lean.
+    """Score how far the release's mean values deviate in the direction of the known ratings.
 
     Parameters
     ----------
@@ -175,8 +171,8 @@ def score_by_values(
     -------
     list of ndarray of float64, shape (n_targets,) each
         The product of both deviations from the item's mean among all other users, summed and
-        averaged over the known items: weighted by the number of values, then with the mean shift
-        of all items and of the target's ratings removed.
+        averaged over the known items: first weighted by the number of values, then with the mean
+        shift of all items and of the target's ratings removed.
     """
     world = known.world
     if world is None or world.totals is None or known.values is None or scale.unary:
@@ -200,12 +196,12 @@ def score_by_values(
 
 
 def _released_sums(candidates: Candidates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return for each item how many users of the release carry it, and the sum of their values."""
+    """Return each item's number of users in the release, and the sum of their values."""
     n_items = candidates.indptr.size - 1
     items = np.repeat(np.arange(n_items), np.diff(candidates.indptr))
-    people = candidates.sizes[candidates.records].astype(np.float64)
-    values = people * candidates.levels[candidates.codes]
-    carried, totals = (np.bincount(items, each, n_items) for each in (people, values))
+    users = candidates.sizes[candidates.records].astype(np.float64)
+    values = users * candidates.levels[candidates.codes]
+    carried, totals = (np.bincount(items, each, n_items) for each in (users, values))
     return carried.astype(np.float64), totals.astype(np.float64)
 
 

@@ -1,10 +1,8 @@
-"""Shadow scores: how well somebody fits a release, in many ways, to be held against other releases.
+"""Membership inference with shadow releases.
 
-A score by itself says little: whoever likes what most people like fits every release. What tells is
-how it differs between releases that somebody is in and releases that they are not in; see
-`recveil.attacks.membership.shadow_models`. So each score here may be anything, if being in a
-release moves
-it.
+A score of one release reveals little: a user with popular preferences fits every release. The
+evidence is the difference between releases with and without the user, so that any score may serve,
+as long as membership changes it.
 """
 
 import math
@@ -30,32 +28,32 @@ from recveil.runtime.safe_repr import brief
 Numbers = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# With fewer shadow releases there is no telling how a score is spread over them.
+# With fewer shadow releases, the spread of a score cannot be estimated.
 FEWEST = 8
-# A person's own spread counts so much beside that of people as a whole, who have more releases.
+# Weight of a user's own variance against that of all users, which has more data.
 _OWN_SPREAD = 0.8
-# Further from the middle than so many spreads nothing is believed.
+# Deviations are clipped at this many standard deviations.
 _FARTHEST = 6.0
-# A score that never moves by chance, and moves with the person, tells as much as one so far apart.
+# Bound on the separation of a score that varies with membership only.
 _SURE = 1e3
-# How much is believed of what many scores say together.
+# Inverse regularization of the fit over many scores.
 _BELIEVED = 0.01
-# Releases are judged by what was learned in others: in so many parts.
+# Number of folds of releases: each is judged by what was learned in the others.
 _PARTS = 4
-# A score that differs less between releases than this, in its own size, is the same in all.
+# A score with a smaller relative spread over releases is constant.
 _ROUNDING = 1e-9
 
 
 class InferredMembers(NamedTuple):
-    """How well members of a release are told from others.
+    """How well members of a release are distinguished from non-members.
 
     Attributes
     ----------
     auc : Interval
-        How often a member scores above somebody who is not in the release; 0.5 is a coin. People
-        and releases count as clusters.
+        How often a member scores above a non-member; 0.5 is chance. Clustered by user and by
+        release.
     tpr_at_1, tpr_at_5 : Interval
-        The share of members who are recognized if 1 %, or 5 %, of the others are taken for members.
+        True positive rate at 1 % and 5 % false positives.
     """
 
     auc: Interval
@@ -65,15 +63,11 @@ class InferredMembers(NamedTuple):
 
 @brief
 class Ratios(NamedTuple):
-    """What each score says of each person being in each release.
+    """Evidence of each score for each user's membership of each release.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the scores that differ between releases.
-    values : ndarray of float64, shape (n_people, n_releases, 2 n_scores)
-        Of each score how far it lies from the middle between releases with and without the person,
-        in spreads; and the logarithm of the likelihood ratio.
+    The last axis of `values` has, per score, the deviation from the midpoint of releases with and
+    without the user, in standard deviations, and the log-likelihood ratio. Constant scores are left
+    out.
     """
 
     names: tuple[str, ...]
@@ -81,7 +75,7 @@ class Ratios(NamedTuple):
 
 
 def check_shadows(n: int) -> None:
-    """Refuse a number of shadow releases that is odd, or too small.
+    """Require an even number of at least 8 shadow releases.
 
     Examples
     --------
@@ -96,14 +90,14 @@ def check_shadows(n: int) -> None:
 
 
 def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
-    """Hold every score against the same person's scores in all other releases.
+    """Compare every score with the same user's scores in all other releases.
 
     Parameters
     ----------
     scores : mapping of str to ndarray of float64, shape (n_people, n_releases)
-        Releases stand in pairs, of one half of the people and of the other half: 2 j and 2 j + 1.
+        Releases 2 j and 2 j + 1 are a pair, of complementary halves of the users.
     inside : ndarray of bool, shape (n_people, n_releases)
-        Who is in which.
+        Whether each user is in each release.
 
     Raises
     ------
@@ -112,17 +106,17 @@ def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
 
     Notes
     -----
-    Scores with and without the person are taken to be normal, with one spread (Carlini et al.
-    2022, section V, with both kinds of shadows). How far their means lie apart is pulled towards
-    the mean over people, by how unsure it is with so few releases. A pair is never held against
-    itself: who is in the one is not in the other.
+    Scores with and without the user are taken to be normal with equal variance (Carlini et al.
+    2022, section V, with both kinds of shadows). The difference of their means is shrunk to the
+    mean over users, by its uncertainty. A release is never compared with its own pair, whose
+    membership is the complement.
     """
     check_shadows(inside.shape[1])
     names: list[str] = []
     values: list[Numbers] = []
     for name, score in scores.items():
-        spread = np.sqrt(score.var(axis=1).mean())
-        if spread > _ROUNDING * np.sqrt((score**2).mean()):
+        deviation = np.sqrt(score.var(axis=1).mean())
+        if deviation > _ROUNDING * np.sqrt((score**2).mean()):
             names.append(name)
             values += _of_score(score, inside)
     if not names:
@@ -131,7 +125,7 @@ def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
 
 
 def _of_score(score: Numbers, inside: Flags) -> tuple[Numbers, Numbers]:
-    """Return how far one score lies from the middle, and the likelihood ratio."""
+    """Return the deviation of one score from the midpoint, and the log-likelihood ratio."""
     off, ratio = np.zeros(score.shape), np.zeros(score.shape)
     for first in range(0, score.shape[1], 2):
         pair = np.arange(first, first + 2)
@@ -147,29 +141,24 @@ def _of_score(score: Numbers, inside: Flags) -> tuple[Numbers, Numbers]:
         apart = _pulled(apart, 4 / others.shape[1])
         moved = (score[:, pair] - middle[:, None]) / spread[:, None]
         moved = np.clip(moved, -_FARTHEST, _FARTHEST)
-        # What a release does to everybody's score says nothing of one of them.
+        # A shift of all users' scores is no evidence for one of them.
         off[:, pair] = moved - moved.mean(axis=0)
         ratio[:, pair] = off[:, pair] * apart[:, None]
     return off, ratio
 
 
 def _pulled(apart: Numbers, doubt: float) -> Numbers:
-    """Pull numbers towards their mean, as far as their differences may be chance."""
+    """Shrink numbers to their mean by the share of their variance that is noise."""
     real = max(float(apart.var()) - doubt, 1e-3)
     mean: float = float(apart.mean())
     return mean + (apart - mean) * real / (real + doubt)
 
 
 def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
-    """Say of everybody in each release whether they are in it, by all scores together.
+    """Infer the membership of every user in each release from all scores together.
 
-    How much each score counts is learned from one half of the people (a logistic regression), and
-    measured on the other half, in other releases; then the other way round.
-
-    Parameters
-    ----------
-    ratios : Ratios
-    inside : ndarray of bool, shape (n_people, n_releases)
+    A logistic regression learns the weight of each score on one half of the users; it is measured
+    on the other half, in other releases, and then the other way round.
 
     Examples
     --------
@@ -185,10 +174,10 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
     """
     combined = np.zeros(inside.shape)
     half, part = np.arange(len(inside)) % 2, np.arange(inside.shape[1]) // 2 % _PARTS
-    for people, releases in product(range(2), range(_PARTS)):
-        # Knowing who is in a half tells who is not: so nobody is judged by what was learned there.
-        taught = np.ix_(half != people, part != releases)
-        judged = np.ix_(half == people, part == releases)
+    for users, releases in product(range(2), range(_PARTS)):
+        # Members of one half reveal those of the other, so train and test releases differ.
+        taught = np.ix_(half != users, part != releases)
+        judged = np.ix_(half == users, part == releases)
         combined[judged] = _learned(ratios.values[taught], inside[taught], ratios.values[judged])
     return InferredMembers(
         auc=area_over_clusters(combined, inside),
@@ -198,7 +187,7 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
 
 
 def _learned(known: Numbers, answers: Flags, asked: Numbers) -> Numbers:
-    """Learn how much each feature (the last axis) counts, and return the log-odds of others."""
+    """Fit a logistic regression on the last axis, and return the log-odds of other cells."""
     n_features = known.shape[-1]
     rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
     rule.fit(known.reshape(-1, n_features), answers.ravel())
@@ -207,30 +196,21 @@ def _learned(known: Numbers, answers: Flags, asked: Numbers) -> Numbers:
 
 
 def by_lot(inside: Flags, seed: int) -> Flags:
-    """Draw by lot in which release of each pair everybody counts as a member: the control."""
+    """Assign each user at random to one release of each pair: the control."""
     swapped = np.random.default_rng([seed, 3]).random((len(inside), inside.shape[1] // 2)) < 0.5
     return np.where(np.repeat(swapped, 2, axis=1), ~inside, inside)
 
 
 def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95) -> Interval:
-    """Return how often members score above others, where people and releases come again and again.
+    """Return the AUC with an interval clustered by user and by pair of releases.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_people, n_releases)
-    inside : ndarray of bool, of the same shape
-    confidence : float
-
-    Returns
-    -------
-    Interval
-        `trials` counts people.
+    `trials` counts users.
 
     Notes
     -----
-    DeLong's variance with its parts added up by person and by pair of releases (two-way clusters:
-    the sum of both less that of single scores, and at least each of them), and Student's
-    distribution, as pairs are few.
+    DeLong's variance with its terms summed by user and by pair of releases (two-way clusters: the
+    sum of both minus that of single scores, and at least each of them), and Student's distribution,
+    as there are few pairs.
     """
     members, others = np.sort(scores[inside]), np.sort(scores[~inside])
     if not (members.size and others.size):
@@ -250,12 +230,12 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
 
 
 def _below(order: Numbers, scores: Numbers) -> Numbers:
-    """Return how many of some ordered numbers lie below each score, equal ones counting half."""
+    """Return how many ordered numbers are below each score, ties counting half."""
     return (np.searchsorted(order, scores, "left") + np.searchsorted(order, scores, "right")) / 2
 
 
 def _recognized(scores: Numbers, inside: Flags, mistaken: float) -> Interval:
-    """Return the share of members above all but so large a share of the others."""
+    """Return the true positive rate at a false positive rate."""
     others = np.sort(scores[~inside])
     if not others.size:
         return ratio_interval([], [])
@@ -266,38 +246,38 @@ def _recognized(scores: Numbers, inside: Flags, mistaken: float) -> Interval:
 
 Rows = sparse.csr_array
 
-# Products of items are looked at for the most popular ones: so many.
+# Products of items are computed for this many of the most popular items.
 _MOST_ITEMS = 2_000
-# What is believed of popularity before any release is seen, as a variance.
+# Prior variances of an item's share.
 _DOUBT = (0.0003, 0.003, 0.03)
-# How much is added to the variance of each direction of taste, in their mean variance.
+# Dampings of the covariance, as multiples of its mean variance.
 _DAMPING = (0.3, 3.0, 30.0, 300.0)
-# By this one of them rows are compared one by one.
+# The damping with which rows are compared one by one.
 _OF_ROWS = 3.0
-# What an item that was rated and not liked counts beside one that was liked.
+# Weight of an item rated below the mean; others weigh 1.
 _RATED = 0.4
-# Of a row that fits so much better than is usual, more is not counted.
+# Bound on how much better than usual a row fits.
 _STEEPEST = 30.0
 
 
 @brief
 class Population(NamedTuple):
-    """What everybody's ratings are like, as two releases of one half of the people each tell.
+    """Statistics of all users' ratings, from two releases of complementary halves.
 
-    Everybody is in one of the two, so that it says of nobody whether they are in a third.
+    Every user is in one of the two, so that they reveal nothing about membership of a third.
 
     Attributes
     ----------
     shares : ndarray of float64, shape (n_items,)
-        The share of the people whose row has a label of the item.
+        Share of the users whose row has a value for the item.
     means : ndarray of float64, shape (n_items,)
-        The mean label; that of all items where there is none.
+        Mean value; that of all items where there is none.
     mean : float
-        Of all labels.
+        Mean of all values.
     chosen : ndarray of int64, shape (n_chosen,)
-        The items whose products are looked at: the most popular ones.
+        The most popular items, whose products are computed.
     products : dict of str to ndarray of float64, shape (n_chosen, n_chosen)
-        For each of `KINDS`, the mean over people of the products of any two items.
+        For each of `KINDS`, the mean over users of the products of any two items.
     """
 
     shares: Numbers
@@ -308,12 +288,12 @@ class Population(NamedTuple):
 
 
 def learn_population(pair: Sequence[ReleasedTable]) -> Population:
-    """Learn what people are like from releases that hold everybody together.
+    """Compute the statistics of all users from releases that together contain them.
 
     Parameters
     ----------
     pair : sequence of ReleasedTable
-        Each person is in as many of them as any other.
+        Each user is in the same number of them.
 
     Examples
     --------
@@ -344,7 +324,7 @@ def learn_population(pair: Sequence[ReleasedTable]) -> Population:
 
 
 class ShadowScorer:
-    """Scores people, of whom something is known, by how well they fit releases.
+    """Scores how well targets fit releases.
 
     Parameters
     ----------
@@ -352,7 +332,7 @@ class ShadowScorer:
     known : Knowledge
         With ratings.
     adversary : Adversary
-        Who knows that.
+        The adversary with that knowledge.
     scale : RatingScale
 
     Examples
@@ -384,7 +364,7 @@ class ShadowScorer:
         self._tests = dict(self._make_tests())
 
     def score(self, table: ReleasedTable) -> dict[str, Numbers]:
-        """Score everybody by one release, in all ways; higher is a better fit.
+        """Score all targets by one release, in all ways; higher is a better fit.
 
         Returns
         -------
@@ -397,20 +377,20 @@ class ShadowScorer:
             if damping == _OF_ROWS:
                 scores |= _nearest(kind, rows[kind], test)
         for name, scorer in SCORERS.items():
-            told = scorer(table.candidates, self._adversary, self._known, self._scale)
-            scores |= {f"{name} {place}": found for place, found in enumerate(told)}
+            variants = scorer(table.candidates, self._adversary, self._known, self._scale)
+            scores |= {f"{name} {place}": found for place, found in enumerate(variants)}
         return scores
 
     def by_counts(self, counts: Numbers, shares: Numbers, n_people: int) -> dict[str, Numbers]:
-        """Score everybody by how many people rated each item, and nothing else.
+        """Score all targets by item counts alone.
 
         Parameters
         ----------
         counts : ndarray of float64, shape (n_items,)
         shares : ndarray of float64, shape (n_items,)
-            What share of all people rated it.
+            Share of all users who rated the item.
         n_people : int
-            Behind the counts.
+            Number of users in the counts.
         """
         n_known = np.maximum(np.diff(self._own.indptr), 1)
         return {
@@ -421,24 +401,20 @@ class ShadowScorer:
         }
 
     def _by_sums(self, table: ReleasedTable) -> dict[str, Numbers]:
-        """Score by each item's number and sum of labels, weighted by how rare it is."""
-        people, n = self._population, int(table.candidates.sizes.sum())
+        """Score by each item's count and sum of values, weighted by its rarity."""
+        population, n = self._population, int(table.candidates.sizes.sum())
         counts, totals = _sums(table, labels=False), _sums(table, labels=True)
-        scores = self.by_counts(counts, people.shares, n)
+        scores = self.by_counts(counts, population.shares, n)
         off = self._own.copy()
-        off.data = off.data - people.means[off.indices]
+        off.data = off.data - population.means[off.indices]
         root = np.sqrt(np.maximum(np.diff(off.indptr), 1))
         for doubt in _DOUBT:
-            weights = (totals - counts * people.means) / n / (people.shares + doubt)
+            weights = (totals - counts * population.means) / n / (population.shares + doubt)
             scores[f"sums of labels, doubt {doubt:g}"] = off @ weights / root
         return scores
 
     def _make_tests(self) -> "list[tuple[tuple[str, float], Numbers]]":
-        """Return for each kind and damping what rows are multiplied with, for each target.
-
-        That is the target's own vector times the inverse of the products: where all people differ,
-        it counts little.
-        """
+        """Return, per kind and damping, each target's vector times the inverse of the products."""
         tests = []
         for kind, make in KINDS.items():
             products = self._population.products[kind]
@@ -452,14 +428,14 @@ class ShadowScorer:
 
 
 def _fit_rows(name: str, rows: Rows, table: ReleasedTable, test: Numbers) -> dict[str, Numbers]:
-    """Score by the sum of all rows, and by the sum of their products of items."""
+    """Score by the sum over all rows, and by the sum of squares."""
     weights = table.candidates.sizes / table.candidates.sizes.sum()
     fits = np.asarray(rows @ test.T)
     return {f"{name}, sums": weights @ fits, f"{name}, products": weights @ fits**2}
 
 
 def _nearest(kind: str, rows: Rows, test: Numbers) -> dict[str, Numbers]:
-    """Score by the row that fits best, and by how many fit well."""
+    """Score by the best-fitting row, and by how many fit well."""
     fits = np.asarray(rows @ test.T)
     usual = np.sqrt((fits**2).mean(axis=0)) + 1e-300
     many = np.log(np.exp(np.minimum(fits / usual, _STEEPEST)).mean(axis=0))
@@ -467,7 +443,7 @@ def _nearest(kind: str, rows: Rows, test: Numbers) -> dict[str, Numbers]:
 
 
 def _sums(table: ReleasedTable, *, labels: bool) -> Numbers:
-    """Add up people, or their labels, by item."""
+    """Sum the users, or their values, by item."""
     weights = np.repeat(table.candidates.sizes, np.diff(table.indptr)).astype(np.float64)
     if labels:
         weights *= table.values
@@ -480,17 +456,17 @@ def _rows(table: ReleasedTable) -> Rows:
     return Rows((table.values, table.indices, table.indptr), shape=shape)
 
 
-def _as_vectors(rows: Rows, people: Population, kind: str) -> Rows:
-    """Turn rows of labels on all items into vectors of length 1 on the chosen ones."""
-    vectors = Rows(rows[:, people.chosen])
+def _as_vectors(rows: Rows, population: Population, kind: str) -> Rows:
+    """Convert rows of all items to unit vectors of the chosen ones."""
+    vectors = Rows(rows[:, population.chosen])
     data = vectors.data
     if kind == "tastes":
-        data = np.where(data >= people.mean, 1.0, _RATED)
+        data = np.where(data >= population.mean, 1.0, _RATED)
     elif kind == "items":
         data = np.ones(data.size)
     else:
-        # About the person's own mean, so that who likes everything says nothing by it.
-        data = data - people.means[people.chosen][vectors.indices]
+        # Centred by user, so that a generous user is no evidence.
+        data = data - population.means[population.chosen][vectors.indices]
         row_of = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
         n_rows = vectors.shape[0]
         lengths = np.maximum(np.diff(vectors.indptr), 1)
@@ -501,5 +477,5 @@ def _as_vectors(rows: Rows, people: Population, kind: str) -> Rows:
     return Rows((data, vectors.indices, vectors.indptr), shape=vectors.shape)
 
 
-# How somebody's ratings become a vector of length 1: what they liked, what they rated, and how.
+# Vectors of a user's ratings: what they liked, what they rated, and how.
 KINDS = {kind: partial(_as_vectors, kind=kind) for kind in ("tastes", "items", "ratings")}

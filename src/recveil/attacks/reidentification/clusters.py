@@ -18,19 +18,19 @@ from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
 
-# Every two records are compared, and every cluster has a count of every item: so many at most.
+# All pairs of records are compared, and every cluster has a count per item: upper limits.
 MOST_RECORDS = 5_000
 _MOST_CELLS = 30_000_000
-# So rarely may two records without a common cluster share all values of all common items.
+# Probability that two records without a common cluster share all values of all common items.
 _BY_CHANCE = 0.01
-# So many pairs of a target and a record are scored at most.
+# Largest number of pairs of a target and a record to score.
 _MOST_SCORES = 5_000_000
-# This share of the clusters with too few users join others in one round.
+# Share of the clusters with too few users that join others in one round.
 _JOINED_AT_ONCE = 0.25
-# How strongly the weights of the scores are held towards zero.
+# Ridge penalty of the weights of the scores.
 _RIDGE = 0.002
-# Embeddings have so many directions. An item rated below the user's mean counts so much, one that
-# was liked 1; an item of a few records counts as if so many more had it.
+# Rank of the embeddings; weight of an item rated below the user's mean (1 otherwise); and number of
+# records added to an item's count.
 _DIRECTIONS, _DISLIKED, _DAMPING = 24, 0.4, 5
 
 Numbers = NDArray[np.float64]
@@ -40,22 +40,22 @@ Scores = NDArray[np.float32]
 
 @brief
 class ClusterAttack(NamedTuple):
-    """How often the cluster of a target is inferred by all of their ratings.
+    """Rates at which a target's cluster is inferred from all of their ratings.
 
     Attributes
     ----------
     n_clusters, n_records : int
         Clusters that were inferred from the release alone, and distinct records in them.
     cluster_found : Interval
-        Share of the targets whose own record is in the cluster that fits them best.
+        Share of the targets whose own record is in the best-fitting cluster.
     cluster_baseline : float
-        The share of users in the largest cluster: a guess that always names it.
+        Share of users in the largest cluster: a guess that always names it.
     class_found : Interval
-        Share of the targets whose own equivalence class is the record that fits them best.
+        Share of the targets whose own equivalence class is the best-fitting record.
     class_baseline : float
-        The share of users in the largest class.
+        Share of users in the largest class.
     person_found : Interval
-        Expected share of the targets whom a pick among the users of that record hits.
+        Re-identification rate: expected hits of a random pick among the users of that record.
     """
 
     n_clusters: int
@@ -74,35 +74,35 @@ class ClusterAttack(NamedTuple):
 
 
 def too_many_to_compare(table: ReleasedTable) -> bool:
-    """Return whether clusters of a release are not looked for, as it has too many records."""
+    """Return whether a release has too many records to infer clusters."""
     n_records, n_items = table.candidates.n_records, table.candidates.indptr.size - 1
     return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
 
 
 def most_targets(table: ReleasedTable) -> int:
-    """Return for how many targets all records of a release are scored at most."""
+    """Return the largest number of targets for which all records are scored."""
     return max(_MOST_SCORES // table.candidates.n_records, 2)
 
 
 def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Labels | None:
-    """Infer from a release alone which records share their values.
+    """Infer which records share their values from a release alone.
 
     Records are linked if all their common items have equal values, and are too many for chance;
-    then clusters of linked records likewise. A cluster that is left with too few users joins the
-    one with which it has the most common items, all of equal values.
+    then clusters of linked records likewise. A cluster with too few users joins the one with which
+    it has the most common items, all of equal values.
 
     Parameters
     ----------
     table : ReleasedTable
     smallest : int, optional
-        Users that each cluster has at least, and fewer than twice as many. If not given, clusters
-        may have too few.
+        Minimum number of users per cluster, which has fewer than twice as many. If not given,
+        clusters may be smaller.
 
     Returns
     -------
     ndarray of int64, shape (n_records,), or None
-        The cluster of each record, which is its own where no two records can be linked; None of
-        fewer than two records, or if they are too many to be compared (`too_many_to_compare`).
+        The cluster of each record, which is its own where no two records can be linked. None with
+        fewer than two records, or too many to compare (`too_many_to_compare`).
 
     Examples
     --------
@@ -159,10 +159,10 @@ def _join_small(table: ReleasedTable, clusters: Labels, smallest: int) -> Labels
 def attack_clusters(
     table: ReleasedTable, known: Knowledge, clusters: Labels
 ) -> ClusterAttack | None:
-    """Name for each target the cluster, and the record, that fits their ratings best.
+    """Pick the cluster and the record that best fit each target's ratings.
 
-    A conditional logit joins what the records say of a target (`_features`). Every other target
-    decides the weights; the rates are those of the rest.
+    A conditional logit combines the evidence of the records (`_features`). Every other target
+    trains the weights; the rates are those of the rest.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def attack_clusters(
     Returns
     -------
     ClusterAttack or None
-        None of fewer than two targets.
+        None with fewer than two targets.
     """
     if known.targets.size < 2:
         return None
@@ -221,12 +221,13 @@ def _compare(table: ReleasedTable, clusters: Labels) -> tuple[Numbers, Numbers]:
 
 
 def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Scores:
-    """Return what each record says of each target, shape (features, targets, records).
+    """Return the evidence of each record for each target, shape (features, targets, records).
 
     Log-likelihood ratios of the items that the target has, and of those that they lack, under the
-    cluster's shares and under the record itself, and the cosine of both with rare items weighing
-    more; how the target's values, less their mean, follow those of the cluster; the cosines of
-    embeddings; how far the lengths differ; and how many users the record has. Each is standardized.
+    cluster's shares and under the record itself, and the cosine of both with more weight on rare
+    items; the agreement of the target's centred values with those of the cluster; the cosines of
+    embeddings; the difference of the lengths; and the record's number of users. Each is
+    standardized.
     """
     sizes = table.candidates.sizes.astype(np.float32)
     rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))

@@ -1,4 +1,4 @@
-"""Hidden items: how many can be named again, and how many people are found with these names."""
+"""Re-identification of hidden items, and of users through them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,41 +21,41 @@ from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
 
-# Of more rows so many are looked at, drawn at random; of more items, those with the most labels.
+# With more rows, a random sample is used; with more items, those with the most values.
 _MOST_ROWS, _MOST_ITEMS = 20_000, 3_000
-# In full rows, labels count as ratings that lie further from a fit of so many factors than three
-# times the median distance: predictions are smooth, and ratings are not.
+# In full rows, values count as ratings if their residual from a fit of this rank exceeds this many
+# median residuals: predictions are smooth, and ratings are not.
 _FACTORS, _OUTLYING = 10, 3.0
-# A table is called full if so many of its cells have labels.
+# Share of cells with values above which a table counts as full.
 _FULL = 0.95
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class ItemSide:
-    """Items, each by numbers that do not need its name.
+    """Statistics of items that do not need their names.
 
     Parameters
     ----------
     items : ndarray of int64, shape (n_kept,)
-        Positions in the table of those that are described: at most 3,000, those with most labels.
+        Positions of the described items in the table: at most 3,000, those with most values.
     counts : ndarray of float64, shape (n_kept,)
-        Users whose rows hold it. In full rows, which all hold every item, the rows whose label lies
-        far from a smooth fit: a rating causes that.
+        Users whose rows hold the item. In full rows, which all hold every item, the rows whose
+        value is far from a smooth fit, as ratings are.
     n_rows : int
     n_counted : float
-        What `counts` are out of: users, or full rows.
+        Denominator of `counts`: users, or full rows.
     means, spreads : ndarray of float64, shape (n_kept,)
-        Of the labels, in quarters of the scale: mean, and standard deviation about the mean of
+        Of the values, in quarters of the scale: mean, and standard deviation about the mean of
         their row.
     together : ndarray of float32, shape (n_kept, n_kept), or None
-        Whether the same rows hold both, beyond chance: a correlation. None for full rows.
+        Co-occurrence of two items in rows, beyond chance: a correlation. None for full rows.
     alike : ndarray of float32, shape (n_kept, n_kept)
-        Whether rows that label one high label the other high, too: a correlation.
+        Correlation of the values of two items.
     n_left_out : int
         Items that are not described.
     of_rows : int
-        Rows that the table has; of more than 20,000, so many are drawn at random.
+        Number of rows of the table; of more than 20,000, a random sample of 20,000 is used.
     """
 
     items: NDArray[np.int64]
@@ -79,21 +79,21 @@ class ItemSide:
         >>> side.counts, side.n_rows
         (array([2., 1.]), 2)
         """
-        people = np.ones(ratings.n_users)
+        sizes = np.ones(ratings.n_users)
         rows = ratings.indptr, ratings.indices, ratings.values
-        return _describe(*rows, people, ratings.n_items, ratings.scale, seed)
+        return _describe(*rows, sizes, ratings.n_items, ratings.scale, seed)
 
     @classmethod
     def of_release(cls, table: ReleasedTable, scale: RatingScale, seed: int = 0) -> "ItemSide":
-        """Describe the items of a release; a row counts as often as people stand behind it."""
-        people = table.candidates.sizes.astype(np.float64)
+        """Describe the items of a release; rows are weighted by their users."""
+        sizes = table.candidates.sizes.astype(np.float64)
         n_items = table.candidates.indptr.size - 1
         rows = table.indptr, table.indices, table.values
-        return _describe(*rows, people, n_items, scale, seed)
+        return _describe(*rows, sizes, n_items, scale, seed)
 
     @property
     def is_full(self) -> bool:
-        """Whether the rows hold nearly all items, so that holding one tells nothing."""
+        """Whether the rows hold nearly all items, so that holding one reveals nothing."""
         return self.together is None
 
     def top(self, n_items: int) -> "ItemSide":
@@ -128,27 +128,27 @@ def _describe(
     indptr: NDArray[Any],
     indices: NDArray[Any],
     values: NDArray[Any],
-    people: NDArray[np.float64],
+    sizes: NDArray[np.float64],
     n_items: int,
     scale: RatingScale,
     seed: int,
 ) -> ItemSide:
     support = np.bincount(indices, minlength=n_items)
-    n_told = int((support > 0).sum())
-    kept = np.sort(np.argsort(-support, kind="stable")[: min(n_told, _MOST_ITEMS)])
-    rows = _some_rows(people.size, seed)
+    n_released = int((support > 0).sum())
+    kept = np.sort(np.argsort(-support, kind="stable")[: min(n_released, _MOST_ITEMS)])
+    rows = _some_rows(sizes.size, seed)
     labels, held = _dense(
         indptr, indices, (values - scale.low) / (scale.range / 4 or 1.0), rows, kept
     )
-    shares = np.sqrt(people[rows] / people[rows].sum()).astype(np.float32)[:, None]
-    weights = people[rows, None].astype(np.float32)
-    counts, n_counted = (weights * held).sum(0), float(people[rows].sum())
+    shares = np.sqrt(sizes[rows] / sizes[rows].sum()).astype(np.float32)[:, None]
+    weights = sizes[rows, None].astype(np.float32)
+    counts, n_counted = (weights * held).sum(0), float(sizes[rows].sum())
     means = (weights * labels).sum(0) / np.maximum((weights * held).sum(0), 1e-9)
     off = (labels - means) * held
     centred = off - held * _mean_of_rows(off, held)
     spreads = np.sqrt((weights * centred**2).sum(0) / np.maximum((weights * held).sum(0), 1e-9))
     is_full = bool(held.mean() > _FULL)
-    with one_thread():  # the last bit of a sum can change which item is whose
+    with one_thread():  # the last bit of a sum can change the assignment
         if is_full:
             counts, n_counted = _outlying(off), float(rows.size)
         alike = _correlation(centred * shares)
@@ -162,8 +162,8 @@ def _describe(
         spreads=spreads.astype(np.float64),
         together=together,
         alike=alike,
-        n_left_out=n_told - kept.size,
-        of_rows=people.size,
+        n_left_out=n_released - kept.size,
+        of_rows=sizes.size,
     )
 
 
@@ -180,7 +180,7 @@ def _dense(
     rows: NDArray[np.int64],
     kept: NDArray[np.int64],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the labels of some rows and items, and where there are any; shape (rows, items)."""
+    """Return the values of some rows and items, and a mask of them; shape (rows, items)."""
     column_of = np.full(int(max(indices.max(initial=0), kept.max(initial=0))) + 1, -1)
     column_of[kept] = np.arange(kept.size)
     labels = np.zeros((rows.size, kept.size), np.float32)
@@ -195,20 +195,20 @@ def _dense(
 
 
 def _mean_of_rows(off: NDArray[np.float32], held: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return by how much each row lies above the items' means, shape (n_rows, 1)."""
+    """Return each row's mean deviation from the items' means, shape (n_rows, 1)."""
     mean = off.sum(1) / np.maximum(held.sum(1), 1)
     return np.asarray(mean[:, None], np.float32)
 
 
 def _beyond_chance(held: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Take from what rows hold what long rows and popular items lead to by chance."""
+    """Subtract the occurrence expected from the row's length and the item's popularity."""
     share, length = held.mean(0), held.sum(1)
     chance = np.minimum(length[:, None] / max(float(length.mean()), 1e-9) * share, 1)
     return np.asarray(held - chance, np.float32)
 
 
 def _correlation(columns: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the cosine of each pair of columns; 0 for a column with itself and for empty ones."""
+    """Return the cosine of each pair of columns; 0 on the diagonal and for empty ones."""
     lengths = np.linalg.norm(columns, axis=0)
     unit = np.divide(columns, lengths, out=np.zeros_like(columns), where=lengths > 1e-6)
     found = unit.T @ unit
@@ -217,48 +217,48 @@ def _correlation(columns: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _outlying(off: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Count for each item of full rows the labels that lie far from a smooth fit."""
+    """Count, for each item of full rows, the values far from a smooth fit."""
     left, strengths, right = np.linalg.svd(off, full_matrices=False)
-    # With few rows, so many factors would leave nothing over.
+    # With few rows, as many factors would leave no residuals.
     factors = min(_FACTORS, strengths.size // 4)
     residuals = np.abs(off - (left[:, :factors] * strengths[:factors]) @ right[:factors])
     return np.asarray((residuals > _OUTLYING * np.median(residuals)).sum(0), np.float64)
 
 
-# The first round believes so many items, those with the most labels; each next one more.
+# Number of items, those with most values, that the first round relies on; its growth; rounds.
 _FIRST_BELIEVED, _MORE_BELIEVED, _ROUNDS = 100, 1.6, 9
-# How much it weighs that an item goes together with the same others, beside its own numbers.
+# Weights of the agreement of an item's correlations, against its own statistics.
 _WEIGHT_OF_COMPANY, _WEIGHT_OF_ALIKE = 40.0, 0.5
 _WEIGHT_IN_FULL_ROWS = 20.0
-# An item with so many labels is believed half as much as one with countless.
+# Number of values at which an item has half of the full weight.
 _HALF_BELIEVED = 20
-# The most counted items are matched first, of which the public table may miss some; they are
-# believed when all are matched.
+# The items with the highest counts are matched first, of which the public table may lack some; they
+# are relied on when all are matched.
 FIRST_HIDDEN, FIRST_PUBLIC = 1000, 1500
 _LEAST_SPREAD = 0.01
-# Of users who are among the hidden ones, chance is at least this share of what it is of others.
+# If the public users are among the hidden ones, chance is at least this share of the usual.
 _LEAST_NESTED = 0.3
-# The shape of an item's correlations: so many quantiles, with so many popular items; chance moves a
-# quantile less than one correlation, by this share of its variance.
+# Number of quantiles of an item's correlations, and of popular items for them; a quantile has this
+# share of one correlation's variance.
 _QUANTILES, _SHAPED_BY, _QUANTILE_NOISE = 16, 200, 0.1
 _NEVER = 1e6
 
 
 @brief
 class Differences(NamedTuple):
-    """By how much the same item differs in two tables beyond chance.
+    """Variation of the same item between two tables beyond chance.
 
     Attributes
     ----------
     counts, means, spreads : float
-        Variances: of the logarithm of the count, and of the numbers of its labels.
+        Variances: of the logarithm of the count, and of the statistics of its values.
     shapes : bool
         Whether the quantiles of an item's correlations are comparable.
     is_nested : bool
-        Whether the public users are among the hidden ones: a sample without replacement differs
-        less by chance than two samples.
+        Whether the public users are among the hidden ones: a sample without replacement varies less
+        by chance than two samples.
     most_believed : int
-        So many matched items decide along at most, those with the most labels.
+        Largest number of matched items, those with the most values, that help to match the others.
     """
 
     counts: float
@@ -276,15 +276,7 @@ SAME_USERS = Differences(0.0005, 0.003, 0.02, shapes=False, is_nested=True, most
 
 @brief
 class ItemNames(NamedTuple):
-    """What an adversary takes each hidden item for.
-
-    Attributes
-    ----------
-    guess : ndarray of int64, shape (n_hidden,)
-        The position in the public table; -1 if none is left for it.
-    lead : ndarray of float64, shape (n_hidden,)
-        By how much it fits better than the next best one; larger is surer.
-    """
+    """Public item guessed for each hidden item (-1 if none is left), and its lead over the next."""
 
     guess: NDArray[np.int64]
     lead: NDArray[np.float64]
@@ -299,24 +291,15 @@ def match_items(
 ) -> ItemNames:
     """Match hidden items with public ones by counts and means, then by co-occurrence.
 
-    Parameters
-    ----------
-    hidden, public : ItemSide
-        Best made in the same way, or of some of the same users.
-    n_hidden : int
-        Items of the hidden table.
-    known : dict of int to int, optional
-        Positions of hidden items that the adversary knows, and of the public ones that they are.
-    differ : Differences
-        How the tables differ.
+    `known` maps positions of hidden items that the adversary knows to positions of public items.
 
     Notes
     -----
-    After Narayanan & Shmatikov (2008), section 6, who ask what is left when columns are hidden,
-    and their propagation from known nodes (2009): a first matching by counts, means and spreads
-    (the assignment of least cost); then, round by round, each item's correlations with those that
-    are believed most, here and there, decide along. The most counted items are matched first, then
-    all. Seedless if nothing is known.
+    After Narayanan & Shmatikov (2008), section 6, on releases with hidden columns, and their
+    propagation from known nodes (2009). The first matching uses counts, means and spreads
+    (minimum-cost assignment); each further round adds the correlations with the most reliable items
+    in both tables. The items with the highest counts are matched first, then all. No seeds are
+    needed.
 
     Examples
     --------
@@ -329,7 +312,7 @@ def match_items(
     """
     known = known or {}
     few = hidden.top(FIRST_HIDDEN), public.top(FIRST_PUBLIC)
-    with one_thread():  # the last bit of a sum can change which item is whose
+    with one_thread():  # the last bit of a sum can change the assignment
         matched, cost = _match(*few, known, differ)
         if few[0] is not hidden or few[1] is not public:
             start = np.full(hidden.items.size, -1)
@@ -366,9 +349,9 @@ def _match(
 
 
 def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemNames:
-    """Take the item of the n-th most labels for the public one of the n-th most: the baseline.
+    """Match the items of equal popularity rank: the baseline.
 
-    In full rows, where all have as many, those of the n-th highest mean are taken for each other.
+    Full rows all hold every item, so that their items are ranked by mean value.
 
     Examples
     --------
@@ -389,10 +372,7 @@ def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemName
 
 
 def _cost_of_record(hidden: ItemSide, public: ItemSide, differ: Differences) -> NDArray[np.float64]:
-    """Return how badly each pair of items fits, by their own numbers; shape (hidden, public).
-
-    Each difference is squared and divided by what chance makes of it.
-    """
+    """Return each pair's squared differences over chance, shape (hidden, public)."""
     few_here, few_there = 1 / (hidden.counts + 1), 1 / (public.counts + 1)
     chance = few_here[:, None] + few_there
     if differ.is_nested:
@@ -415,11 +395,7 @@ def _cost_of_record(hidden: ItemSide, public: ItemSide, differ: Differences) -> 
 def _shapes_apart(
     hidden: ItemSide, public: ItemSide, here: NDArray[np.float32], there: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return how far the shapes of two correlation tables lie apart, item by item.
-
-    Whatever the other items are called: an item that goes with some few, and with these closely,
-    does so under any names. So the quantiles of its correlations with popular items are compared.
-    """
+    """Return the distance of the quantiles of each two items' correlations with popular items."""
     both = min(_SHAPED_BY, hidden.items.size, public.items.size)
     levels = np.linspace(0, 1, _QUANTILES + 2)[1:-1]
     shapes = [
@@ -439,10 +415,7 @@ def _shapes_apart(
 def _apart(
     here: NDArray[np.float64], there: NDArray[np.float64], hidden: ItemSide, public: ItemSide
 ) -> NDArray[np.float64]:
-    """Return the differences of a number, brought to one place and width by the popular items.
-
-    People of another time or place may use a scale differently, or rate more.
-    """
+    """Return the differences of a statistic, standardized on the popular items."""
     both = min(here.size, there.size)
     tops = (
         number[np.argsort(-side.counts, kind="stable")[:both]]
@@ -457,7 +430,7 @@ def _apart(
 def _fix(
     cost: NDArray[np.float64], hidden: ItemSide, public: ItemSide, known: dict[int, int]
 ) -> None:
-    """Let known items be matched with what they are, and with nothing else."""
+    """Force known items to be matched with their public items."""
     place_here = {item: place for place, item in enumerate(hidden.items.tolist())}
     place_there = {item: place for place, item in enumerate(public.items.tolist())}
     for item, name in known.items():
@@ -469,7 +442,7 @@ def _fix(
 
 
 def _rounds(hidden: ItemSide, known: dict[int, int], most: int) -> list[NDArray[np.int64]]:
-    """Return which items each round believes: first the known, then those of most labels."""
+    """Return the items that each round relies on: first the known, then those of most values."""
     is_known = np.isin(hidden.items, list(known))
     order = np.lexsort((-hidden.counts, ~is_known))
     sizes = [_FIRST_BELIEVED * _MORE_BELIEVED**number for number in range(_ROUNDS)]
@@ -482,7 +455,7 @@ def _rounds(hidden: ItemSide, known: dict[int, int], most: int) -> list[NDArray[
 def _company(
     hidden: ItemSide, public: ItemSide, matched: NDArray[np.int64], sure: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return how well each pair of items fits by the company it keeps; shape (hidden, public)."""
+    """Return the agreement of each pair's correlations with sure items; shape (hidden, public)."""
     weights = (hidden.counts[sure] / (hidden.counts[sure] + _HALF_BELIEVED)).astype(np.float32)
     names = matched[sure]
     alike = _agreement(hidden.alike[:, sure], public.alike[:, names], weights)
@@ -506,7 +479,7 @@ def _agreement(
 
 
 def _assign(cost: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the public item of each hidden one so that all together fit best; -1 for none left."""
+    """Return the public item of each hidden one at minimum total cost; -1 if none is left."""
     here, there = linear_sum_assignment(cost)
     matched = np.full(cost.shape[0], -1)
     matched[here] = there
@@ -514,7 +487,7 @@ def _assign(cost: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _leads(cost: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return by how much each item's match fits better than the best of its others."""
+    """Return the lead of each item's match over its best other one."""
     if cost.shape[1] < 2:
         return np.zeros(matched.size)
     places = np.arange(matched.size)
@@ -524,23 +497,23 @@ def _leads(cost: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.
     return np.where(matched >= 0, other - own, 0.0)
 
 
-# Of the items that most people rated, so many are looked at, and all.
+# Results are reported for the 10, 50 and 100 most rated items, and for all.
 TIERS = (10, 50, 100)
-# Items that the adversary is told in a second attempt, drawn from the 200 that most people rated.
+# Number of items that the adversary knows in a second attempt, drawn from the 200 most rated.
 KNOWN_ITEMS, _KNOWN_AMONG = 16, 200
 
 
 @brief
 class Catalogue(NamedTuple):
-    """A public table of other people's ratings, whose items have names.
+    """A public table of other users' ratings, with named items.
 
     Attributes
     ----------
     ratings : Ratings
     name : str
-        For people.
+        Display name.
     is_own : bool
-        Whether it is half of the released people themselves, for want of another.
+        Whether it is half of the released users themselves, if no other is given.
     """
 
     ratings: Ratings
@@ -549,19 +522,10 @@ class Catalogue(NamedTuple):
 
 
 class FoundUnnamed(NamedTuple):
-    """How many people one adversary finds where items are hidden.
+    """Re-identification rates of one adversary where items are hidden.
 
-    Attributes
-    ----------
-    adversary : str
-    found : Interval
-        With the names that the matching gives.
-    by_rank : Interval
-        With names by rank of popularity alone.
-    control : Interval
-        With the same names dealt to other items: what is found without knowing any.
-    names_known : Interval
-        The same people, if items were not hidden.
+    With names by the matching, by popularity rank, shuffled over the items (the control), and
+    known.
     """
 
     adversary: str
@@ -574,7 +538,7 @@ class FoundUnnamed(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class HiddenItems:
-    """What is left of the belief that nobody can tell which item is which.
+    """Results of the attack on hidden items.
 
     Parameters
     ----------
@@ -583,19 +547,18 @@ class HiddenItems:
     catalogue : Catalogue
         The public table.
     shadow : bool
-        Whether a release of the catalogue like the one under attack was compared; otherwise its raw
-        ratings were. Reported is the one that names more items, the top 100 and all alike.
+        Whether a shadow release of the catalogue was compared; otherwise its raw ratings were. The
+        one that names more items (top 100 plus all) is reported.
     named, by_rank, with_known : dict of str to Interval
-        Share of the items that are named right; "10": of the ten that most people rated; and so on,
-        and "all". By the matching; by rank of popularity alone; by the matching if 16 items are
-        known, which do not count.
+        Share of the items that are named correctly, "10" for the ten most rated, and so on, and
+        "all". By the matching; by popularity rank alone; by the matching with 16 known items, which
+        do not count.
     people : list of FoundUnnamed
         By adversary.
     left_out : int
-        Hidden items that were not looked at, because there are too many.
+        Hidden items that were not attacked, because there are too many.
     looked_at : dict of str to (int, int)
-        Of how many of its rows the "release" was compared with how many of the "catalogue", and how
-        many each has.
+        Number of rows used of the "release" and of the "catalogue", and of all of their rows.
     """
 
     items: int
@@ -609,7 +572,7 @@ class HiddenItems:
     looked_at: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the figures as plain data."""
         return {
             "items": self.items,
             "catalogue": self.catalogue.name,
@@ -652,22 +615,22 @@ def attack_hidden_items(
     catalogue: Catalogue | None = None,
     anonymizer: Anonymizer | None = None,
 ) -> HiddenItems:
-    """Name the hidden items of a release with the help of a public table, then look for people.
+    """Match the hidden items of a release with a public table, then re-identify users.
 
     Parameters
     ----------
     ratings : Ratings
-        The truth: what the release was made of.
+        The truth: the ratings that the release was made from.
     table : ReleasedTable
-        The release, with the items' true positions, which judge and are not looked at.
+        The release, with the items' true positions, which only evaluate the attack.
     adversaries : sequence of Adversary
     targets : ndarray of int64
         User positions; without a catalogue, those in the public half are left out.
     seed : int
     catalogue : Catalogue, optional
-        Half of the people themselves, if not given.
+        Half of the users themselves, if not given.
     anonymizer : Anonymizer, optional
-        Makes such releases, as everybody can whom the settings tell how.
+        Makes shadow releases with the published settings.
 
     Raises
     ------
@@ -676,9 +639,9 @@ def attack_hidden_items(
 
     Notes
     -----
-    Half of the people as the public table stand in the release, too. Two halves that share nobody
-    give less; `experiments/hide_items.py` has both. What another public table gives depends on it,
-    and is measured where one is given as the catalogue.
+    If half of the users is the public table, they are in the release as well. Two disjoint halves
+    give lower rates; `experiments/hide_items.py` has both. Other public tables must be measured by
+    passing them as the catalogue.
 
     Examples
     --------
@@ -696,11 +659,11 @@ def attack_hidden_items(
     names = _positions_of(catalogue.ratings, ratings)
     publics = _public_sides(catalogue.ratings, anonymizer, seed)
     raw = publics[0]
-    # The adversary sees the columns in an order of their own.
+    # The adversary sees the columns in random order.
     order = np.random.default_rng([seed, 7]).permutation(ratings.n_items)
     hidden = ItemSide.of_release(_moved(table, order, ratings), ratings.scale, seed)
     known = _some_known(ratings, table, order, names, seed)
-    told = order[np.array(list(known), np.int64)]
+    known_to_adversary = order[np.array(list(known), np.int64)]
     released = np.unique(table.indices).astype(np.int64)
 
     def named_by(found: ItemNames) -> NDArray[np.int64]:
@@ -727,7 +690,7 @@ def attack_hidden_items(
         shadow=public is not raw,
         named=_named(guesses[0], ratings, released),
         by_rank=_named(guesses[1], ratings, released),
-        with_known=_named(guesses[2], ratings, np.setdiff1d(released, told)),
+        with_known=_named(guesses[2], ratings, np.setdiff1d(released, known_to_adversary)),
         people=_look_for(ratings, table, adversaries, targets, guesses, seed),
         left_out=hidden.n_left_out,
         looked_at={
@@ -740,16 +703,16 @@ def attack_hidden_items(
 def _known_half(
     ratings: Ratings, table: ReleasedTable, targets: NDArray[np.int64], seed: int
 ) -> tuple[Catalogue, NDArray[np.int64]]:
-    """Return half of the released people as a public table, and the targets of the other half."""
-    people = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
-    public = np.sort(people[: people.size // 2])
+    """Return half of the released users as a public table, and the targets of the other half."""
+    users = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
+    public = np.sort(users[: users.size // 2])
     others = targets[~np.isin(targets, public)]
     half = Catalogue(only(ratings, public), "half of the people themselves", is_own=True)
     return half, others
 
 
 def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
-    """Return where the catalogue's items stand in the ratings, by their names; -1 for others."""
+    """Return the catalogue items' positions in the ratings, by name; -1 for others."""
     place_of = {str(item): place for place, item in enumerate(ratings.items.tolist())}
     names = np.array([place_of.get(str(item), -1) for item in catalogue.items.tolist()], np.int64)
     if (names < 0).all():
@@ -762,12 +725,12 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
 
 
 def _public_sides(catalogue: Ratings, anonymizer: Anonymizer | None, seed: int) -> list[ItemSide]:
-    """Describe the public items from raw ratings and, last, from a release like the hidden one."""
+    """Describe the public items from raw ratings and, last, from a shadow release."""
     sides = [ItemSide.of_ratings(catalogue, seed)]
     if anonymizer is not None:
         try:
             release = anonymizer.anonymize(catalogue)
-        except RecveilError:  # too few people, say: then they have the ratings as they are
+        except RecveilError:  # such as too few users: only the raw ratings are used
             pass
         else:
             table = ReleasedTable.from_release(release, catalogue)
@@ -778,9 +741,9 @@ def _public_sides(catalogue: Ratings, anonymizer: Anonymizer | None, seed: int) 
 def _choices(
     hidden: ItemSide, publics: list[ItemSide], catalogue: Catalogue
 ) -> list[tuple[ItemSide, Differences]]:
-    """Return what can be compared: raw ratings differ less if they are of the same users."""
+    """Return the comparisons to try: raw ratings differ less if they are of the same users."""
     raw, release = publics[0], publics[-1]
-    if hidden.is_full:  # rows of all items are like no raw ratings
+    if hidden.is_full:  # full rows are unlike raw ratings
         return [(release, OTHER_USERS)]
     choices = [(raw, SAME_USERS), (release, OTHER_USERS)]
     return choices if catalogue.is_own else [*choices, (raw, OTHER_USERS)]
@@ -792,7 +755,7 @@ def _moved(table: ReleasedTable, order: NDArray[np.int64], ratings: Ratings) -> 
 
 
 def _relabelled(table: ReleasedTable, names: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
-    """Return the release as somebody reads it who takes item i for ``names[i]``; -1 is left out."""
+    """Return the release with item i renamed to ``names[i]``; -1 is left out."""
     row_of = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
     items = names[table.indices]
     kept = np.flatnonzero(items >= 0)
@@ -812,7 +775,7 @@ def _some_known(
     names: NDArray[np.int64],
     seed: int,
 ) -> dict[int, int]:
-    """Draw items that the adversary is told: hidden columns, and the catalogue's positions."""
+    """Draw the items that the adversary knows: hidden columns, and the catalogue's positions."""
     both = np.intersect1d(np.unique(table.indices), names[names >= 0])
     popular = both[np.argsort(-ratings.support[both], kind="stable")][:_KNOWN_AMONG]
     rng = np.random.default_rng([seed, 9])
@@ -824,7 +787,7 @@ def _some_known(
 def _as_positions(
     found: ItemNames, order: NDArray[np.int64], names: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return for each item of the ratings which one it is taken for; -1 for none of them."""
+    """Return the guessed identity of each item of the ratings; -1 for none."""
     taken_for = np.full(order.size, -1)
     taken_for[order] = np.where(found.guess >= 0, names[found.guess], -1)
     return taken_for
@@ -833,7 +796,7 @@ def _as_positions(
 def _named(
     taken_for: NDArray[np.int64], ratings: Ratings, items: NDArray[np.int64]
 ) -> dict[str, Interval]:
-    """Count the items that are taken for what they are, the ones that most people rated first."""
+    """Count the correctly named items, by popularity tier."""
     by_rank = items[np.argsort(-ratings.support[items], kind="stable")]
     right = taken_for[by_rank] == by_rank
     sizes = {str(size): min(size, right.size) for size in TIERS} | {"all": right.size}
@@ -848,11 +811,11 @@ def _look_for(
     guesses: Sequence[NDArray[np.int64]],
     seed: int,
 ) -> list[FoundUnnamed]:
-    """Look for people in the release as it reads with each way to name its items."""
+    """Attack the release with each naming of its items."""
     matched, by_rank, _ = guesses
-    dealt = np.random.default_rng([seed, 10]).permutation(matched)
+    shuffled = np.random.default_rng([seed, 10]).permutation(matched)
     rates: list[list[Interval]] = []
-    for names in (matched, by_rank, dealt, np.arange(ratings.n_items)):
+    for names in (matched, by_rank, shuffled, np.arange(ratings.n_items)):
         read = _relabelled(table, names, ratings)
         strikes = find_co_rated_strikes(read, ratings.scale)
         attacks = (
@@ -875,39 +838,42 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
             "not tried: give one as a catalogue, --catalogue)"
         )
     top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
-    rank, beside = "their rank alone gives", f" (by rank of popularity alone {by_rank.rate:.1%})"
-    said = [
+    rank, rank_alone = (
+        "their rank alone gives",
+        f" (by rank of popularity alone {by_rank.rate:.1%})",
+    )
+    sentences = [
         f"The rates above are those of an adversary who knows which item is which. Hidden items "
         f"are named again, {source}: {_percent(top)} of the {top.trials} that most users rated"
-        f"{no_better(top, by_rank.rate, rank) or beside}, and {_percent(all_)} of all "
+        f"{no_better(top, by_rank.rate, rank) or rank_alone}, and {_percent(all_)} of all "
         f"{found.items:,}; {_percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
-        said.append(
+        sentences.append(
             f"{found.left_out:,} hidden items with the fewest labels were not attacked, and count "
             f"as not named."
         )
-    said += [
+    sentences += [
         f"Of the {table}'s {describe_count(of_rows, 'row')}, a random sample of {rows:,} was used "
         f"to name the items; an adversary who uses all of them may name more."
         for table, (rows, of_rows) in found.looked_at.items()
         if rows < of_rows
     ]
     if not found.people:
-        return said
+        return sentences
     worst = max(found.people, key=lambda one: one.found.rate)
     if not worst.found.trials:
-        return [*said, "With these names no user could be attacked, which shows nothing."]
+        return [*sentences, "With these names no user could be attacked, which shows nothing."]
     control = "the same names dealt to other items give"
     nothing_new = no_better(worst.found, worst.control.rate, control)
-    said.append(
+    sentences.append(
         f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
         f"{describe_count(worst.found.trials, 'user')}"
         f"{nothing_new}; {worst.control.rate:.1%} with the same names "
         f"dealt to other items, and {worst.names_known.rate:.1%} if items were not hidden. Better "
         f"matchings may name more: do not count on hidden items."
     )
-    return said
+    return sentences
 
 
 def _percent(found: Interval) -> str:

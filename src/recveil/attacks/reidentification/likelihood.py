@@ -1,4 +1,4 @@
-"""LikelyRated: the record in which the known items are most likely real ratings."""
+"""Re-identification by distance and by likelihood."""
 
 import math
 from dataclasses import dataclass
@@ -24,24 +24,24 @@ from recveil.runtime.safe_repr import brief
 
 @dataclass(frozen=True)
 class Nearest:
-    """Takes the record whose labels lie closest to what is known; see `find_nearest`."""
+    """Picks the record closest to what is known; see `find_nearest`."""
 
     name: ClassVar[str] = "nearest"
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Guesses:
-        """Look for every target among the candidates; see `find_nearest`."""
+        """Score every target against the candidates; see `find_nearest`."""
         return find_nearest(candidates, knowledge, record_of)
 
 
 def find_nearest(
     candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
 ) -> Guesses:
-    """Look for every target by the sum of squared differences over the known items.
+    """Pick the record with the least sum of squared differences over the known items.
 
-    A known item that a record does not carry counts as the largest difference between two labels.
-    Whoever knows no ratings counts the missing items alone.
+    A known item that a record lacks counts as the largest difference between two values. Without
+    known ratings, only the missing items count.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def find_nearest(
 
     Notes
     -----
-    Each target takes a pass over all records, so this is meant for releases, which have one record
-    a group.
+    Each target takes a pass over all records, so this is meant for releases with one record per
+    group.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def find_nearest(
             apart = np.zeros(carrying.stop - carrying.start)
             if knowledge.values is not None:
                 apart = candidates.levels[candidates.codes[carrying]] - knowledge.values[entry]
-            # Counted from "missing", so that only the records that carry the item are touched.
+            # Relative to "missing", so that only the records with the item are updated.
             distance[candidates.records[carrying]] += apart**2 - missing
-        # Equal up to rounding is equal: the order of additions must not single anybody out.
+        # Equality is up to rounding: the order of additions must not break ties.
         nearest = np.flatnonzero(distance <= distance.min() + 1e-9 * missing)
         own = record_of[knowledge.targets[target]]
         best[target] = nearest[0] if nearest.size == 1 else -1
@@ -91,23 +91,23 @@ def find_nearest(
     return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
 
 
-# How likely something is that the adversary holds for impossible: knowledge may be worse than
-# its owner thinks, and then somebody must still be the likeliest.
+# Probability of what the adversary takes to be impossible: their knowledge may be worse than they
+# think, and some record must still be the likeliest.
 _SURPRISE = 1e-3
-# How far the ratings behind a released label may spread, as shares of the scale.
+# Spreads of the ratings around a released value, as shares of the scale.
 _SPREADS = (0, 1 / 8, 1 / 4)
-# Ratings are held in single precision.
+# Ratings are in single precision.
 _TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Scores each record by the logarithm of how likely the knowledge is if it is the target's.
+    """Scores each record by the log-likelihood of the knowledge if it is the target's.
 
-    If a record with n labels is the target's, each known item is one of the n, and its rating and
-    date lie within the adversary's errors; but for the share of entries that are wrong. So a
-    record that agrees with more entries is likelier, and of two that agree with as many the
-    shorter one. Scoreboard-RH knows neither the bounds of the errors nor the lengths.
+    If a record with n values is the target's, each known item is one of the n, and its rating and
+    date are within the adversary's errors, except for the share of wrong entries. So a record that
+    agrees with more entries is likelier, and of two with equal agreement the shorter one.
+    Scoreboard-RH uses neither the bounds of the errors nor the lengths.
 
     Parameters
     ----------
@@ -116,37 +116,37 @@ class Likelihood:
     wrong_kind : {"value", "item"}
         A wrong entry has a wrong value, or is an item that the target did not rate.
     rating_error : float or None
-        Right ratings are up to so many points off; None: ratings are not compared.
+        Largest error of a right rating, in points; None: ratings are not compared.
     date_error : int or None
-        Right dates are up to so many days off; None: dates are not compared.
+        Largest error of a right date, in days; None: dates are not compared.
     label_spread : float
-        Standard deviation of the ratings behind a published label, in points: 0 for records of
-        true ratings; above 0 for means of groups, whose labels then count by their distance.
+        Standard deviation of the ratings around a published value, in points: 0 for records of true
+        ratings; above 0 for means of groups, whose values then count by their distance.
     outside_top : int
-        Known items are drawn from outside the so many most rated ones, so that a record's length
+        Known items are drawn from outside this many most rated ones, so that a record's length
         counts these only.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Raises
     ------
     RecveilError
-        If a number makes no sense.
+        If a number is out of range.
 
     Notes
     -----
-    With `right` n of m, levels L of the scale and days D of the table, an entry gives a record
-    that carries the item ``log(q R / n)`` if it agrees, where R is one in the number of values
-    within the errors, and ``log((1 - q) / (L D n))`` if not; q is (n + 1/2) / (m + 1) of m = 8,
-    because nobody is sure that all is right. Scores are relative to a record without the item.
-    Eccentricity is the logarithm of the odds between the two best, `bits` those of the posterior
-    with everybody equally likely beforehand.
+    With `right` n of m, levels L of the scale and days D of the table, an entry gives a record that
+    has the item ``log(q R / n)`` if it agrees, where R is one in the number of values within the
+    errors, and ``log((1 - q) / (L D n))`` if not; q is (n + 1/2) / (m + 1) of m = 8, because no
+    adversary is sure that all is right. Scores are relative to a record without the item.
+    Eccentricity is the log-odds of the two best records, `bits` is from the posterior with a
+    uniform prior over users.
 
-    Under the adversary's own model of their knowledge no attack finds more people than the most
-    likely record (up to the approximations above: errors at the ends of the scale, and an unknown
-    instead of a given number of wrong entries). That is about tables of true ratings. Of published
-    means it has a rough model only, with nothing of how predictions were mixed in: on padded rows
-    attacks that use all rows together are known to find more.
+    Under the adversary's own model of their knowledge, no attack re-identifies more users than the
+    likeliest record (up to the approximations above: errors at the ends of the scale, and an
+    unknown instead of a given number of wrong entries). This holds for tables of true ratings. For
+    published means the model is rough and ignores how predictions were mixed in: on padded rows,
+    attacks that use all rows together are known to be stronger.
     """
 
     name: ClassVar[str] = "likelihood"
@@ -162,7 +162,7 @@ class Likelihood:
     def __post_init__(self) -> None:
         for name in ("rating_error", "date_error", "label_spread", "outside_top"):
             value = getattr(self, name)
-            # The comparison is written so that nan fails it, too.
+            # Written so that nan fails as well.
             if value is not None and not value >= 0:
                 raise RecveilError(f"{name} is {value}; expected at least 0", code="argument.value")
         if not 0 <= self.right <= 1:
@@ -191,11 +191,11 @@ class Likelihood:
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> ScoredGuesses:
-        """Look for every target among the candidates; see `ScoreboardRH.attack`.
+        """Score every target against the candidates; see `ScoreboardRH.attack`.
 
         Examples
         --------
-        Both records carry both items; the shorter one is likelier.
+        Both records have both items; the shorter one is likelier.
 
         >>> from recveil.attacks import draw_knowledge
         >>> from recveil.ratings import Ratings
@@ -210,7 +210,7 @@ class Likelihood:
 
     def _points(self, candidates: Candidates, knowledge: Knowledge) -> Points:
         q = (8 * self.right + 0.5) / 9
-        # Relative to a record without the item: there the entry is either wrong or a surprise.
+        # Relative to a record without the item, where the entry is either wrong or a surprise.
         if self.wrong_kind == "item":
             absent, beyond = 1 - q, (1 - q) * _SURPRISE
         else:
@@ -230,7 +230,7 @@ class Likelihood:
         )
 
     def _rating_certainty(self, candidates: Candidates, knowledge: Knowledge) -> float:
-        """Return how much likelier a known rating is if it belongs to the label it is near to."""
+        """Return the likelihood ratio of a known rating near the record's value."""
         if knowledge.values is None or candidates.levels.size < 2:
             return 1.0
         step = float(np.diff(candidates.levels).min())
@@ -242,7 +242,7 @@ class Likelihood:
         return max(1.0, (round(span / step) + 1) / within)
 
     def _days(self, span: int) -> NDArray[np.bool_]:
-        """Mark which numbers of days apart agree; empty if dates are not compared."""
+        """Mark the day differences that agree; empty if dates are not compared."""
         if self.date_error is None:
             return np.empty(0, np.bool_)
         return np.arange(span + 1) <= self.date_error
@@ -251,17 +251,17 @@ class Likelihood:
         return max(1.0, days.size / (2 * (self.date_error or 0) + 1)) if days.size else 1.0
 
     def _room(self, candidates: Candidates) -> NDArray[np.float32]:
-        """Return the logarithm of how much likelier an item of the record is than one of all."""
+        """Return the log-likelihood ratio of drawing an item from the record and from all items."""
         n_items = max(0, candidates.indptr.size - 1 - self.outside_top)
         lengths = candidates.lengths_outside(self.outside_top).astype(np.float64)
         return np.log(max(n_items, 1) / np.maximum(lengths, 1)).astype(np.float32)
 
 
 def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Likelihood]:
-    """Return the attack with several ideas of how far the ratings behind a label spread.
+    """Return the attack with several spreads of the ratings around a value.
 
-    Nobody outside knows how much the people of a group disagree: not at all, or by an eighth or a
-    quarter of the scale.
+    The adversary does not know how much a group disagrees: not at all, or by an eighth or a quarter
+    of the scale.
 
     Parameters
     ----------
@@ -280,22 +280,22 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
 @brief
 @dataclass(frozen=True, eq=False)
 class LikelyRated:
-    """Scores each record by how probably its owner rated the known items; ratings do not count.
+    """Scores each record by the probability that its user rated the known items.
 
-    If a record is the target's, each known item is one of those that are real in it. So an item
-    counts ``log(likely + 0.001) - log(n)``, with n the number of labels that are expected to be
-    real in the record: likely fills count against it, and of two records that agree as well the
-    one with fewer real ratings leads.
+    Ratings are not compared. If a record is the target's, each known item is one of its real
+    ratings. So an item counts ``log(likely + 0.001) - log(n)``, with n the expected number of real
+    ratings in the record: likely fills count against it, and of two records with equal agreement
+    the one with fewer real ratings leads.
 
     Parameters
     ----------
     likely : ndarray of float64, shape (n_labels,)
-        How probably each of the candidates' labels is a real rating. If all are equal, items alone
-        decide.
+        Probability that each of the candidates' values is a real rating. If all are equal, only
+        items count.
 
     Examples
     --------
-    Both records carry both items, but in the first one they are fills.
+    Both records have both items, but in the first one they are fills.
 
     >>> from recveil.ratings import Ratings
     >>> table = Candidates.from_ratings(
@@ -313,12 +313,12 @@ class LikelyRated:
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Guesses:
-        """Look for every target among the candidates; see `ScoreboardRH.attack`.
+        """Score every target against the candidates; see `ScoreboardRH.attack`.
 
         Raises
         ------
         RecveilError
-            If there is not one probability for each label.
+            If there is not one probability per value.
         """
         if self.likely.shape != candidates.records.shape:
             raise RecveilError(
@@ -333,12 +333,12 @@ class LikelyRated:
         room = np.log(np.maximum(expected, 1.0))
         gains = np.log(self.likely + _SURPRISE) - np.log(_SURPRISE)
         for target in range(n_targets):
-            named = knowledge.items[knowledge.indptr[target] : knowledge.indptr[target + 1]]
-            score = -named.size * room
-            for item in named:
+            known_items = knowledge.items[knowledge.indptr[target] : knowledge.indptr[target + 1]]
+            score = -known_items.size * room
+            for item in known_items:
                 carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
                 score[candidates.records[carrying]] += gains[carrying]
-            # Equal up to rounding is equal: the order of additions must not single anybody out.
+            # Equality is up to rounding: the order of additions must not break ties.
             top = np.flatnonzero(score >= score.max() - 1e-9)
             own = record_of[knowledge.targets[target]]
             best[target] = top[0] if top.size == 1 else -1

@@ -1,8 +1,7 @@
-"""Word pairs: a table of words without an order, as one of who gave which word to which item.
+"""Nominal labels as implicit feedback on pairs of item and label.
 
-Two words are equal, or they are not. So an item with a word is one thing that somebody chose or did
-not choose, and whoever looks for people by words looks for people by such choices: as among likes.
-Nothing here measures how far two words are apart.
+Nominal labels have no distance: two labels are equal or different. Each pair of item and label is
+therefore an item of its own, and attacks treat it like a like.
 """
 
 from collections.abc import Iterator
@@ -19,22 +18,22 @@ from recveil.ratings.rating_scale import LIKES
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer, Sides
 
-# Stands between an item and a word; no word holds it.
+# Separates an item from a label; no label contains it.
 _BETWEEN = "\x1f"
 
 
 def pairs_of(ratings: Ratings) -> Ratings:
-    """Return likes of pairs: each item with each word is an item.
+    """Return implicit feedback in which each pair of item and label is an item.
 
     Parameters
     ----------
     ratings : Ratings
-        Words without an order.
+        Nominal labels.
 
     Returns
     -------
     Ratings
-        Likes; item i with the word w, both counted from 0, stands at ``i * n_words + w``.
+        Likes; the pair of item i and label w, both counted from 0, is item ``i * n_words + w``.
 
     Examples
     --------
@@ -55,14 +54,14 @@ def pairs_of(ratings: Ratings) -> Ratings:
 
 
 def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
-    """Return a release of words as one of pairs.
+    """Convert a release of nominal labels to one of pairs.
 
     Parameters
     ----------
     table : ReleasedTable
-        Of words, by their numbers.
+        Of nominal labels, by their codes.
     ratings : Ratings
-        The words that it was made from.
+        The labels that it was made from.
     """
     n_words = len(ratings.scale.words)
     indices = _paired(table.indices, table.values, n_words)
@@ -73,27 +72,27 @@ def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
 
 
 def _paired(items: NDArray[np.int32], numbers: NDArray[Any], n_words: int) -> NDArray[np.int32]:
-    """Return the place of each item with its word."""
+    """Return the position of each pair."""
     places = items.astype(np.int64) * n_words + np.rint(numbers).astype(np.int64) - 1
     return places.astype(np.int32)
 
 
 class OfPairs:
-    """Makes releases of pairs: by an anonymizer of words, from the words that the pairs stand for.
+    """Anonymizes pairs with an anonymizer of the nominal labels.
 
     Parameters
     ----------
     anonymizer : Anonymizer
-        Of words without an order.
+        Of nominal labels.
     words : Ratings
-        What the pairs were made of; they tell its items and its scale.
+        The labels that the pairs were made of, with their items and scale.
     """
 
     def __init__(self, anonymizer: Anonymizer, words: Ratings) -> None:
         self.anonymizer, self.words = anonymizer, words
 
     def anonymize(self, pairs: Ratings) -> Sides:
-        """Return a release of some people's pairs."""
+        """Return a release of the pairs of some users."""
         n_words = len(self.words.scale.words)
         items, numbers = np.divmod(pairs.indices, n_words)
         own = Ratings(

@@ -1,4 +1,4 @@
-"""Attacks on a release: who is found, and what is learned about them."""
+"""Re-identification of targets in a release, and inference from the records found."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -24,22 +24,22 @@ from recveil.runtime.safe_repr import brief
 
 
 class RatingErrors(NamedTuple):
-    """How far a found row is off the ratings that the adversary did not know, in rating points.
+    """Errors of found rows on ratings that the adversary did not know, in rating points.
 
     Attributes
     ----------
     rmse, mae : float
-        Of the row's labels, those beyond the scale moved to its ends, over all ratings that have
-        one; nan if none has.
+        Of the row's values, clipped to the scale, over all ratings with a value; nan if there are
+        none.
     item_mean_rmse, item_mean_mae : float
         Of the released table's item means, over the same ratings.
     gain : Mean
-        By how much the row is nearer than the item mean in absolute error: each target's mean,
-        averaged over targets. Only if it is above 0, the row tells something personal.
+        Absolute error of the item mean minus that of the row: each target's mean, averaged over
+        targets. The row reveals personal information only if it is above 0.
     ratings : int
-        The found targets' ratings that the adversary did not know.
+        Number of the found targets' ratings that the adversary did not know.
     labelled : int
-        How many of them the row has a label for.
+        Number of them for which the row has a value.
     """
 
     rmse: float
@@ -53,9 +53,9 @@ class RatingErrors(NamedTuple):
 
 @brief
 class InferenceGain(NamedTuple):
-    """What the row of one found target tells, beside what the adversary knew."""
+    """What the row of one found target reveals beyond what the adversary knew."""
 
-    truth: NDArray[np.float32]  # the target's ratings that the row has a label for
+    truth: NDArray[np.float32]  # the target's ratings for which the row has a value
     labels: NDArray[np.float64]
     means: NDArray[np.float64]  # the released item means of the same items
     links: int  # items of the row
@@ -64,7 +64,7 @@ class InferenceGain(NamedTuple):
 
     @property
     def n_exact(self) -> int:
-        """How many labels are the rating itself; ratings are held in single precision."""
+        """Number of values equal to the rating, at single precision."""
         apart = np.abs(self.labels - self.truth)
         return int((apart <= 1e-9 + np.spacing(np.abs(self.truth))).sum())
 
@@ -74,16 +74,16 @@ def learn_rows(
 ) -> list[InferenceGain]:
     """Compare the rows of found targets (positions in the knowledge) with their ratings."""
     means, popularity = table.item_means(), ratings.support / ratings.n_users
-    lessons = []
+    row_gains = []
     for place in found.tolist():
         target = known.targets[place]
-        named = known.items[known.indptr[place] : known.indptr[place + 1]]
-        items, labels = _without(named, table.row(table.record_of[target]))
-        rated, truth = _without(named, ratings.row(target))
+        known_items = known.items[known.indptr[place] : known.indptr[place + 1]]
+        items, labels = _without(known_items, table.row(table.record_of[target]))
+        rated, truth = _without(known_items, ratings.row(target))
         common, in_row, in_truth = np.intersect1d(
             items, rated, assume_unique=True, return_indices=True
         )
-        lessons.append(
+        row_gains.append(
             InferenceGain(
                 truth=truth[in_truth],
                 labels=labels[in_row],
@@ -93,26 +93,23 @@ def learn_rows(
                 n_unknown=rated.size,
             )
         )
-    return lessons
+    return row_gains
 
 
 def _without(
-    named: NDArray[np.int32], row: tuple[NDArray[np.int32], NDArray[Any]]
+    known_items: NDArray[np.int32], row: tuple[NDArray[np.int32], NDArray[Any]]
 ) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Leave out of a row's items and values those that the adversary named."""
+    """Return a row's items and values without the items that the adversary knows."""
     items, values = row
-    kept = ~np.isin(items, named)
+    kept = ~np.isin(items, known_items)
     return items[kept], values[kept]
 
 
-def sum_up_errors(lessons: list[InferenceGain], scale: RatingScale) -> RatingErrors:
-    """Compare the labels of found rows, and the items' means, with the ratings they stand for.
-
-    Likes have no ratings that a label could be off.
-    """
-    told = [lesson for lesson in lessons if lesson.truth.size and not scale.unary]
-    off = [np.abs(clip_labels(lesson.labels, scale) - lesson.truth) for lesson in told]
-    mean_off = [np.abs(clip_labels(lesson.means, scale) - lesson.truth) for lesson in told]
+def sum_up_errors(row_gains: list[InferenceGain], scale: RatingScale) -> RatingErrors:
+    """Compute the errors of found rows and of item means; implicit feedback has none."""
+    valued = [row_gain for row_gain in row_gains if row_gain.truth.size and not scale.unary]
+    off = [np.abs(clip_labels(row_gain.labels, scale) - row_gain.truth) for row_gain in valued]
+    mean_off = [np.abs(clip_labels(row_gain.means, scale) - row_gain.truth) for row_gain in valued]
     gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]
     return RatingErrors(
         rmse=_rmse(off),
@@ -120,13 +117,13 @@ def sum_up_errors(lessons: list[InferenceGain], scale: RatingScale) -> RatingErr
         item_mean_rmse=_rmse(mean_off),
         item_mean_mae=_mae(mean_off),
         gain=mean_interval(gains),
-        ratings=sum(lesson.n_unknown for lesson in lessons),
-        labelled=sum(lesson.truth.size for lesson in told),
+        ratings=sum(row_gain.n_unknown for row_gain in row_gains),
+        labelled=sum(row_gain.truth.size for row_gain in valued),
     )
 
 
 def clip_labels(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
-    """Move labels beyond the scale to its ends, as everybody would who knows the scale."""
+    """Clip values to the scale, which is public."""
     return np.clip(labels, scale.low, scale.high)
 
 
@@ -140,45 +137,45 @@ def _mae(errors: list[NDArray[np.float64]]) -> float:
 
 @brief
 class ReleaseAttack(NamedTuple):
-    """What an adversary gets out of a release.
+    """Results of an adversary against a release.
 
-    A target is *found* if the record with the single highest score is that of their class. Of every
-    target asked for it is known whether they were found; the rest looks at the found ones only, and
-    leaves out the items that the adversary named.
+    A target's group is *found* if the record with the single highest score is the target's class.
+    The figures on learning cover found targets only, without the items that the adversary already
+    knew.
 
     Attributes
     ----------
     attack : str
-        Which of the registered attacks ("scoreboard-rh", "nearest", "likelihood", ...) found most
-        people; the rest is about it. If it struck out labels before, that is added: "likelihood,
-        without labels off the scale".
+        Registered attack ("scoreboard-rh", "nearest", "likelihood", ...) with the highest
+        re-identification rate; the other figures are of this attack. Removed values are appended:
+        "likelihood, without labels off the scale".
     requested, skipped : int
-        Targets asked for, and those among them whom this adversary could not attack, because they
-        have too few ratings. They count as not found, although nobody looked for them.
+        Targets requested, and those among them with too few ratings for this adversary, which count
+        as not found.
     group_found : Interval
-        Share of the targets who were found.
+        Share of the targets whose group was found.
     person_found : Interval
-        Expected share of the targets whom a pick among the people with the highest score hits.
+        Re-identification rate: expected hits of a random pick among the users with the highest
+        score.
     baseline : float
-        The same for a pick among all people: 1 / people in the release.
+        The same for a pick among all users: 1 / users in the release.
     group_baseline : float
-        Share of the people who are behind the record with most of them: a guess that always names
-        it finds their group.
+        Share of the users in the largest record: a guess that always names it finds their group.
     bound : float
         1 / k, which `person_found` cannot exceed if the release keeps its claim; with privacy
         levels, the mean over the targets of 1 / what their records promise.
     link_precision : Mean
-        Share of the found row's items that the target rated; the mean over targets.
+        Share of the found row's items that the target rated; mean over targets.
     link_baseline : Mean
-        What popularity alone gives: the share of all users who rated these items.
+        The popularity baseline: share of all users who rated these items.
     rating_errors : RatingErrors
     exact : Interval
-        Share of the target's ratings whose label in the row is exactly that rating; the mean over
-        targets, who are the trials.
+        Share of the target's ratings that equal the row's value; mean over targets, who are the
+        trials.
     by_attack : dict of str to Interval
-        `person_found` for each registered attack, by its name, in the way in which it found most.
+        `person_found` of each registered attack, by name, in its best variant.
     not_run : tuple of str
-        Those of them that do not apply to the release, and so guess blindly.
+        Attacks that do not apply to the release, and so guess at random.
     """
 
     attack: str
@@ -218,7 +215,7 @@ def attack_release(
     likely: NDArray[np.float64] | None = None,
     known: Knowledge | None = None,
 ) -> ReleaseAttack:
-    """Look for the targets in a release, in several ways, and judge what the best one learns.
+    """Attack the targets in a release with every registered attack and report the strongest.
 
     Parameters
     ----------
@@ -226,23 +223,22 @@ def attack_release(
         The truth: the ratings that the release was made from.
     table : ReleasedTable
     adversary : Adversary
-        Their dates and their idea of the number of ratings are of no use here: homogenized records
-        carry no dates, and have as many labels as the whole group.
+        Dates and the number of ratings are ignored: homogenized records have no dates, and as many
+        values as the whole group.
     targets : ndarray of int64
-        User positions in `ratings`. Those with too few ratings, or not in the release, count as
+        User positions in `ratings`. Targets with too few ratings, or outside the release, count as
         not found.
     seed : int
         Fixes what the adversary knows.
     strikes : dict of str to ndarray of bool, optional
-        What `find_strikes` says of `table`, for whoever attacks it several times; worked out, if
-        not given. Only in a co-rated release labels are struck out.
+        `find_strikes` of `table`, to reuse it; computed if not given. Values are removed from
+        co-rated releases only.
     likely : ndarray of float64, shape (n_labels,), optional
-        How probably each label is a real rating, for an adversary who learned what fills look
-        like; see `recveil.attacks.inference.fills`. Then `LikelyRated`, which goes by items and
-        asks for no
-        ratings, is tried beside the others.
+        Probability that each value is a real rating, for an adversary with a classifier of fills;
+        see `recveil.attacks.inference.fills`. `LikelyRated`, which uses items without ratings, is
+        then tried as well.
     known : Knowledge, optional
-        What the adversary knows of the targets; drawn, if not given.
+        What the adversary knows of the targets; drawn if not given.
 
     Raises
     ------
@@ -251,23 +247,23 @@ def attack_release(
 
     Notes
     -----
-    Readings: the highest score is believed, however small its lead (no eccentricity threshold).
-    Items weigh by their support in the *released* table; in padded records all weigh the same, as
-    every record carries every item.
+    The highest score is accepted, however small its lead (no eccentricity threshold). Items are
+    weighted by their count in the *released* table; in padded records all weigh the same, as every
+    record has every item.
 
-    `bound` holds for every adversary, the rest for this one only. Which attack finds most depends
-    on the release: padded rows all carry everything, so that only closeness tells; simple rows are
-    long if many people rated much, which `Likelihood` takes into account. It is tried with three
-    ideas of how far the ratings behind a label spread: not at all, an eighth and a quarter of the
-    scale. Where labels go beyond the scale, as with noise, all are tried twice: with the labels as
-    they are, and moved to its ends. In a co-rated release, all are tried again without the labels
-    that may have been filled in, in each of the ways of `find_strikes`; records that then tell the
-    same share their score. The best of all is reported, which favours the adversary slightly.
+    `bound` holds for every adversary, the other figures for this one only. The strongest attack
+    depends on the release: padded rows have all items, so that only closeness counts; simple rows
+    are long if many users rated much, which `Likelihood` takes into account. It is tried with three
+    spreads of the ratings around a value: zero, an eighth and a quarter of the scale. Where values
+    exceed the scale, as with noise, all attacks are tried with the published and with the clipped
+    values. In a co-rated release, all are tried again without the possible fills, in each way of
+    `find_strikes`; records that become identical share their score. Reporting the strongest variant
+    favours the adversary slightly.
 
-    Two baselines favour the release. The item mean is taken over the whole table, the target's
-    own class included; of an item that this class alone carries it is the label itself, so look
-    at `exact` beside `rating_errors`. And the target's known items, which they rated, are left out
-    of `link_precision`; where a row carries all items, it thereby falls below `link_baseline`.
+    Two baselines favour the release. The item mean includes the target's own class; for an item
+    that only this class has, it is the value itself, so compare `exact` with `rating_errors`. And
+    the target's known items, which they rated, are left out of `link_precision`; where a row has
+    all items, it thereby falls below `link_baseline`.
 
     Examples
     --------
@@ -287,9 +283,9 @@ def attack_release(
     best = _most_informative(ways)
     guesses = best.guesses
     found = guesses.own_is_top & (guesses.best >= 0)
-    lessons = learn_rows(ratings, table, known, np.flatnonzero(found))
-    links = [lesson for lesson in lessons if lesson.links]
-    exact = [lesson.n_exact / lesson.n_unknown for lesson in lessons if lesson.n_unknown]
+    row_gains = learn_rows(ratings, table, known, np.flatnonzero(found))
+    links = [row_gain for row_gain in row_gains if row_gain.links]
+    exact = [row_gain.n_exact / row_gain.n_unknown for row_gain in row_gains if row_gain.n_unknown]
     return ReleaseAttack(
         attack=best.attack + best.read_as,
         requested=known.requested,
@@ -299,9 +295,9 @@ def attack_release(
         baseline=1 / table.candidates.n_people,
         group_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_people,
         bound=_bound(table, targets),
-        link_precision=mean_interval([lesson.truth.size / lesson.links for lesson in links]),
-        link_baseline=mean_interval([lesson.popularity for lesson in links]),
-        rating_errors=sum_up_errors(lessons, ratings.scale),
+        link_precision=mean_interval([row_gain.truth.size / row_gain.links for row_gain in links]),
+        link_baseline=mean_interval([row_gain.popularity for row_gain in links]),
+        rating_errors=sum_up_errors(row_gains, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known.requested),
         not_run=_not_run(ways, table.candidates.n_people),
@@ -315,12 +311,12 @@ def best_guesses(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> tuple[Knowledge, Guesses]:
-    """Return what an adversary knows, and what the attack that finds most says about each target.
+    """Return an adversary's knowledge and the guesses of the strongest attack.
 
     Parameters
     ----------
     ratings, table, adversary, targets, seed
-        As in `attack_release`; with the same ones it is the same attack.
+        As in `attack_release`; the same arguments give the same attack.
 
     Examples
     --------
@@ -346,7 +342,7 @@ def _look_for(
     strikes: Mapping[str, NDArray[np.bool_]] | None,
     known: Knowledge | None = None,
 ) -> tuple[Knowledge, list["_Way"]]:
-    """Return what the adversary knows, and what they guess in each way."""
+    """Return the adversary's knowledge and the guesses in each way."""
     _check(ratings, table)
     adversary = without_unpublished(ratings, adversary)
     known = draw_knowledge(ratings, adversary, targets, seed) if known is None else known
@@ -355,7 +351,7 @@ def _look_for(
 
 
 def _most_informative(ways: list["_Way"]) -> "_Way":
-    """Return the attack that works: an adversary takes it, and so must whoever judges a release."""
+    """Return the way with the most expected hits."""
     return max(ways, key=lambda way: way.hits)
 
 
@@ -366,20 +362,20 @@ def _bound(table: ReleasedTable, targets: NDArray[np.int64]) -> float:
 
 
 def find_co_rated_strikes(table: ReleasedTable, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
-    """Return what may be struck out of a release; nothing, if no labels were filled in."""
+    """Return the values to remove from a release; none unless it is co-rated."""
     return find_strikes(table.candidates, scale) if table.co_rated else {}
 
 
 class _Way(NamedTuple):
-    """What one attack guessed, with the release read in one way."""
+    """The guesses of one attack on one reading of the release."""
 
     attack: str  # its name in the registry
-    read_as: str  # what was struck out before, as the name's end
+    read_as: str  # what was removed, as a suffix of the name
     guesses: Guesses
 
     @property
     def hits(self) -> float:
-        """Expected number of targets who are found."""
+        """Expected number of re-identified targets."""
         return float(self.guesses.chance.sum())
 
 
@@ -398,31 +394,31 @@ def _attack_in_all_ways(
 
 
 def _by_attack(ways: list[_Way], requested: int) -> dict[str, Interval]:
-    """Return the most people that each attack finds, whatever way the release is read."""
+    """Return the best re-identification rate of each attack over all readings."""
     names = dict.fromkeys(way.attack for way in ways)
     most = {name: max(way.hits for way in ways if way.attack == name) for name in names}
     return {name: wilson_interval(hits, requested) for name, hits in most.items()}
 
 
 def _not_run(ways: list[_Way], n_people: int) -> tuple[str, ...]:
-    """Name the attacks that tell nobody from anybody, as they do where they do not apply."""
+    """Return the attacks that do not apply: they do not distinguish any users."""
     names = dict.fromkeys(way.attack for way in ways)
     ran = {way.attack for way in ways if not _is_blind(way.guesses, n_people)}
     return tuple(name for name in names if name not in ran)
 
 
 def _is_blind(guesses: Guesses, n_people: int) -> bool:
-    """Whether no record is named for anybody, if anybody was asked for, and all fit equally."""
+    """Return whether all users fit equally for every target, so that no record is picked."""
     return bool((guesses.best < 0).all() and (guesses.tied_people == n_people).all())
 
 
 def _as_read(
     table: ReleasedTable, scale: RatingScale, strikes: Mapping[str, NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Candidates]]:
-    """Yield the candidates, and once more with the labels that are beyond the scale at its ends.
+    """Yield the candidates as published, clipped to the scale, and without possible fills.
 
-    Either may find more: a label beyond an end most likely stands for that end, but one that was
-    moved there agrees by chance with more that is known. Then without what is struck out.
+    Either of the first two may be stronger: a value beyond the scale most likely means its
+    end, but a clipped value agrees by chance with more known ratings.
     """
     yield "", table.candidates
     clipped = clip_labels(table.values, scale)
@@ -446,6 +442,6 @@ def _check(ratings: Ratings, table: ReleasedTable) -> None:
 
 
 def without_unpublished(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Leave out what homogenized records do not show: dates, and numbers of ratings."""
+    """Return the adversary without dates and numbers of ratings, which homogenized records lack."""
     blunted = without_dates(ratings, adversary, "homogenized records carry none")
     return replace(blunted, activity_error=None)

@@ -1,4 +1,4 @@
-"""Residual attack: people are looked for by the ratings that a smooth fit leaves over."""
+"""Re-identification from the residuals of a smooth fit to full rows."""
 
 import math
 from dataclasses import dataclass
@@ -16,26 +16,19 @@ from recveil.ratings import RatingScale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 
-# In the clipped score, one known rating speaks against a row by no more than this.
+# Lower bound of one known rating's evidence in the clipped score.
 _LEAST = -1.5
-# A known rating lies between two levels of a fine scale; this is for rounding alone.
+# A known rating falls between two levels of a fine scale; otherwise this is for rounding.
 _TOLERANCE = 1e-3
 
 
 @brief
 class RowScores(NamedTuple):
-    """How well each row fits what is known about one target, as natural logarithms.
+    """Log-likelihood of each row given what is known about one target, shape (n_rows,) each.
 
-    Attributes
-    ----------
-    by_fit : ndarray of float64, shape (n_rows,)
-        How likely the known ratings are, as the row fits its people.
-    by_label : ndarray of float64, shape (n_rows,)
-        The same, with how much likelier the target makes the labels of the known items.
-    clipped : ndarray of float64, shape (n_rows,)
-        `by_label`, where no single item speaks strongly against a row.
-    n_items : int
-        Known items that the rows hold.
+    `by_fit` is that of the known ratings under the row's fit. `by_label` adds the log-likelihood
+    ratio of the known items' values with the target in the row, and `clipped` bounds the evidence
+    of one item against a row. `n_items` counts the known items that the rows hold.
     """
 
     by_fit: NDArray[np.float64]
@@ -46,7 +39,7 @@ class RowScores(NamedTuple):
 
 @dataclass(frozen=True)
 class ResidualAttack:
-    """Takes the row whose residuals the known ratings explain best.
+    """Picks the row whose residuals the known ratings explain best.
 
     Parameters
     ----------
@@ -60,7 +53,7 @@ class ResidualAttack:
 
     Notes
     -----
-    Where `find_residuals` does not apply, all people fit equally well.
+    Where `find_residuals` does not apply, all users fit equally well.
 
     Examples
     --------
@@ -76,7 +69,7 @@ class ResidualAttack:
 
     @classmethod
     def of(cls, adversary: Adversary, scale: RatingScale) -> Self:
-        """Return the attack of somebody who knows how well they know."""
+        """Return the attack of an adversary who knows the error of their knowledge."""
         return cls(
             scale=scale,
             right=adversary.n_right / adversary.known,
@@ -87,7 +80,7 @@ class ResidualAttack:
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Guesses:
-        """Look for every target among the candidates."""
+        """Score every target against the candidates."""
         own = record_of[knowledge.targets]
         best, tied = np.full(own.size, -1), np.full(own.size, candidates.n_people)
         own_is_top = own >= 0
@@ -120,13 +113,7 @@ class ResidualAttack:
     def _hearing(
         self, levels: NDArray[np.float64], knowledge: Knowledge
     ) -> tuple[NDArray[np.float64], float]:
-        """Return how likely each entry is heard if each level is true, and how surely it was rated.
-
-        Returns
-        -------
-        hearing : ndarray of float64, shape (n_entries, n_levels)
-        certain : float
-        """
+        """Return the likelihood of each known entry per true level, and the rated share."""
         certain = self.right if self.wrong_item else 1.0
         if knowledge.values is None or self.rating_error is None:
             return np.ones((knowledge.items.size, levels.size)), certain
@@ -134,7 +121,7 @@ class ResidualAttack:
         is_coarse = self.scale.step is None or self.scale.step < step * (1 - _TOLERANCE)
         error = self.rating_error + step * (0.5 if is_coarse else _TOLERANCE)
         near = np.abs(knowledge.values[:, None].astype(np.float64) - levels) <= error
-        # Of the levels that are near, each is heard as often; and so of those that are far.
+        # Levels within the error are equally likely to be observed, and so are those beyond it.
         within = near / np.maximum(near.sum(axis=1, keepdims=True), 1)
         far = ~near / np.maximum((~near).sum(axis=1, keepdims=True), 1)
         right = 1.0 if self.wrong_item else self.right
@@ -150,7 +137,7 @@ def _score_rows(
     by_label: NDArray[Any],
     sums: NDArray[Any],
 ) -> None:
-    """Add up, for each row, what each known entry says."""
+    """Sum the evidence of the known entries for each row."""
     for entry in range(columns.size):
         fits, labels = by_fit[columns[entry]], by_label[columns[entry]]
         for row in range(fits.shape[0]):
@@ -158,28 +145,21 @@ def _score_rows(
             for level in range(hearing.shape[1]):
                 fit += hearing[entry, level] * fits[row, level]
                 label += hearing[entry, level] * labels[row, level]
-            told = math.log(certain * label / fit + 1 - certain)
+            evidence = math.log(certain * label / fit + 1 - certain)
             fit = math.log(fit)
             sums[0, row] += fit
-            sums[1, row] += fit + told
-            sums[2, row] += fit + max(told, _LEAST)
+            sums[1, row] += fit + evidence
+            sums[2, row] += fit + max(evidence, _LEAST)
 
 
 def score_by_residuals(
     candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Return how much likelier what is known makes the release, in several ways; none elsewhere.
+    """Return log-likelihood ratios of membership from residuals; none if there is no fit.
 
-    A stranger is like some rows, too: what a row's fit alone makes likely is taken off. Then the
-    same for each known item; the same where no item speaks strongly against a row; and the most
-    that one row's labels alone say.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    adversary : Adversary
-    known : Knowledge
-    scale : RatingScale
+    The ratios compare the rows with the target as a member with the rows' fits alone, which also
+    fit non-members. The scores are the total, the mean per known item, the mean with the evidence
+    of each item bounded, and the maximum over single rows of the evidence of the values alone.
 
     Returns
     -------
@@ -189,15 +169,15 @@ def score_by_residuals(
     if residuals is None:
         return []
     share = np.log(residuals.cells.people / residuals.cells.people.sum())
-    told = []
+    ratios = []
     for scores in ResidualAttack.of(adversary, scale).scores(residuals, known):
-        stranger = _log_sum(scores.by_fit + share)
-        ratio = _log_sum(scores.by_label + share) - stranger
-        clipped = _log_sum(scores.clipped + share) - stranger
+        fit_alone = _log_sum(scores.by_fit + share)
+        ratio = _log_sum(scores.by_label + share) - fit_alone
+        clipped = _log_sum(scores.clipped + share) - fit_alone
         n = max(scores.n_items, 1)
         alone = float((scores.by_label - scores.by_fit).max())
-        told.append((ratio, ratio / n, clipped / n, alone))
-    return list(np.array(told).reshape(-1, 4).T)
+        ratios.append((ratio, ratio / n, clipped / n, alone))
+    return list(np.array(ratios).reshape(-1, 4).T)
 
 
 def _log_sum(logarithms: NDArray[np.float64]) -> float:

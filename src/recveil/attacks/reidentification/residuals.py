@@ -1,4 +1,4 @@
-"""Residuals: what a smooth fit of all published rows leaves over, and what that tells."""
+"""Residuals of a robust low-rank fit of published rows, and the ratings that explain them."""
 
 import math
 from dataclasses import dataclass
@@ -17,29 +17,23 @@ from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 
 Matrix = NDArray[np.float64]
-# Reweighting comes to rest after so many rounds; the scale narrows from three times to once.
+# Rounds of reweighting until convergence; the scale narrows from three times to once.
 _FIT_ROUNDS, _NARROWING = 10, 0.7
-# Beyond so many times the usual residual, a cell begins to count less.
+# Weights fall beyond this many times the median residual.
 _USUAL = 1.5
-# Numbers of factors that are tried, on so many cells at most, of which this share is hidden.
+# Ranks to try, the most cells to try them on, and the share of hidden cells.
 _RANKS, _MOST_TRIED, _HIDDEN = (0, 1, 2, 3, 5, 10), 1 << 20, 0.1
 
 
 @brief
 class LowRank(NamedTuple):
-    """Rows as products of few factors.
-
-    Attributes
-    ----------
-    of_rows : ndarray of float64, shape (n_rows, rank + 1)
-    of_items : ndarray of float64, shape (n_items, rank + 1)
-    """
+    """Factors of a low-rank matrix, shapes (n_rows, rank + 1) and (n_items, rank + 1)."""
 
     of_rows: Matrix
     of_items: Matrix
 
     def product(self, low: float, high: float) -> Matrix:
-        """Return the fitted labels, moved to the ends of the scale, shape (n_rows, n_items)."""
+        """Return the fitted values, clipped to the scale, shape (n_rows, n_items)."""
         return np.clip(self.of_rows @ self.of_items.T, low, high)
 
 
@@ -52,28 +46,28 @@ def fit_robustly(
     rounds: int = _FIT_ROUNDS,
     share: float = 0.0,
 ) -> LowRank:
-    """Fit rows of low rank so that cells which are far off hardly count.
+    """Fit a low-rank matrix in which outlying cells have little weight.
 
     Parameters
     ----------
     labels : ndarray of float64, shape (n_rows, n_items)
     rank : int
-        Number of factors, beside one that is the same for all rows at the start.
+        Number of factors, in addition to one that starts equal for all rows.
     ridge : float
-        Pull of the factors towards zero, against weights of at most 1.
+        Penalty of the factors, against weights of at most 1.
     least : float
-        In the unit of the labels: residuals below it all count fully.
+        In the unit of the values: residuals below it have nearly full weight.
     seen : ndarray of bool, shape (n_rows, n_items), optional
-        Cells that the fit may look at; all, if not given.
+        Cells to fit; all, if not given.
     rounds : int
-        How often the weights are worked out anew.
+        Number of reweightings.
     share : float
-        How much of what is left on the bar the rounds take.
+        Share of the remaining progress that the rounds take.
 
     Notes
     -----
     Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
-    narrows from round to round: a cell that stands out counts less and less.
+    narrows from round to round.
 
     Examples
     --------
@@ -99,20 +93,12 @@ def fit_robustly(
 
 
 def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
-    """Choose how many factors foretell best what the fit has not seen.
+    """Choose the rank, up to `most`, that best predicts hidden cells.
 
-    Too few factors leave over what is smooth, and too many take up ratings: in both cases what is
-    left over tells less of who rated. A tenth of the cells is hidden from the fit, and the number
-    counts that misses them by least, where cells that are far off, as ratings are, hardly count.
-    Of several that do as well, within the standard error, it is the smallest. It takes nothing but
-    the labels.
-
-    Parameters
-    ----------
-    labels, ridge, least
-        As in `fit_robustly`.
-    most : int
-        No more factors than this.
+    With too few factors the residuals contain smooth structure, and with too many the factors
+    absorb ratings. A tenth of the cells is hidden from the fit, and the rank with the least error
+    is chosen, where outlying cells, as ratings are, have little weight; of equal ones, within the
+    standard error, the smallest. Uses the published values only.
 
     Examples
     --------
@@ -136,7 +122,7 @@ def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
 def _missed_by(
     labels: Matrix, rank: int, ridge: float, least: float, seen: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return by how much each hidden cell is missed, on a scale where far is hardly more."""
+    """Return the error of each hidden cell, on a scale that flattens for outliers."""
     fit = fit_robustly(labels, rank, ridge, least, seen, _FIT_ROUNDS // 2)
     off = (labels - fit.of_rows @ fit.of_items.T)[~seen]
     return np.asarray(np.log1p((off / least) ** 2))
@@ -165,26 +151,26 @@ def _regress(weights: Matrix, targets: Matrix, factors: Matrix, ridge: float) ->
 
 _ROOT_2 = math.sqrt(2.0)
 _ROOT_2_PI = math.sqrt(2.0 * math.pi)
-# A density that everything has, so that no single cell decides alone.
+# A density added to all values, so that no single cell decides alone.
 _ANYTHING = 1e-6
-# Beyond two, this many raters at least; and no rate is beyond these.
+# Least number of raters assumed beyond two, and bounds of the rates.
 _MANY = 3.0
 _RATES = (1e-4, 20.0)
 
 
 class RaterModel(NamedTuple):
-    """What the model knows of all cells alike.
+    """Parameters that all cells share.
 
     Attributes
     ----------
     shrink : float
-        How far predictions have moved towards the ratings that they were learned from, 0 to 1.
+        How far predictions have moved towards the ratings that they were fitted to, 0 to 1.
     member_spread : float
-        How far a member's prediction is off the group's mean one, in rating points.
+        Deviation of a member's prediction from the group's mean one, in rating points.
     lean, spread : float
-        Mean and deviation of ratings around the fitted label, in rating points.
+        Mean and deviation of ratings around the fitted value, in rating points.
     half : float
-        Labels are rounded by at most so much; 0 if they are not.
+        Largest rounding of the values; 0 if they are not rounded.
     """
 
     shrink: float
@@ -196,21 +182,21 @@ class RaterModel(NamedTuple):
 
 @brief
 class Explained(NamedTuple):
-    """What the model makes of the cells; arrays of shape (n_rows, n_items) but the last.
+    """Posterior of the cells; arrays of shape (n_rows, n_items) but the last.
 
     Attributes
     ----------
     nobody : ndarray of float64
-        Probability that nobody in the group rated the item.
+        Probability that no user of the group rated the item.
     level : ndarray of int64
-        Which of the levels is the likeliest rating, if one member alone rated.
+        Index of the likeliest rating, if only one member rated.
     raters : ndarray of float64
         Expected number of raters.
     weights, targets : ndarray of float64
-        What the fit has to reach in each cell, and how much that counts.
+        Target of the fit in each cell, and its weight.
     sums : ndarray of float64, shape (6,)
         Over cells, by the probability of one rater: 1, x, x², xy, y², and the noise of y; x being
-        the rating less the fitted label, and y people times (label - fitted label).
+        the rating minus the fitted value, and y users times (value - fitted value).
     """
 
     nobody: Matrix
@@ -223,13 +209,13 @@ class Explained(NamedTuple):
 
 @brief
 class FullCells(NamedTuple):
-    """The published cells and what is known of each.
+    """The published cells and the parameters of each.
 
     Attributes
     ----------
     labels, fitted : ndarray of float64, shape (n_rows, n_items)
     people : ndarray of float64, shape (n_rows,)
-        Behind each row.
+        Number of users of each row.
     row_misfit, item_misfit : ndarray of float64
         Their product is the variance of the fit in a cell.
     row_rate, item_rate : ndarray of float64
@@ -246,7 +232,7 @@ class FullCells(NamedTuple):
 
 
 class _Cell(NamedTuple):
-    """One cell: how its label is spread, and the chances of none, one, two and more raters."""
+    """Deviation of one cell's value, and the probabilities of none, one, two and more raters."""
 
     off: float
     fitted: float
@@ -262,35 +248,35 @@ class _Cell(NamedTuple):
 
 @brief
 class _Chances(NamedTuple):
-    """Of one cell, filled again and again: ratings' shares, and what each state makes likely."""
+    """Buffers of one cell: the ratings' probabilities, and the densities given each state."""
 
-    shares: NDArray[np.float64]  # of each level, for one rating
-    pairs: NDArray[np.float64]  # of each sum of two levels
-    ones: NDArray[np.float64]  # densities of the label, if one member alone gave each level
-    twos: NDArray[np.float64]  # if two members' ratings have each sum
+    shares: NDArray[np.float64]  # probability of each level, for one rating
+    pairs: NDArray[np.float64]  # probability of each sum of two levels
+    ones: NDArray[np.float64]  # density of the value, if only one member rated, per level
+    twos: NDArray[np.float64]  # the same for the sum of two members' ratings
 
 
 def no_chances(n_levels: int) -> _Chances:
-    """Return arrays to be filled."""
+    """Return empty buffers."""
     sizes = (n_levels, 2 * n_levels - 1, n_levels, 2 * n_levels - 1)
     return _Chances(*(np.empty(size) for size in sizes))
 
 
 def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) -> Explained:
-    """Say of each cell how likely nobody, somebody, and who with which rating gave it.
+    """Infer the number of raters and their likeliest rating for each cell.
 
     Parameters
     ----------
     cells : FullCells
     model : RaterModel
     levels : ndarray of float64, shape (n_levels,)
-        The values of the scale, equally far apart; at least two.
+        The values of the scale, equally spaced; at least two.
 
     Notes
     -----
-    A label of s people is the fit plus, for each rater, (rating - prediction) / s, rounded. The
-    number of raters is Poisson's; of up to two, the ratings are the scale's values, of more the sum
-    is normal. Rounding is uniform, misfit normal.
+    A value of s users is the fit plus, for each rater, (rating - prediction) / s, rounded. The
+    number of raters is Poisson; with up to two, the ratings are values of the scale, with more
+    their sum is normal. Rounding is uniform, misfit normal.
 
     Examples
     --------
@@ -317,14 +303,10 @@ def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) ->
 def weigh_ratings(
     cells: FullCells, model: RaterModel, levels: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return how likely a member's rating is by the fit, and by the fit and the label together.
+    """Return the likelihood of a member's rating from the fit, and from fit and value together.
 
-    Returns
-    -------
-    by_fit : ndarray of float32, shape (n_items, n_rows, n_levels)
-        Share of each rating among people as the row fits them.
-    by_label : ndarray of float32, of the same shape
-        The same times how much likelier the label is if a member gave this rating.
+    Both have shape (n_items, n_rows, n_levels): the probability of each rating under the row's fit,
+    and the same times the likelihood ratio of the value if a member gave this rating.
     """
     n_rows, n_items = cells.labels.shape
     by_fit = np.empty((n_items, n_rows, levels.size), np.float32)
@@ -335,7 +317,7 @@ def weigh_ratings(
 
 @compiled()
 def _density(off: float, variance: float, half: float) -> float:
-    """Return the density of a label that is so far off: normal, and rounded by up to half."""
+    """Return the density of a deviation: normal, with uniform rounding by up to half."""
     sd = math.sqrt(variance)
     if half < 0.1 * sd:
         return math.exp(-0.5 * (off / sd) ** 2) / (sd * _ROOT_2_PI) + _ANYTHING
@@ -347,7 +329,7 @@ def _density(off: float, variance: float, half: float) -> float:
 def _share_levels(
     fitted: float, model: RaterModel, levels: NDArray[Any], chances: Any
 ) -> tuple[float, float]:
-    """Fill in how often each rating, and each sum of two, is given; return mean and variance."""
+    """Fill in the probability of each rating and of each sum of two; return mean and variance."""
     shares, pairs = chances.shares, chances.pairs
     for level in range(levels.size):
         apart = (levels[level] - fitted - model.lean) / model.spread
@@ -363,7 +345,7 @@ def _share_levels(
 
 @compiled()
 def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
-    people = cells.people[row]
+    n_users = cells.people[row]
     rate = cells.row_rate[row] * cells.item_rate[item]
     rate = min(max(rate, _RATES[0]), _RATES[1])
     none = math.exp(-rate)
@@ -373,8 +355,8 @@ def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
         cells.labels[row, item] - cells.fitted[row, item],
         cells.fitted[row, item],
         cells.row_misfit[row] * cells.item_misfit[item],
-        (model.member_spread / people) ** 2,
-        (1 - model.shrink) / people,
+        (model.member_spread / n_users) ** 2,
+        (1 - model.shrink) / n_users,
         none,
         one,
         two,
@@ -385,7 +367,7 @@ def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
 
 @compiled()
 def _density_by_raters(cell: Any, half: float, levels: NDArray[Any], chances: Any) -> None:
-    """Fill in how likely the label is, if one member, or two, gave each rating, or sum."""
+    """Fill in the density of the value for each rating of one member and each sum of two."""
     step = levels[1] - levels[0]
     for level in range(levels.size):
         moved = cell.gap * (levels[level] - cell.fitted)
@@ -397,7 +379,7 @@ def _density_by_raters(cell: Any, half: float, levels: NDArray[Any], chances: An
 
 @compiled()
 def _many_spread(cell: Any, n: float, variance: float) -> float:
-    """Return the variance of a label that so many gave."""
+    """Return the variance of a value with n raters."""
     return float(cell.misfit + n * (cell.member + variance * cell.gap * cell.gap))
 
 
@@ -460,10 +442,10 @@ def _explain_one(
 
 @compiled()
 def _sum_up_one(
-    cell: Any, people: float, half: float, levels: NDArray[Any], chances: Any, sums: NDArray[Any]
+    cell: Any, n_users: float, half: float, levels: NDArray[Any], chances: Any, sums: NDArray[Any]
 ) -> None:
-    off = people * cell.off
-    noise = people * people * (cell.misfit + half * half / 3)
+    off = n_users * cell.off
+    noise = n_users * n_users * (cell.misfit + half * half / 3)
     for level in range(levels.size):
         chance, apart = chances.ones[level], levels[level] - cell.fitted
         sums[0] += chance
@@ -502,14 +484,14 @@ def _weigh_one(
     chances: Any,
     weighed: NDArray[Any],
 ) -> None:
-    """Weigh each rating of a member by how much likelier the label is with it than without."""
+    """Weigh each rating of a member by the likelihood ratio of the value with it."""
     shares, ones, twos = chances.shares, chances.ones, chances.twos
     moved = cell.gap * (mean - cell.fitted)
     total = cell.none * _density(cell.off, cell.misfit, half)
     total += cell.one * (shares * ones).sum() + cell.two * (chances.pairs * twos).sum()
     spread = _many_spread(cell, cell.n_many, variance)
     total += cell.many * _density(cell.off - cell.n_many * moved, spread, half)
-    # Beside the member, others may have rated: nobody, one, or more.
+    # Other members may have rated, too: none, one, or more.
     n_more = _MANY - 1
     for level in range(levels.size):
         with_one = 0.0
@@ -523,48 +505,48 @@ def _weigh_one(
         weighed[level] = shares[level] * label / total
 
 
-# Rows beyond so many cells are left out; so many are fitted in some minutes.
+# With more cells, a sample of the rows is fitted; this many take some minutes.
 MOST_CELLS = 1 << 23
-# Fewer rows than this hold nothing that could be called smooth.
+# Fewer rows have no smooth structure.
 _LEAST_ROWS = 3
-# Ratings are told apart by so many values; a finer scale is looked at by these.
+# Number of levels on a finer scale.
 _MOST_LEVELS = 11
 _ROUNDS = 6
-# One factor for so many rows, and so many at most; and the pull on them where rows are many.
+# Rows per factor, and the most factors; ridge and the number of rows where it is full.
 _ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
 _RIDGE, _ENOUGH_ROWS = 0.3, 200
-# A fit is not believed to be nearer than this share of the labels' grid, or of the scale.
+# Lower bound of the misfit, as a share of the values' grid or of the scale.
 _MISFIT_OF_GRID, _MISFIT_OF_SCALE = 0.4, 0.01
-# All scales are moved to this one, so that the same labels in other units tell the same.
+# All scales are mapped to this one, so that results do not depend on the unit.
 STARS = RatingScale(1, 5, None)
-# A member's prediction is not so near to the group's, or so far from it, as shares of the scale.
+# Bounds of the spread of members' predictions, as shares of the scale.
 _MEMBER_SPREADS = (0.025, 0.0625)
-# Misfits of a row or an item are drawn towards that of all by so many cells.
+# Misfits of a row or an item are shrunk to the overall one, with the weight of this many cells.
 _DRAWN = 5.0
 _ROW_MISFITS = (0.3, 5.0)
-# The misfit's variance may be so much larger; and far is so many times the usual residual.
+# Factor of the misfit's variance in doubt; threshold (in median residuals) and weight of outliers.
 _DOUBT, _FAR, _STEEP = 4.0, 2.0, 3.0
-# Share of a fit that its robust start takes.
+# Share of the progress that the robust start takes.
 _START = 0.35
-# Factors of the plain fits.
+# Ranks of the plain fits.
 _FEW = (0, 1, 2)
-# Nothing is surer than this.
+# Bound of all probabilities.
 _CERTAIN = 1e-15
 _FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
 
 
 @brief
 class Pull(NamedTuple):
-    """How a fit is held down.
+    """Regularization of a fit.
 
     Attributes
     ----------
     ridge : float
-        Pull of the factors towards zero; see `fit_robustly`.
+        Penalty of the factors; see `fit_robustly`.
     least : float
-        No fit is believed to be nearer to the labels than this.
+        Lower bound of the residuals' scale.
     half : float
-        Half of the labels' grid.
+        Half of the values' grid.
     most : int
         Factors of the fit.
     """
@@ -578,24 +560,24 @@ class Pull(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What the fit makes of a release whose rows are all full.
+    """Fit of a release whose rows have all items.
 
     Parameters
     ----------
     rows : ndarray of int64, shape (n_rows,)
-        Which of the records were looked at.
+        Positions of the fitted records.
     items : ndarray of int64, shape (n_items,)
-        Which items the rows hold.
+        Positions of the items that the rows hold.
     levels : ndarray of float64, shape (n_levels,)
-        The ratings that are told apart.
+        Distinct rating levels.
     cells : FullCells
-        Labels, fit, and what is known of rows and items; labels on a scale from 1 to 5.
+        Values, fit and parameters of rows and items; values on a scale from 1 to 5.
     model : RaterModel
         On the same scale.
     found : Explained
-        Who rated, by cell.
+        Posterior of the raters, by cell.
     pull : Pull
-        How the fit was held down.
+        Regularization of the fit.
     """
 
     rows: NDArray[np.int64]
@@ -608,7 +590,7 @@ class Residuals:
 
     @cached_property
     def plain(self) -> Matrix:
-        """Return how far labels lie off fits of few factors, on average: one number a cell."""
+        """Mean absolute residual over fits of few factors, per cell."""
         labels = self.cells.labels
         few = [fit_robustly(labels, rank, self.pull.ridge, self.pull.least) for rank in _FEW]
         off = [np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few]
@@ -616,7 +598,7 @@ class Residuals:
 
     @cached_property
     def fewer(self) -> tuple[FullCells, RaterModel] | None:
-        """Return cells and model by as many factors as `choose_rank` says, if they are fewer."""
+        """Cells and model with the rank of `choose_rank`, if it is lower."""
         labels, pull = self.cells.labels, self.pull
         fewest = choose_rank(labels, pull.most, pull.ridge, pull.least)
         if fewest >= pull.most:
@@ -624,38 +606,37 @@ class Residuals:
         return _learn(labels, self.cells.people, _in_stars(self.levels), pull, fewest)
 
     def reported_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
-        """Weigh each cell by its residual and by how many people rate the item, which is public.
+        """Score each cell by its residual and the item's public popularity.
 
         Parameters
         ----------
         popularity : ndarray of float64, shape (n_items,)
-            Share of the people who rated each of `items`.
+            Share of the users who rated each of `items`.
 
         Returns
         -------
         score : ndarray of float64, shape (n_rows, n_items)
-            How surely somebody behind the row rated the item.
+            Evidence that a user of the row rated the item.
         alone : ndarray of float64, of the same shape
-            The likeliest rating, if one member alone rated.
+            The likeliest rating, if only one member rated.
 
         Notes
         -----
-        The score is the logarithm of the odds, by the public rates, the rows' rates as learned, and
-        the residual together; plus log(1 + z²), which is what `fit_robustly` takes off the weight
-        of a cell z times the usual residual away. Without it the model, whose misfits are normal,
-        takes too many near residuals for as sure as far ones. Where residuals are noise, the public
-        rates are left, and the order is that of popularity.
+        The score is the log-odds from the public rates, the rows' learned rates and the residual;
+        plus log(1 + z²), by which `fit_robustly` reduces the weight of a cell z times the usual
+        residual away. Without it the model, whose misfits are normal, takes too many small
+        residuals to be as certain as large ones. Where residuals are noise, the order is that of
+        popularity.
         """
-        return _tell(self.cells, self.model, self.levels, popularity)
+        return _score_cells(self.cells, self.model, self.levels, popularity)
 
     def scores_with(self, popularity: NDArray[np.float64]) -> list[tuple[Matrix, Matrix]]:
-        """Weigh each cell in several ways, of which one or another is best for a release.
+        """Score each cell in several ways; which one is best depends on the release.
 
-        By `reported_with`, of the fit and of one of fewer factors, with the misfit as it was
-        learned
-        and with twice its deviation, since what a fit has taken up of ratings makes it look nearer
-        than it is. And by how far a label lies off the fits, and off several of very few factors,
-        with popularity: where nearly every cell is somebody's, no model of the misfit is right.
+        The ways are `reported_with` for the fit and for one of lower rank, with the learned misfit
+        and with twice its deviation, since a fit that absorbed ratings appears closer than it is;
+        and the residuals of the fits, and of several fits of very low rank, with popularity: where
+        nearly every cell is rated, no model of the misfit is right.
 
         Parameters
         ----------
@@ -669,72 +650,67 @@ class Residuals:
         """
         fits = [(self.cells, self.model), *([] if self.fewer is None else [self.fewer])]
         popular = np.log(np.maximum(popularity, _CERTAIN))
-        told = []
+        scores = []
         for cells, model in fits:
-            score, alone = _tell(cells, model, self.levels, popularity)
-            doubted, _ = _tell(cells, model, self.levels, popularity, _DOUBT)
+            score, alone = _score_cells(cells, model, self.levels, popularity)
+            doubted, _ = _score_cells(cells, model, self.levels, popularity, _DOUBT)
             far = _how_far(cells.labels - cells.fitted) + popular
-            told += [(score, alone), (doubted, alone), (far, alone)]
-        return [*told, (_how_far(self.plain) + popular, told[-1][1])]
+            scores += [(score, alone), (doubted, alone), (far, alone)]
+        return [*scores, (_how_far(self.plain) + popular, scores[-1][1])]
 
     @cached_property
     def weighed(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return `weigh_ratings` of the cells, worked out once."""
+        """Cached `weigh_ratings` of the cells."""
         return weigh_ratings(self.cells, self.model, _in_stars(self.levels))
 
     def _facts(self) -> dict[str, object]:
         return {"rows": self.rows.size, "items": self.items.size}
 
 
-def _tell(
+def _score_cells(
     cells: FullCells,
     model: RaterModel,
     levels: NDArray[np.float64],
     popularity: NDArray[np.float64],
     doubt: float = 1.0,
 ) -> tuple[Matrix, Matrix]:
-    """Do as `Residuals.reported_with`, for misfits of so many times the variance."""
+    """Compute `Residuals.reported_with` with the misfit's variance multiplied by `doubt`."""
     cells = cells._replace(
         row_rate=cells.row_rate * cells.people.sum() / cells.row_rate.sum(),
         item_rate=popularity,
         item_misfit=cells.item_misfit * doubt,
     )
     found = explain(cells, model, _in_stars(levels))
-    nobody = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
+    unrated = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
     usual = np.outer(cells.row_misfit, cells.item_misfit) + model.half**2 / 3
     squares = (cells.labels - cells.fitted) ** 2 / usual
-    return np.log1p(-nobody) - np.log(nobody) + np.log1p(squares), levels[found.level]
+    return np.log1p(-unrated) - np.log(unrated) + np.log1p(squares), levels[found.level]
 
 
 def _how_far(off: Matrix) -> Matrix:
-    """Return how far labels are off, as a logarithm that can be added to one of popularity."""
+    """Return the log evidence of large residuals, to be added to log popularity."""
     usual = max(_FAR * float(np.median(np.abs(off))), _CERTAIN)
     return np.asarray(_STEEP * np.log1p((off / usual) ** 2))
 
 
 def find_residuals(candidates: Candidates, scale: RatingScale) -> Residuals | None:
-    """Fit all rows of a release, and explain what is left over by ratings.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
+    """Fit all rows of a release and explain the residuals by ratings.
 
     Returns
     -------
     Residuals or None
-        None if it does not apply: if rows do not all hold the same items, stand for one person
-        each, are fewer than three, or there is one rating only.
+        None if it does not apply: if rows differ in their items, each belong to one user, are fewer
+        than three, or there is only one rating level.
 
     Notes
     -----
-    A label of a padded row is a mean of predictions, which are smooth over rows and items, and of
-    ratings, which are not. A robust fit of low rank is the start; then, in turn, each cell is
-    explained by none, one or more raters, and the fit is moved to what that leaves (expectation
-    and maximization). Nothing private is used. Beyond `MOST_CELLS` cells, some rows are drawn, the
-    same for the same number: what is found is then a lower bound.
+    A value of a padded row is a mean of predictions, which are smooth over rows and items, and of
+    ratings, which are not. The start is a robust low-rank fit; then, in turn, each cell is
+    explained by none, one or more raters, and the fit is updated with the remainder (expectation
+    maximization). Uses published data only. Beyond `MOST_CELLS` cells, a fixed random sample of the
+    rows is fitted: the results are then lower bounds.
 
-    A release is fitted once, and remembered as long as it is there.
+    Results are cached for the lifetime of the candidates.
 
     Examples
     --------
@@ -773,12 +749,7 @@ def n_fitted_cells(candidates: Candidates, scale: RatingScale) -> int:
 
 
 def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
-    """Say why full rows are not fitted; nothing if they are, or if rows are not full.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
+    """Return why full rows are not fitted; "" if they are, or if rows are not full.
 
     Examples
     --------
@@ -793,8 +764,8 @@ def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
     n_rows, n_people = candidates.n_records, candidates.n_people
     if n_rows < _LEAST_ROWS:
         rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
-        people = describe_count(n_people, "person", "people")
-        why = f"{rows} for {people}, and a fit needs {_LEAST_ROWS}"
+        users = describe_count(n_people, "person", "people")
+        why = f"{rows} for {users}, and a fit needs {_LEAST_ROWS}"
     elif n_people <= n_rows:
         why = "each row is one person's"
     elif scale.range <= 0:
@@ -807,7 +778,7 @@ def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
 def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     items = np.flatnonzero(np.diff(candidates.indptr))
     rows = _draw_rows(candidates.n_records, items.size)
-    # Rows are full, so that each item lists them all, in order.
+    # In full rows, each item lists all rows, in order.
     codes = candidates.codes.reshape(items.size, -1).T[rows]
     per_point = STARS.range / scale.range
     labels = (candidates.levels[codes] - scale.low) * per_point + STARS.low
@@ -816,9 +787,9 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     most = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
     ridge = _RIDGE * min(1.0, rows.size / _ENOUGH_ROWS) ** 2
     levels = levels_of(scale)
-    stars, people = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
+    stars, sizes = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
     pull = Pull(ridge, least, grid / 2, most)
-    cells, model = _learn(labels, people, stars, pull, most)
+    cells, model = _learn(labels, sizes, stars, pull, most)
     return Residuals(
         rows=rows,
         items=items,
@@ -831,7 +802,7 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
 
 
 def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the ratings that are told apart on the scale of the fit; they are equally far apart.
+    """Return the levels on the scale of the fit, equally spaced.
 
     Examples
     --------
@@ -843,21 +814,21 @@ def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _learn(
     labels: Matrix,
-    people: NDArray[np.float64],
+    sizes: NDArray[np.float64],
     levels: NDArray[np.float64],
     pull: Pull,
     rank: int,
 ) -> tuple[FullCells, RaterModel]:
-    """Explain the cells, and move a fit of so many factors to what that leaves, in turn."""
+    """Explain the cells and update the fit of that rank, in turn."""
     ridge, least = pull.ridge, pull.least
     fit = fit_robustly(labels, rank, ridge, least, share=_START)
     cells = FullCells(
         labels=labels,
         fitted=fit.product(STARS.low, STARS.high),
-        people=people,
-        row_misfit=np.ones(people.size),
+        people=sizes,
+        row_misfit=np.ones(sizes.size),
         item_misfit=np.full(labels.shape[1], least**2),
-        row_rate=np.ones(people.size),
+        row_rate=np.ones(sizes.size),
         item_rate=np.full(labels.shape[1], 0.3),
     )
     model = RaterModel(
@@ -884,7 +855,7 @@ def _draw_rows(n_rows: int, n_items: int) -> NDArray[np.int64]:
 
 
 def levels_of(scale: RatingScale) -> NDArray[np.float64]:
-    """Return the ratings that are told apart: those of the scale, or fewer if it is a fine one.
+    """Return the distinct rating levels: those of the scale, or fewer on a fine scale.
 
     Examples
     --------
@@ -896,7 +867,7 @@ def levels_of(scale: RatingScale) -> NDArray[np.float64]:
 
 
 def _grid_of(labels: NDArray[np.float64]) -> float:
-    """Return how far apart rounded labels are; 0 if they lie on no grid.
+    """Return the spacing of rounded values; 0 if they are on no grid.
 
     Examples
     --------
@@ -913,7 +884,7 @@ def _grid_of(labels: NDArray[np.float64]) -> float:
 def _learn_cells(
     cells: FullCells, found: Explained, fit: LowRank, scale: RatingScale, half: float, least: float
 ) -> FullCells:
-    """Learn how often each item and row is rated, and how well it is fitted."""
+    """Estimate the rates of each item and row, and their misfits."""
     fitted = fit.product(scale.low, scale.high)
     item_rate = (found.raters.sum(axis=0) + 0.3) / cells.row_rate.sum()
     squares = (cells.labels - fitted) ** 2 * found.nobody
@@ -930,7 +901,7 @@ def _learn_cells(
 
 
 def _learn_model(model: RaterModel, sums: NDArray[np.float64], scale: RatingScale) -> RaterModel:
-    """Learn from the cells that one member alone rated how ratings move a label."""
+    """Estimate from cells with only one rater how a rating moves the value."""
     n, x, xx, xy, yy, noise = sums.tolist()
     if xx <= 0 or n <= 0:
         return model

@@ -1,4 +1,4 @@
-"""The graph attacks: how many review graphs contain what the adversary knows?"""
+"""The graph attacks of Chang et al.: count the review graphs that contain what is known."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,16 +17,16 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class Matches(NamedTuple):
-    """How many review graphs contain what is known about each target.
+    """Review graphs that contain what is known about each target.
 
     Attributes
     ----------
     records : ndarray of int64, shape (n_targets,)
-        Compatible records.
+        Number of compatible records.
     people : ndarray of int64, shape (n_targets,)
-        People behind them: the k of the paper.
+        Number of their users: the k of the paper.
     probability : ndarray of float64, shape (n_targets,)
-        Chance that the target is identified: 1 / people, or 0 if their record is not compatible.
+        Probability of re-identification: 1 / users, or 0 if the target's record is not compatible.
     skipped : int
         Targets with fewer ratings than the adversary should know. They count as not found.
     """
@@ -38,29 +38,29 @@ class Matches(NamedTuple):
 
     @property
     def requested(self) -> int:
-        """Targets that were asked for: the denominator of every rate."""
+        """Number of requested targets: the denominator of every rate."""
         return self.people.size + self.skipped
 
     @property
     def unique_share(self) -> float:
-        """Share of all targets asked for that are identified for certain."""
+        """Share of the requested targets that are re-identified with certainty."""
         found = int(np.count_nonzero(self.probability == 1))
         return found / self.requested if self.requested else 0.0
 
 
 @brief
 class Profiles(NamedTuple):
-    """How many different review graphs contain what is known about each target.
+    """Distinct review graphs that contain what is known about each target.
 
     Attributes
     ----------
     profiles : ndarray of int64, shape (n_targets,)
-        Different compatible review graphs, identical ones counted once.
+        Number of distinct compatible review graphs.
     people : ndarray of int64, shape (n_targets,)
-        People behind all of them.
+        Number of users of all of them.
     found : ndarray of bool, shape (n_targets,)
-        Whether the target's review profile is known, though perhaps not their record: all
-        compatible records are identical, and theirs is one of them.
+        Whether the target's review profile is revealed, even if their record is not: all compatible
+        records are identical, and theirs is one of them.
     skipped : int
         Targets with fewer ratings than the adversary should know. They count as not found.
     """
@@ -72,12 +72,12 @@ class Profiles(NamedTuple):
 
     @property
     def requested(self) -> int:
-        """Targets that were asked for: the denominator of every rate."""
+        """Number of requested targets: the denominator of every rate."""
         return self.people.size + self.skipped
 
     @property
     def found_share(self) -> float:
-        """Share of all targets asked for whose review profile is found."""
+        """Share of the requested targets whose review profile is revealed."""
         found = int(np.count_nonzero(self.found))
         return found / self.requested if self.requested else 0.0
 
@@ -88,7 +88,7 @@ def structure_based(
     record_of: NDArray[np.int64],
     threads: int = 2,
 ) -> Matches:
-    """Attack with known items alone, whatever else the knowledge says.
+    """Attack with known items alone.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def structure_based(
     record_of : ndarray of int64, shape (n_users,)
         The record of each user; -1 if they have none.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Notes
     -----
@@ -119,7 +119,7 @@ def label_based(
     record_of: NDArray[np.int64],
     threads: int = 2,
 ) -> Matches:
-    """Attack with known items and their exact labels; dates are not compared.
+    """Attack with known items and their exact ratings; dates are not compared.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def label_based(
     record_of : ndarray of int64, shape (n_users,)
         The record of each user; -1 if they have none.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Raises
     ------
@@ -163,21 +163,21 @@ def homogeneity(
     class_of: NDArray[np.int64] | None = None,
     threads: int = 2,
 ) -> Profiles:
-    """Ask whether all compatible records are identical: then the review profile is found.
+    """Test whether all compatible records are identical, which reveals the review profile.
 
-    A group of k people hides who the target is, but not what the group's record says about them.
+    A group of k users hides who the target is, but not the content of the group's record.
 
     Parameters
     ----------
     candidates : Candidates
     knowledge : Knowledge
-        Items and, if known, exact labels.
+        Items and, if known, exact ratings.
     record_of : ndarray of int64, shape (n_users,)
         The record of each user; -1 if they have none.
     class_of : ndarray of int64, shape (n_records,), optional
-        Records with the same number are identical; read from the candidates, if not given.
+        Records with the same number are identical; computed if not given.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def homogeneity(
             code="argument.shape",
         )
     merged, class_of = candidates.merged(class_of)
-    # The appended -1 is what users without a record find.
+    # Users without a record (-1) index the appended -1.
     class_of_user = np.append(class_of, -1)[record_of]
     matches = _match(Scoreboard(0, None, threads), merged, knowledge, class_of_user)
     found = (matches.records == 1) & (matches.probability > 0)
@@ -213,14 +213,14 @@ def homogeneity(
 
 
 def match_known_ratings(ratings: Ratings, known: int = 8, seed: int = 0) -> Matches:
-    """Attack every user with some of their own ratings, known exactly, without their dates.
+    """Attack every user with some of their own exact ratings, without dates.
 
     Parameters
     ----------
     ratings : Ratings
-        The table to be attacked, as if it had been published with names removed.
+        The table to attack, as if it had been published with names removed.
     known : int
-        How many ratings, drawn at random from the target's own, the adversary knows.
+        Number of ratings that the adversary knows, drawn at random from the target's own.
     seed : int
         Fixes the draw.
 
@@ -232,7 +232,7 @@ def match_known_ratings(ratings: Ratings, known: int = 8, seed: int = 0) -> Matc
     Examples
     --------
     >>> ratings = Ratings.from_columns([1, 1, 2, 2], ["a", "b", "a", "b"], [5, 3, 5, 4])
-    >>> match_known_ratings(ratings, known=2).records  # the labels of b tell the two apart
+    >>> match_known_ratings(ratings, known=2).records  # the ratings of b distinguish the two
     array([1, 1])
     >>> match_known_ratings(ratings, known=3).skipped
     2
@@ -248,7 +248,7 @@ def _match(
     knowledge: Knowledge,
     record_of: NDArray[np.int64],
 ) -> Matches:
-    """Look for the known part of each target's graph; how large the graph is, is not part of it."""
+    """Match the known part of each target's graph, whatever the size of the graph."""
     graphs = replace(knowledge, activity=None)
     lineups = scoreboard.attack(candidates, graphs, record_of)
     return Matches(lineups.records, lineups.people, lineups.probability, knowledge.skipped)

@@ -1,4 +1,4 @@
-"""Scoreboard-RH: the robust attack, which forgives wrong entries and favours rare items."""
+"""The Scoreboard and Scoreboard-RH attacks of Narayanan & Shmatikov."""
 
 import math
 from collections.abc import Callable
@@ -18,25 +18,25 @@ from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import pool
 
-# Targets that one thread takes at a time.
+# Targets per task of a thread.
 _CHUNK = 256
 
 
 @brief
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lineups(Guesses):
-    """Who is left of the people when all records that disagree are gone; shape (n_targets,) each.
+    """Candidate sets of the records that agree with what is known; shape (n_targets,) each.
 
-    All matching records fit equally well: `tied_people` are the people behind them, and
-    `own_is_top` tells whether the target's own record is among them.
+    All matching records fit equally well: `tied_people` counts their users, and `own_is_top` is
+    whether the target's own record is among them.
 
     Parameters
     ----------
     best, tied_people, own_is_top
         See `Guesses`.
     bits : ndarray of float64
-        What the adversary still needs to name the target: log2(people), or log2 of all people
-        if the target is not in the lineup.
+        Remaining entropy to re-identify the target: log2 of the users in the set, or of all users
+        if the target is not in it.
     records : ndarray of int64
         Number of matching records.
     """
@@ -46,7 +46,7 @@ class Lineups(Guesses):
 
     @property
     def people(self) -> NDArray[np.int64]:
-        """People behind all matching records."""
+        """Number of users of all matching records."""
         return self.tied_people
 
     @property
@@ -56,25 +56,25 @@ class Lineups(Guesses):
 
     @property
     def probability(self) -> NDArray[np.float64]:
-        """Chance that a random pick from the lineup is the target: 1 / people, or 0."""
+        """Probability that a random pick from the set is the target: 1 / users, or 0."""
         return self.chance
 
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """Lines up the records that agree with every entry of what is known.
+    """Matches the records that agree with every known entry.
 
-    A record's score is its worst agreement with an entry: 1 if it carries the item with a rating
-    and a date within the errors, else 0. Records that score 1 match.
+    A record's score is its worst agreement with an entry: 1 if it has the item with a rating and a
+    date within the errors, else 0. Records that score 1 match.
 
     Parameters
     ----------
     rating_error : float or None
-        Ratings up to so many points apart agree; None: ratings are not compared.
+        Largest difference of agreeing ratings, in points; None: ratings are not compared.
     date_error : int or None
-        Dates up to so many days apart agree; None: dates are not compared.
+        Largest difference of agreeing dates, in days; None: dates are not compared.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Raises
     ------
@@ -83,11 +83,10 @@ class Scoreboard:
 
     Notes
     -----
-    Source: Narayanan & Shmatikov, section 4, Algorithm Scoreboard with the threshold similarity
-    of section 5. One wrong entry is enough for it to lose the target, so the errors must be those
-    of the knowledge. Ratings or dates that the adversary or the release lacks are not compared.
-    Without any entry, everybody matches. Only records whose number of labels is within the known
-    bounds match, if bounds are known.
+    Source: Narayanan & Shmatikov, section 4, Algorithm Scoreboard with the threshold similarity of
+    section 5. One wrong entry loses the target, so the errors must be those of the knowledge.
+    Ratings or dates that the adversary or the release lacks are not compared. Without any entry,
+    all users match. If bounds on the number of ratings are known, only records within them match.
     """
 
     name: ClassVar[str] = "scoreboard"
@@ -99,7 +98,7 @@ class Scoreboard:
     def __post_init__(self) -> None:
         for name in ("rating_error", "date_error"):
             error = getattr(self, name)
-            # The comparison is written so that nan fails it, too.
+            # Written so that nan fails as well.
             if error is not None and not error >= 0:
                 raise RecveilError(
                     f"{name} is {error}; expected at least 0, or None", code="argument.value"
@@ -108,7 +107,7 @@ class Scoreboard:
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Lineups:
-        """Line up the candidates for every target.
+        """Find the candidate set of every target.
 
         Parameters
         ----------
@@ -116,7 +115,7 @@ class Scoreboard:
         knowledge : Knowledge
             Its items are positions in the candidates' list of items.
         record_of : ndarray of int64, shape (n_users,)
-            The record of each user, which tells who is in the lineup; -1 if they have none.
+            The record of each user, to evaluate the result; -1 if they have none.
 
         Raises
         ------
@@ -154,7 +153,7 @@ class Scoreboard:
         )
 
     def _line_up(self, candidates: Candidates, sought: Sought, threads: int) -> "_Tally":
-        """Line up some of the targets."""
+        """Find the candidate sets of some of the targets."""
         n_targets = sought.own.size
         hunt = self._gather(candidates, sought)
         tally = _Tally(
@@ -174,14 +173,14 @@ class Scoreboard:
         return tally
 
     def _gather(self, found: Candidates, sought: Sought) -> "_Hunt":
-        """Lay out what the search reads; what is not compared becomes an empty array."""
+        """Collect the inputs of the search; what is not compared becomes an empty array."""
         known = sought.knowledge
         values, days, found_days = known.values, known.days, found.days
         if values is None or self.rating_error is None:
             values = np.empty(0, np.float32)
         if days is None or found_days is None or self.date_error is None:
             days = found_days = np.empty(0, np.int32)
-        # Rarest item first: its list is short, and the others only make it shorter.
+        # Rarest item first: its list is short, and the others only shorten it.
         target = np.repeat(np.arange(known.targets.size), np.diff(known.indptr))
         order = np.lexsort((np.diff(found.indptr)[known.items], target))
         n_labels = known.activity
@@ -207,11 +206,11 @@ class Scoreboard:
 
 
 def rating_slack(levels: NDArray[np.float64]) -> float:
-    """Return how far two labels may lie apart and still be equal.
+    """Return the largest difference of two values that count as equal.
 
-    Knowledge is kept in single precision, and candidates round their labels where there are very
-    many different ones. Neither must make a true label look wrong, which would make the release
-    look safe.
+    Knowledge is in single precision, and candidates round their values where there are very many
+    distinct ones. Neither must make a true value look wrong, which would make the release look
+    safe.
 
     Examples
     --------
@@ -221,14 +220,14 @@ def rating_slack(levels: NDArray[np.float64]) -> float:
     if not levels.size:
         return 0.0
     precision = 2 * float(np.spacing(np.float32(np.abs(levels).max())))
-    # Half a gap is what rounding to evenly spaced levels costs; no coarse scale gets that much.
+    # Half a gap is the error of rounding to evenly spaced levels; no coarse scale gets that much.
     half_gap = float(np.diff(levels).min()) / 2 if levels.size > 1 else 0.0
     return precision + min(half_gap, 1e-4 * float(levels[-1] - levels[0]))
 
 
 @brief
 class _Hunt(NamedTuple):
-    """All that the compiled functions read; what is not compared is empty."""
+    """Inputs of the compiled functions; what is not compared is empty."""
 
     known_indptr: NDArray[np.int64]
     known_items: NDArray[np.int32]
@@ -249,7 +248,7 @@ class _Hunt(NamedTuple):
 
 @brief
 class _Tally(NamedTuple):
-    """What the compiled functions write, for each target."""
+    """Outputs of the compiled functions, per target."""
 
     best: NDArray[np.int64]
     records: NDArray[np.int64]
@@ -259,7 +258,7 @@ class _Tally(NamedTuple):
 
 @compiled()
 def _line_up(hunt: _Hunt, first: int, last: int, tally: _Tally) -> None:
-    """Intersect the lists of each target's known items, and count who is left."""
+    """Intersect the lists of each target's known items, and count the matches."""
     room = np.empty(hunt.sizes.size, np.int32)
     for target in range(first, last):
         start, end = hunt.known_indptr[target], hunt.known_indptr[target + 1]
@@ -269,7 +268,7 @@ def _line_up(hunt: _Hunt, first: int, last: int, tally: _Tally) -> None:
 
 @compiled()
 def _list_carriers(hunt: _Hunt, start: int, end: int, room: NDArray[Any]) -> int:
-    """List the records that carry the first known item, all if none is known; return how many."""
+    """List the records that have the first known item (all if none is known); return how many."""
     if start == end:
         for record in range(room.size):
             room[record] = record
@@ -282,7 +281,7 @@ def _list_carriers(hunt: _Hunt, start: int, end: int, room: NDArray[Any]) -> int
 
 @compiled()
 def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) -> int:
-    """Move the records that agree with all entries to the front; return how many they are."""
+    """Move the records that agree with all entries to the front; return how many."""
     n_matching = matching.size
     for entry in range(start, end):
         item = hunt.known_items[entry]
@@ -290,7 +289,7 @@ def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) ->
         n_kept = 0
         for place in range(n_matching):
             record = matching[place]
-            # Both lists ascend, so the search goes on where it last stopped.
+            # Both lists ascend, so the search continues from its last position.
             at = _find(hunt.records, at, until, record)
             if at == until:
                 break
@@ -303,7 +302,7 @@ def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) ->
 
 @compiled()
 def _agrees(hunt: _Hunt, entry: int, at: int) -> bool:
-    """Tell whether a label of the known item has the rating and the date, within the errors."""
+    """Return whether a value agrees with the known rating and date, within the errors."""
     if hunt.known_values.size:
         apart = abs(hunt.known_values[entry] - hunt.levels[hunt.codes[at]])
         if apart > hunt.rating_error:
@@ -315,7 +314,7 @@ def _agrees(hunt: _Hunt, entry: int, at: int) -> bool:
 
 @compiled()
 def _count(hunt: _Hunt, target: int, matching: NDArray[Any], tally: _Tally) -> None:
-    """Count the matching records that are as long as the adversary heard, and their people."""
+    """Count the matching records with a plausible number of ratings, and their users."""
     fewest, most = hunt.known_activity[target]
     for record in matching:
         if fewest <= hunt.activity[record] <= most:
@@ -327,7 +326,7 @@ def _count(hunt: _Hunt, target: int, matching: NDArray[Any], tally: _Tally) -> N
 
 @compiled()
 def _find(records: NDArray[Any], start: int, end: int, record: int) -> int:
-    """Bisect an ascending list for the first place from `start` on that is not before a record."""
+    """Bisect an ascending list from `start` for the first element not below `record`."""
     while start < end:
         middle = (start + end) // 2
         if records[middle] < record:
@@ -337,17 +336,17 @@ def _find(records: NDArray[Any], start: int, end: int, record: int) -> int:
     return start
 
 
-# Records that are scored at a time: their scores should stay in a core's own cache.
+# Records scored at a time: their scores should fit in a core's cache.
 _BLOCK = 1 << 15
-# Up to so many labels, what each is worth is tabulated before the records are looked at.
+# With at most this many levels, the points of each are tabulated first.
 _FEW_LEVELS = 256
-# The least that a known item adds to a score. A score of 0 thereby means that no item is there,
-# even where exp(-distance) is too small for a float32.
+# Lower bound of a known item's points, so that a score of 0 means that the record has none of the
+# items, even where exp(-distance) underflows a float32.
 _LEAST = float(np.finfo(np.float32).tiny)
 
-# How a label that lies `apart` from the known rating earns its points.
+# Rules for the points of a value at some distance from the known rating.
 DECAY, WITHIN, BELL = 0, 1, 2
-# Points of what disagrees, which `floor` replaces; sums with others stay below half of it.
+# Points of a disagreement, which `floor` replaces; sums with others stay below half of it.
 NEVER = -1e30
 _LOST = NEVER / 2
 _NOTHING = np.empty(0, np.float32)
@@ -355,21 +354,21 @@ _NOTHING = np.empty(0, np.float32)
 
 @brief
 class Points(NamedTuple):
-    """What an attack gives for a known item that a record carries.
+    """Points of an attack for a known item that a record has.
 
-    An item of weight w, whose label is `apart` points and `n` days off, gives
-    ``rating points + w * days[n] + bonus[record]``, or ``floor + bonus[record]`` if one of them is
-    `NEVER`; and never less than the smallest positive number.
+    An item of weight w, whose value is `apart` points and `n` days off, gives ``rating points + w *
+    days[n] + bonus[record]``, or ``floor + bonus[record]`` if one of them is `NEVER`; and never
+    less than the smallest positive number.
 
     Attributes
     ----------
     rule : int
-        The rating points. `DECAY`: ``w * exp(-apart / width)``, or w if the adversary knows
-        neither ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond.
-        `BELL`: ``agree - (apart / width)² / 2``, but not below `floor`. The latter two give `agree`
-        if ratings are unknown.
+        The rating points. `DECAY`: ``w * exp(-apart / width)``, or w if the adversary knows neither
+        ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond. `BELL`: ``agree -
+        (apart / width)² / 2``, but not below `floor`. The latter two give `agree` if ratings are
+        unknown.
     weights : ndarray of float32, shape (n_entries,)
-        Of each entry of the knowledge.
+        Weight of each known entry.
     width, agree, floor : float
     days : ndarray of float32, shape (n_days,)
         By the number of days apart; empty if dates are unknown.
@@ -410,9 +409,9 @@ def search_without(
     points: Points,
     threads: int,
 ) -> NDArray[np.float64]:
-    """Return each target's eccentricity after their own record was taken out.
+    """Return each target's eccentricity in a table without their own record.
 
-    The weights of `points` must be those of a table without it.
+    The weights of `points` must be those of that table.
     """
     own = records_of_target(candidates, knowledge, record_of)
     work = partial(_leads, points=points._replace(weights=_NOTHING))
@@ -441,7 +440,7 @@ def _run(
     results: Any,
     threads: int,
 ) -> None:
-    """Look for all targets, some in each thread; each writes its own part of the results."""
+    """Attack all targets in parallel; each thread writes its own part of the results."""
 
     def look_for_some(first: int) -> None:
         look_for(whole, own, first, min(first + _CHUNK, own.size), results)
@@ -455,7 +454,7 @@ def _run(
 def records_of_target(
     candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return each target's own record, -1 for none; refuse items and records that are not there."""
+    """Return each target's own record (-1 for none), after checking items and records."""
     own = np.asarray(record_of, np.int64)[knowledge.targets]
     _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
     _check_positions("a record", own, -1, candidates.n_records)
@@ -482,14 +481,14 @@ def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -
 
 @brief
 class _Search(NamedTuple):
-    """All that the compiled functions read; what is not known is empty."""
+    """Inputs of the compiled functions; what is not known is empty."""
 
     indptr: NDArray[np.int64]
     records: NDArray[np.int32]
     codes: NDArray[Any]
     levels: NDArray[np.float64]
     days: NDArray[np.int32]
-    sizes: NDArray[np.int64]  # empty if one person stands behind each record
+    sizes: NDArray[np.int64]  # empty if each record has one user
     activity: NDArray[np.int64]
     n_records: int
     n_people: int
@@ -498,7 +497,7 @@ class _Search(NamedTuple):
     known_values: NDArray[np.float32]
     known_days: NDArray[np.int32]
     known_activity: NDArray[np.float64]
-    # What follows is `Points`; a tuple in a tuple would cost the threads their counting of arrays.
+    # The fields of `Points`; a nested tuple would add reference counting to the threads.
     rule: int
     weights: NDArray[np.float32]
     width: float
@@ -542,13 +541,13 @@ class _Board(NamedTuple):
     """Working space of one thread."""
 
     scores: NDArray[np.float32]  # of one block of records; zero between blocks
-    listed: NDArray[np.int32]  # all records of others that score; one more, to write ahead
+    listed: NDArray[np.int32]  # all other records that score; one more, to write ahead
     listed_scores: NDArray[np.float32]
 
 
 @compiled()
 def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, sheet: Sheet) -> None:
-    """Look for the targets from `first` to before `end`."""
+    """Attack the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
         n_listed, score = _list_scores(search, target, own[target], board)
@@ -560,7 +559,7 @@ def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, sheet: S
 def _look_without(
     search: _Search, own: NDArray[Any], first: int, end: int, leads: NDArray[Any]
 ) -> None:
-    """Look for some targets whose records were taken out, and write who leads by how much."""
+    """Write the lead among other records for the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
         n_listed, _ = _list_scores(search, target, own[target], board)
@@ -578,7 +577,7 @@ def _empty_board(search: _Search) -> _Board:
 
 @compiled()
 def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple[int, float]:
-    """List the scores of other people's records that are not 0; return how many, and the own."""
+    """List the positive scores of other records; return how many, and the target's own score."""
     start, stop = search.known_indptr[target], search.known_indptr[target + 1]
     items = search.known_items[start:stop]
     heads, ends = search.indptr[items], search.indptr[items + 1]
@@ -602,7 +601,7 @@ def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple
 
 @compiled()
 def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any]) -> int:
-    """Return the lowest record that stands next in a list; -1 if all lists are at their ends."""
+    """Return the lowest next record of the lists; -1 if all lists are at their ends."""
     lowest = -1
     for row in range(heads.size):
         if heads[row] < ends[row]:
@@ -613,7 +612,7 @@ def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any])
 
 @compiled()
 def _rating_points(search: _Search, weight: float, known: float, label: float) -> float:
-    """Return what a record gains by its label, dates aside; `known` is nan if ratings are not."""
+    """Return the points of a value, without dates; `known` is nan if ratings are unknown."""
     if search.rule == DECAY:
         if math.isnan(known):
             return max(0.0 if search.day_points.size else weight, _LEAST)
@@ -633,7 +632,7 @@ def _known_value(search: _Search, entry: int) -> float:
 
 @compiled()
 def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
-    """Tabulate what each label gains for each known item; no columns if there are many labels."""
+    """Tabulate the points of each level per known item; no columns if there are many levels."""
     n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
     rows = np.empty((stop - start, n_levels), np.float32)
     for entry in range(start, stop):
@@ -653,12 +652,12 @@ def _add_item(
     row: NDArray[Any],
     board: _Board,
 ) -> None:
-    """Add the points of one known item to the records of a block that carry it."""
+    """Add the points of one known item to the records of a block that have it."""
     weight, value = search.weights[entry], _known_value(search, entry)
     day = search.known_days[entry] if search.day_points.size else 0
     lost, floor, least = np.float32(_LOST), np.float32(search.floor), np.float32(_LEAST)
     has_days, has_bonus = search.day_points.size > 0, search.bonus.size > 0
-    # Unsigned places spare numba the check for negative ones, which would double the time.
+    # Unsigned indices spare numba the check for negative ones, which would double the time.
     for at in range(np.uint64(head), np.uint64(end)):
         code = search.codes[at]
         if row.size:
@@ -684,16 +683,16 @@ def _list_block(
     board: _Board,
     n_listed: np.uint64,
 ) -> np.uint64:
-    """Move the scores of a block from the board to the list; return the new length of that."""
+    """Move the scores of a block from the board to the list; return the new length of the list."""
     length = min(_BLOCK, search.n_records - base)
-    all_places = 4 * (ends - firsts).sum() > length  # then it is faster to look at all of them
+    all_places = 4 * (ends - firsts).sum() > length  # then it is faster to scan all of them
     if all_places:
         firsts, ends = np.zeros(1, np.int64), np.full(1, length)
     for row in range(firsts.size):
         for at in range(np.uint64(firsts[row]), np.uint64(ends[row])):
             place = at if all_places else np.uint64(search.records[at] - base)
             record = base + np.int64(place)
-            # Without a branch: if nobody scores, the next one overwrites what is written here.
+            # Branch-free: if the record does not score, the next one overwrites this entry.
             board.listed[n_listed], board.listed_scores[n_listed] = record, board.scores[place]
             scores = board.scores[place] > 0 and _fits(search, target, record)
             n_listed += np.uint64(scores)
@@ -703,7 +702,7 @@ def _list_block(
 
 @compiled()
 def _fits(search: _Search, target: int, record: int) -> bool:
-    """Tell whether a record is as long as the adversary heard, if both are told."""
+    """Return whether a record's number of ratings is within the known bounds, if any."""
     if search.known_activity.size == 0:
         return True
     low, high = search.known_activity[target]
@@ -712,12 +711,12 @@ def _fits(search: _Search, target: int, record: int) -> bool:
 
 @dataclass(frozen=True)
 class ScoreboardRH:
-    """Scores each record by how well it fits what is known, rare items counting more.
+    """Scores each record by its fit to what is known, with more weight on rare items.
 
-    The score of a record is the sum over the known items that it carries of
-    ``wt(i) * (exp(-|rating difference| / rating_width) + exp(-|day difference| / day_width))``
-    with ``wt(i) = 1 / log(support)``. What the adversary does not know (ratings or dates) is left
-    out of the sum; if they know neither, an item counts its weight.
+    The score of a record is the sum over the known items that it has of ``wt(i) * (exp(-|rating
+    difference| / rating_width) + exp(-|day difference| / day_width))`` with ``wt(i) = 1 /
+    log(support)``. Unknown ratings or dates are left out of the sum; if both are unknown, an item
+    counts its weight.
 
     Parameters
     ----------
@@ -726,13 +725,13 @@ class ScoreboardRH:
     day_width : float
         d0, in days.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Notes
     -----
-    Source: Narayanan & Shmatikov, sections 4 and 5. Readings: supports below 2 count as 2, σ is
-    the population standard deviation over the records of all people, those with score 0
-    included, and a record of s people counts s times in it. Identical records score bit-equal.
+    Source: Narayanan & Shmatikov, sections 4 and 5. Item counts below 2 count as 2. σ is the
+    population standard deviation over all users' records, including those with score 0; a record of
+    s users counts s times. Identical records score bit-equal.
     """
 
     name: ClassVar[str] = "scoreboard-rh"
@@ -744,7 +743,7 @@ class ScoreboardRH:
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> ScoredGuesses:
-        """Look for every target among the candidates.
+        """Score every target against the candidates.
 
         Parameters
         ----------
@@ -752,12 +751,12 @@ class ScoreboardRH:
         knowledge : Knowledge
             Its items are positions in the candidates' list of items.
         record_of : ndarray of int64, shape (n_users,)
-            The record of each user, which tells whether a guess is right; -1 if they have none.
+            The record of each user, to evaluate the guesses; -1 if they have none.
 
         Raises
         ------
         RecveilError
-            If the knowledge names an item, or `record_of` a record, that cannot be there.
+            If an item of the knowledge, or a record of `record_of`, is out of range.
 
         Examples
         --------
@@ -771,7 +770,7 @@ class ScoreboardRH:
         >>> guesses.best == known.targets  # one of the five has too few ratings
         array([ True,  True,  True,  True])
         """
-        records_of_target(candidates, knowledge, record_of)  # refuses what is not there
+        records_of_target(candidates, knowledge, record_of)  # checks the positions
         support = candidates.support[knowledge.items]
         points = self._points(candidates, knowledge, support)
         return search(candidates, knowledge, record_of, points, self.threads)
@@ -779,15 +778,15 @@ class ScoreboardRH:
     def control(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Look for every target in a table from which their own record was taken out.
+        """Attack every target in a table without their own record: the control.
 
-        Whoever leads there is somebody else. The supports, and so the weights of the items, are
+        The best record there always belongs to another user. Item counts, and so the weights, are
         those of the table without the record.
 
         Parameters
         ----------
         candidates, knowledge, record_of
-            As in `attack`. Nothing is taken out for a target without a record.
+            As in `attack`. Nothing is removed for a target without a record.
 
         Returns
         -------
@@ -813,7 +812,7 @@ class ScoreboardRH:
     def _points(
         self, candidates: Candidates, knowledge: Knowledge, support: NDArray[np.int64]
     ) -> Points:
-        """Return what is given for each known item; `support` is that of each entry."""
+        """Return the points of each known item; `support` is that of each entry."""
         return Points(
             rule=DECAY,
             weights=(1 / np.log(np.maximum(support, 2))).astype(np.float32),
@@ -826,5 +825,5 @@ class ScoreboardRH:
         )
 
     def _day_points(self, span: int) -> NDArray[np.float32]:
-        """Tabulate exp(-days / d0) for all differences there can be."""
+        """Tabulate exp(-days / d0) for all possible differences."""
         return np.exp(-np.arange(span + 1) / self.day_width).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Sparsity: how alone people are in a table, which is why so little finds them."""
+"""Sparsity of a table, and the number of known items that re-identifies a user."""
 
 import itertools
 import math
@@ -19,29 +19,29 @@ from recveil.runtime.threads import pool
 
 
 def items_needed(n_records: int, epsilon: float, delta: float) -> int:
-    """Return how many known attributes m leave no false match, with probability 1 - epsilon.
+    """Return how many known attributes leave no false match, with probability 1 - epsilon.
 
     A false match is a record that agrees with less than a share 1 - delta of the target's
     attributes. It agrees with m random ones of them with probability below (1 - delta)^m, so
 
         ``m >= (log N - log epsilon) / -log(1 - delta)``
 
-    makes the expected number of false matches in the lineup of `Scoreboard` at most epsilon.
+    makes the expected number of false matches in the candidate set of `Scoreboard` at most epsilon.
 
     Parameters
     ----------
     n_records : int
         N, the number of records.
     epsilon : float
-        The chance of failure, and how far (1 - similarity) a known attribute may be off.
+        Probability of failure, and largest error (1 - similarity) of a known attribute.
     delta : float
-        The share of a target's attributes in which a record has to disagree to count as false.
+        Share of a target's attributes in which a record must disagree to be a false match.
 
     Returns
     -------
     int
         m, rounded up: entries known correctly (within the errors), drawn at random from those of
-        the target. The target needs to have so many.
+        the target, who needs to have as many.
 
     Raises
     ------
@@ -53,18 +53,18 @@ def items_needed(n_records: int, epsilon: float, delta: float) -> int:
     Source: Narayanan & Shmatikov, section 4. What it guarantees:
 
     - Theorem 1, for any database: it can be (1 - epsilon - delta, 1 - epsilon)-deanonymized. With
-      probability 1 - epsilon, every record of the lineup is at least 1 - epsilon - delta similar
-      to the target's. There may be many; they tell the same.
+      probability 1 - epsilon, every record of the candidate set is at least 1 - epsilon - delta
+      similar to the target's. There may be many, with the same content.
     - Theorem 2, only if the database is (1 - epsilon - delta, epsilon)-sparse (at most a share
-      epsilon of its records have another one more similar than 1 - epsilon - delta): it can be
-      (1, 1 - epsilon)-deanonymized; the lineup is the target's record alone. The proof uses
-      epsilon twice, for targets with a similar neighbour and for false matches, so that what it
-      shows is 1 - 2 epsilon.
+      epsilon of its records have another one more similar than 1 - epsilon - delta): it can be (1,
+      1 - epsilon)-deanonymized; the candidate set is the target's record alone. The proof uses
+      epsilon twice, for targets with a similar neighbour and for false matches, so that it shows 1
+      - 2 epsilon.
 
-    Both rest on Lemma 1, whose proof counts agreement as a share of the *target's* attributes.
-    The similarity of Definition 1 divides by the union of both supports instead. A record that
-    holds all of the target's attributes and many more is dissimilar by that measure, and still
-    matches for every m: sparsity as `nearest_similarity` measures it does not rule it out.
+    Both rest on Lemma 1, whose proof counts agreement as a share of the *target's* attributes. The
+    similarity of Definition 1 divides by the union of both supports instead. A record with all of
+    the target's attributes and many more is dissimilar by that measure, and still matches for every
+    m: sparsity as `nearest_similarity` measures it does not rule it out.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def items_needed(n_records: int, epsilon: float, delta: float) -> int:
 
 
 def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
-    """Return how many known attributes m leave a lineup of k records, in expectation.
+    """Return the number m of known attributes that leave k records, in expectation.
 
         ``m = log(N / (k - 1)) / log(1 / (1 - delta))``
 
@@ -93,9 +93,9 @@ def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
     n_records : int
         N, the number of records.
     delta : float
-        The share of a target's attributes in which a record has to disagree to count as false.
+        Share of a target's attributes in which a record must disagree to be a false match.
     k : int
-        Size of the lineup, the target included; at least 2.
+        Size of the candidate set (the paper's lineup), including the target; at least 2.
 
     Returns
     -------
@@ -109,12 +109,12 @@ def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
 
     Notes
     -----
-    Source: Narayanan & Shmatikov, Theorem 3. Only if the database is
-    (1 - epsilon - delta, epsilon)-sparse, it can be (1, 1/k)-deanonymized (a random pick from the
-    lineup is the target with probability at least 1/k) and (1, log2 k)-deanonymized entropically
-    (the expected entropy of the lineup is at most log2 k bits). Both are means over targets
-    without a neighbour more similar than 1 - epsilon - delta; sparsity lets a share epsilon of
-    targets have one. The limits of `items_needed` hold here, too.
+    Source: Narayanan & Shmatikov, Theorem 3. Only if the database is (1 - epsilon - delta,
+    epsilon)-sparse, it can be (1, 1/k)-deanonymized (a random pick from the lineup is the target
+    with probability at least 1/k) and (1, log2 k)-deanonymized entropically (the expected entropy
+    of the lineup is at most log2 k bits). Both are means over targets without a neighbour more
+    similar than 1 - epsilon - delta; sparsity lets a share epsilon of targets have one. The limits
+    of `items_needed` apply here, too.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
 
 
 def _information(delta: float) -> float:
-    """Return what one known attribute tells, in nats: log(1 / (1 - delta))."""
+    """Return the information of one known attribute, in nats: log(1 / (1 - delta))."""
     _check_share("delta", delta)
     return -math.log1p(-delta)
 
@@ -148,30 +148,29 @@ def _check_share(name: str, share: float) -> None:
 
 
 def _round_up(number: float) -> int:
-    """Round up to whole items; the rounding error of a whole number costs no further item."""
+    """Round up to whole items, tolerating the rounding error of a whole number."""
     return math.ceil(number - 1e-9)
 
 
-# Targets that one thread takes at a time.
+# Targets per task of a thread.
 _CHUNK = 64
 
-# Ratings whose information is computed at a time; an item's ratings stay together.
+# Ratings per batch; an item's ratings stay together.
 _RATINGS_AT_A_TIME = 1 << 22
 
 
 @brief
 class ItemInformation(NamedTuple):
-    """What knowing a rating of each item tells about who gave it; shape (n_rated_items,) each.
+    """Information of a known rating of each item about its user; shape (n_rated_items,) each.
 
     Attributes
     ----------
     items : ndarray of int64
-        Positions of the items that anybody rated, from the most to the least rated one; equal
-        ones by position.
+        Positions of the rated items, by descending item count; ties by position.
     support : ndarray of int64
-        How many people rated each.
+        Item counts.
     bits : ndarray of float64
-        Mean over these people of log2(all people / people whose rating of the item agrees).
+        Mean over the raters of log2(all users / users whose rating of the item agrees).
     """
 
     items: NDArray[np.int64]
@@ -187,35 +186,35 @@ def nearest_similarity(
     seed: int = 0,
     threads: int = 2,
 ) -> NDArray[np.float64]:
-    """Return how similar the most similar other record is, for each of some people.
+    """Return the similarity of the most similar other record, for a sample of users.
 
     The similarity of two records is the number of items on which they agree over the number of
-    items that at least one of them rated.
+    items that at least one of them has.
 
     Parameters
     ----------
     ratings : Ratings
     n_targets : int, optional
-        For how many people, drawn at random; all, if not given.
+        Number of users, drawn at random; all, if not given.
     rating_error : float or None
-        Ratings up to so many points apart agree; None: whatever they are.
+        Largest difference of agreeing ratings, in points; None: ratings are not compared.
     date_error : int or None
-        Dates up to so many days apart agree; None: whatever they are.
+        Largest difference of agreeing dates, in days; None: dates are not compared.
     seed : int
         Fixes the draw.
     threads : int
-        The result does not depend on it.
+        Does not change the result.
 
     Returns
     -------
     ndarray of float64, shape (n_targets,)
-        From 0 (no item in common with anybody) to 1 (somebody is identical), in the order of the
-        people's positions. A person without ratings is similar to nobody.
+        From 0 (no item in common with any user) to 1 (an identical record), in the order of the
+        users' positions. 0 for a user without ratings.
 
     Raises
     ------
     RecveilError
-        If an error is negative, or dates are to be compared and none are known of the ratings.
+        If an error is negative, or dates are to be compared and the ratings have none.
 
     Notes
     -----
@@ -295,25 +294,25 @@ def share_at_least(similarities: ArrayLike, grid: ArrayLike) -> NDArray[np.float
 def information_by_rank(
     ratings: Ratings, rating_error: float | None = None, date_error: int | None = None
 ) -> ItemInformation:
-    """Return how many bits a rating of each item tells about who gave it, by the item's rank.
+    """Return the bits of information of a known rating of each item, by the item's rank.
 
     Parameters
     ----------
     ratings : Ratings
     rating_error : float or None
-        The adversary knows the rating up to so many points; None: not at all.
+        Largest error of the known rating, in points; None: unknown.
     date_error : int or None
-        The adversary knows the date up to so many days; None: not at all.
+        Largest error of the known date, in days; None: unknown.
 
     Raises
     ------
     RecveilError
-        If an error is negative, or dates are to be compared and none are known of the ratings.
+        If an error is negative, or dates are to be compared and the ratings have none.
 
     Notes
     -----
-    Source: Narayanan & Shmatikov, Figure 7. Knowing neither rating nor date leaves
-    log2(people / support). Items go together, so the bits of several do not add up.
+    Source: Narayanan & Shmatikov, Figure 7. Without rating and date, the information is log2(users
+    / item count). Items are correlated, so the bits of several do not add up.
 
     Examples
     --------
@@ -339,8 +338,8 @@ def information_by_rank(
             days=None if found.days is None else found.days[some],
             date_error=date_error,
         )
-        told = np.log2(ratings.n_users / agreeing)
-        bits[first:last] = np.bincount(items, weights=told, minlength=last - first)
+        bits_of_rating = np.log2(ratings.n_users / agreeing)
+        bits[first:last] = np.bincount(items, weights=bits_of_rating, minlength=last - first)
     by_rank = np.argsort(-ratings.support, kind="stable")[: np.count_nonzero(ratings.support)]
     support = ratings.support[by_rank]
     return ItemInformation(by_rank, support, bits[by_rank] / support)
@@ -368,7 +367,7 @@ def _count_agreeing(
     days: NDArray[np.int32] | None,
     date_error: int | None,
 ) -> NDArray[np.int64]:
-    """Count for each rating those of the same item that agree with it, itself included."""
+    """Count the ratings of the same item that agree with each rating, including itself."""
     if rating_error is None:
         codes, levels, rating_error = np.zeros_like(codes), np.zeros(1), 0.0
     within = rating_error + rating_slack(levels)
@@ -384,7 +383,7 @@ def _count_agreeing(
     order = np.sort((rows + codes) * width + since)
     earliest, latest = np.maximum(since - date_error, 0), np.minimum(since + date_error, width - 1)
     agreeing = np.zeros(items.size, np.int64)
-    # One level at a time: in `order`, the days of a level stand together.
+    # One level at a time: in `order`, the days of a level are contiguous.
     for step in range(int((highest - lowest).max()) + 1):
         starts = (rows + np.minimum(lowest + step, highest)) * width
         below = np.searchsorted(order, starts + earliest)
@@ -409,7 +408,7 @@ def _find_nearest(
     date_error: float,
     nearest: NDArray[Any],
 ) -> None:
-    """Walk the raters of each of a target's items, counting on how many they agree."""
+    """Iterate over the raters of each of a target's items, counting the agreements."""
     n_users = indptr.size - 1
     shared, agreeing = np.zeros(n_users, np.int32), np.zeros(n_users, np.int32)
     touched = np.empty(n_users, np.int32)
