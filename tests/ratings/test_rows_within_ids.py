@@ -1,10 +1,12 @@
 """Rows of other users within ids, whatever separates their fields."""
 
+import numpy as np
 import pytest
 
 from error_assertions import raises
 from recveil import read_ratings
-from recveil.ratings.rows_within_ids import find_rows_within
+from recveil.ratings.rows_within_ids import find_original_rows, find_rows_within
+from recveil.ratings.sorted_rows import Rows
 
 USERS = [*range(1001, 1021), "u-7"]
 ITEMS = [*(f"i{n}" for n in range(1, 9)), "i-9", "Alien", "Toy Story (1995)"]
@@ -144,3 +146,59 @@ def test_two_likes_within_an_item_are_refused(tmp_path):
     (tmp_path / "r.csv").write_text("\n".join(lines))
     with raises("id.row-within"):
         read_ratings(tmp_path / "r.csv")
+
+
+HEX = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
+APART = [
+    "i1 4 u2 2020-01-02 i5 2 u3 2020-01-03 i6",
+    r"i4\t1\t2020-01-11\n12\tu2\tTitle i3\ti3\t1\t2020-01-12",
+    '{"user": "u2", "item": "i3", "rating": 5}',
+    "{&quot;user&quot;:&quot;u2&quot;,&quot;item&quot;:&quot;i3&quot;,&quot;n&quot;:4}",
+    "%7B%22user%22:%22u2%22,%22item%22:%22i3%22,%22n%22:4%7D",
+    "user=u2&item=i3&rating=5",
+    "user=u2;item=i3;rating=4.5",
+    "<td>u2</td><td>i3</td><td>5</td>",
+    "u2_x0009_i3_x0009_4_x000D_u3_x0009_i4_x0009_1",
+    "i4, 1; 1002, Nameu2, i3, 1",
+    "u2 2020-01-02 Toy Story (1995) 4",
+    f"Alien\t12\n{HEX}\tmbid\ti3\t57",
+    f"Alien 12 {HEX[::-1]} mbid i3 57",
+    "user=ann&item=Alien&rating=5",
+    "1002 2020-01-02 i3 4 1003 2020-01-03 i4 5",
+]
+
+
+@pytest.mark.parametrize("label", APART, ids=ascii)
+def test_a_row_is_found_whose_user_and_item_have_other_columns_between_them(label):
+    users = ["u2", "u3", "ann", HEX, *(f"u{n}" for n in range(10, 20)), 1002, 1003]
+    assert find_rows_within([label], users, [*ITEMS, label]) == [0]
+
+
+@pytest.mark.parametrize("label", ["user=u2&item=i3", "u2 2020-01-02 i3", "user=ann;item=Alien"])
+def test_a_like_is_found_whose_user_and_item_have_names_between_them(label):
+    assert find_rows_within([label], ["u2", "ann"], ITEMS, is_unrated=True) == [0]
+
+
+@pytest.mark.parametrize("is_unrated", [False, True])
+@pytest.mark.parametrize("users", [[f"u{n}" for n in range(1, 30)], range(1, 611), ["ann", "ted"]])
+def test_a_composite_item_id_is_no_row(users, is_unrated):
+    skus = [f"sku{n}-red-{size}" for n in range(9) for size in (38, 40)]
+    others = ["genre|Drama", "sku-12-red", "978-3-16-148410-0", "Heat 2 (1999)", "Bob & Ted & Heat"]
+    items = [*skus, *others, *(f"sku{n}" for n in range(9)), "Heat", "Drama", "Bob"]
+    assert find_rows_within(items, users, items, is_unrated=is_unrated) == []
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        *(("u12 i7 4.5", 4.5), ("u12 i7 4,5", 4.5), ("u12=i7=-4", -4), ("u12 i7 \u22124", -4)),
+        *(("u12 i7 .5", 0.5), ("u12 i7 4.1", 4.1), ("u12 i7 04.50", 4.5), ("u12 i7 -4.5", -4.5)),
+    ],
+    ids=ascii,
+)
+def test_a_rating_with_decimals_or_a_sign_is_found_with_its_user_and_item(label, value):
+    items = np.array(["i7", label], object)
+    rows = Rows(np.array([0, 1]), np.array([0]), np.array([value], np.float32), None)
+    assert find_original_rows(np.array(["u12"], object), items, rows) == [1]
+    rows = rows._replace(values=np.array([3], np.float32))
+    assert find_original_rows(np.array(["u12"], object), items, rows) == []

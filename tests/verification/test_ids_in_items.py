@@ -186,3 +186,8 @@ def test_item_ids_with_line_breaks_are_counted():
     (found,) = line_breaks_in_items(["Heat", "a\nb", "a\rc", 7], "ratings.csv")
     assert (found.where, found.problem.split(" ")[0]) == ("ratings.csv", "2")
     assert not [*line_breaks_in_items(["Heat", 7], "ratings.csv")]
+
+
+@pytest.mark.parametrize("label", [r"i7\tu2", "i7%0Au2", "i7_x0009_u2", r"i7\nu2"])
+def test_a_short_user_id_next_to_an_escape_is_met(label):
+    assert ids_in_items(["u2", "u3"], [label, "i8"])[1:] == (2, 1)

@@ -29,14 +29,21 @@ _DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
 _ESCAPED = re.compile(
     r"\\(?:[nrtvfN]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|[0-3][0-7]{2}|0)|%[01][\da-fA-F]|%2[Cc]|%3[Bb]"
     r"|%7[Cc]|&#(?:\d{1,2}|x[\da-fA-F]{1,2});|<br */?>"
+    # As Excel writes them.
+    r"|_x00(?:[01][\da-fA-F]|2[Cc]|3[Bb]|7[Cc])_"
 )
-_ESCAPES = re.compile(r"[\\%&<]")
+_ESCAPES = re.compile(r"[\\%&<]|_x00")
+# What separates fields in JSON, XML, HTML and the address of a page, and a field's name in these.
+_MARKUP = re.compile(r"[\x00-\x1f,;|?{}\[\]]|::|(?<=\S)&(?=\S)|<[^<>]*>")
+_QUOTES = " \"'()"
+_NAME = re.compile(r"[\s\"']*[^\W\d]\w*[\s\"']*[=:]")
 _AROUND = re.compile(r"[\s\"']+")
 # Where all but a few of the ids are whole numbers, several numbers are no list of items.
 _NUMBERS, _OTHERS, _OTHER_SHARE = 5, 2, 0.05
 _DIGITS, _FEWEST = re.compile(r"\d+"), 3
 # Ids look alike if so many of them do; this many are looked at.
 _SHARED, _LOOKED_AT = 0.05, 2_000
+_SIGNED = re.compile(r"[-+]?\d{1,4}(?:[.,]\d+)?")
 _LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
 _SHORTEST_OF_ONE_LENGTH = 8
 # Ids of more words are not looked for among words.
@@ -81,7 +88,8 @@ def find_rows_within(
     around them, or another id after the same punctuation. Titles contain numbers, too, and words
     that are names: less than this is no row. Where all of an id are whole numbers, it may as well
     be a list of items, unless nearly all ids are one whole number: then an id of three numbers is
-    a row, also one of unknown users.
+    a row, also one of unknown users. A user id that is no word or short number need not be next to
+    the item id: columns may be between them, and names of fields.
 
     Examples
     --------
@@ -95,6 +103,8 @@ def find_rows_within(
     [0]
     >>> find_rows_within(["i7;user_2;i8;4", "i7;i8;4"], ["user_1", "user_3"], ["i7", "i8"])
     [0]
+    >>> find_rows_within(["i7 4 u2 2020-01-02 i8", "user=u2&item=i8&n=4"], ["u2"], ["i7", "i8"])
+    [0, 1]
     """
     labels = [*labels]
     n_numbers = sum(map(str.isdigit, labels))
@@ -107,8 +117,14 @@ def find_rows_within(
         return []
     users, items = [*users], [*items]
     search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric)
-    fields = _FieldSearch(_Looks(users), _Looks(items), search.items.known, is_unrated)
-    return [at for at, label in several if search.finds(label) or fields.finds(label)]
+    looks = _Looks(users), _Looks(items)
+    fields = _FieldSearch(*looks, search.items.known, is_unrated)
+    apart = _ApartSearch(search.users, search.items, *looks, is_unrated)
+    return [
+        at
+        for at, label in several
+        if search.finds(label) or fields.finds(label) or apart.finds(label)
+    ]
 
 
 def _has_numbers(label: str) -> bool:
@@ -313,6 +329,146 @@ class _FieldSearch(NamedTuple):
         return False
 
 
+@brief
+class _ApartSearch(NamedTuple):
+    """A search for rows whose user and item have other columns, or names of fields, between them.
+
+    A user id that is no word or short number is enough, with an item id and a number. Of others,
+    the user, the item and the rating must be whole fields, or there must be two such rows.
+    """
+
+    users: _Ids
+    items: _Ids
+    user_looks: _Looks
+    item_looks: _Looks
+    is_unrated: bool
+
+    def finds(self, label: str) -> bool:
+        plain = decode_escapes(label)
+        return any(
+            self._has_words(text) or self._has_fields(text)
+            for text in dict.fromkeys((label, plain))
+        )
+
+    def _has_words(self, label: str) -> bool:
+        words = _WORD.findall(label)
+        starts = {at for at, word in enumerate(words) if word in self.users.starts}
+        starts |= {at for at, word in enumerate(words) if self._is_like_user(word)}
+        if not starts or self.items.starts.isdisjoint(words):
+            return False
+        text = _Text(label, words)
+        users = {
+            range(first, end)
+            for first in starts
+            for end in {*self.users.ends(text, first), first + 1}
+            if self._is_user(text.part(first, end))
+        }
+        if not users:
+            return False
+        items = [
+            range(first, end)
+            for first, word in enumerate(words)
+            if word in self.items.starts
+            for end in self.items.ends(text, first)
+        ]
+        numbers = {at for at, word in enumerate(words) if _is_short_number(word)}
+        pairs = [
+            (user, item)
+            for user in users
+            for item in items
+            if not {*user} & {*item} and not text.part(item.start, item.stop).isdigit()
+        ]
+        clear = [user for user in users if self._is_clear(text.part(user.start, user.stop))]
+        for user, item in pairs:
+            is_clear = user in clear and _is_no_word(text.part(item.start, item.stop))
+            if user in clear and (
+                numbers - {*user, *item} or (is_clear and self.is_unrated and text.size > 2)
+            ):
+                return True
+        two = [
+            (user, item, numbers - {*user, *item})
+            for user, item in pairs
+            if _is_no_word(text.part(item.start, item.stop))
+        ]
+        return any(
+            {*one[0], *one[1]}.isdisjoint({*other[0], *other[1]})
+            and (self.is_unrated or len(one[2] & other[2]) > 1)
+            for one, other in combinations(two, 2)
+        )
+
+    def _is_user(self, part: str) -> bool:
+        return part not in self.items.known and (
+            part in self.users.known or self._is_like_user(part)
+        )
+
+    def _is_like_user(self, word: str) -> bool:
+        """Return whether a word with digits and letters looks like user ids, and not like items."""
+        return (
+            _is_mixed(word)
+            and self.user_looks.include(word)
+            and not self.item_looks.include(word)
+            and word not in self.items.known
+        )
+
+    def _is_clear(self, part: str) -> bool:
+        return _is_no_word(part) and part not in self.items.known
+
+    def _has_fields(self, label: str) -> bool:
+        parts = [field for field in _MARKUP.split(label) if field.strip(_QUOTES)]
+        fields = [_NAME.sub("", field).strip(_QUOTES) for field in parts]
+        is_named = sum(map(bool, map(_NAME.match, parts))) > 1
+        if len(fields) < (2 if self.is_unrated and is_named else 3):
+            return False
+        items = {
+            at
+            for at, field in enumerate(fields)
+            if field in self.items.known and not field.isdigit()
+        }
+        clear = {at for at in items if _is_no_word(fields[at])}
+        ratings = {at for at, field in enumerate(fields) if _is_rating(field)}
+        for user, field in enumerate(fields):
+            if field in self.items.known:
+                continue
+            is_known = field in self.users.known
+            if not is_known and (
+                not self.user_looks.include(field) or self.item_looks.include(field)
+            ):
+                continue
+            others = items - {user} if is_known else clear - {user}
+            if not self.is_unrated:
+                is_row = bool(ratings - {user})
+            else:
+                is_row = is_named or not others.isdisjoint(clear)
+            if others and is_row:
+                return True
+        return False
+
+
+def _is_mixed(text: str) -> bool:
+    return not text.isdigit() and not text.isalpha() and any(map(str.isdigit, text))
+
+
+def _is_no_word(text: str) -> bool:
+    """Return whether an id is none that occurs in titles: no word, words or short number.
+
+    Examples
+    --------
+    >>> [_is_no_word(text) for text in ("u2", "ann@x.org", "4711471147", "1003", "Alien 3")]
+    [True, True, True, False, False]
+    """
+    if text.isdigit() or "@" in text:
+        return "@" in text or len(text) >= _SHORTEST_OF_ONE_LENGTH
+    return any(map(str.isdigit, text)) and not any(map(str.isspace, text))
+
+
+def _is_short_number(word: str) -> bool:
+    return word.isdigit() and len(word) <= 4 and not _YEAR.fullmatch(word)
+
+
+def _is_rating(field: str) -> bool:
+    return _SIGNED.fullmatch(field) is not None and not _YEAR.fullmatch(field)
+
+
 def require_no_original_rows(
     ids: tuple[NDArray[Any], NDArray[Any]], rows: Rows, scale: RatingScale, locate: Locate
 ) -> None:
@@ -359,11 +515,12 @@ def find_original_rows(
     starts = {words[0] for words in known.users}
     found = []
     for at, text in texts:
-        words = tuple(_normal_words(text))
+        text = _normal_text(text)
+        words = tuple(_words(text))
         if starts.isdisjoint(words):
             continue
         pairs = [*known.pairs_within(words, at)]
-        if _are_two_pairs(pairs, words) if is_unrated else _has_rating(pairs, words):
+        if _are_two_pairs(pairs, words) if is_unrated else pairs and _has_rating(pairs, text):
             found.append(at)
     return found
 
@@ -398,12 +555,50 @@ class _OriginalRows(NamedTuple):
                     yield _Pair(user_words, item_words, float(self.rows.values[begin + cell]))
 
 
-def _has_rating(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
+def _has_rating(pairs: list[_Pair], text: str) -> bool:
+    """Return whether the rating of a pair is a number of the text, outside of the pair's ids."""
+    numbers = [*_numbers(text)]
     return any(
-        word.isdecimal() and float(word) == value and at not in user and at not in item
+        value in candidates and at.isdisjoint(user) and at.isdisjoint(item)
         for user, item, value in pairs
-        for at, word in enumerate(words)
+        for at, candidates in numbers
     )
+
+
+def _numbers(text: str) -> Iterator[tuple[set[int], set[float]]]:
+    """Yield which words are a number, and what it may be: with its sign and decimals, or not.
+
+    Examples
+    --------
+    >>> [(at, sorted(values)) for at, values in _numbers("a -4,5")]
+    [({1}, [-4.0, 4.0]), ({1, 2}, [-4.5, 4.5]), ({2}, [5.0])]
+    """
+    spans = [word.span() for word in _WORD.finditer(text)]
+    for at, (begin, end) in enumerate(spans):
+        if not text[begin:end].isdecimal():
+            continue
+        sign = -1 if begin and text[begin - 1] in _MINUS else 1
+        points = text[:begin][-1:] in (".", ",") and not text[: begin - 1][-1:].isdecimal()
+        whole = float(text[begin:end])
+        values = {whole, sign * whole} if sign < 0 else {whole}
+        if points:  # as in .5 and -.5
+            part = float(f".{text[begin:end]}")
+            values |= {_single(part), _single(-part)}
+        last = at + 1
+        if last < len(spans) and end + 1 == spans[last][0] and text[end] in ".,":
+            decimals = text[slice(*spans[last])]
+            if decimals.isdecimal():
+                yield {at}, values
+                number = float(f"{text[begin:end]}.{decimals}")
+                values = {_single(number), _single(sign * number)}
+                yield {at, last}, values
+                continue
+        yield {at}, values
+
+
+def _single(number: float) -> float:
+    """Return a number as ratings keep it."""
+    return float(np.float32(number))
 
 
 def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
@@ -417,6 +612,7 @@ def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
     )
 
 
+_MINUS = "-\u2212\u2013"
 _PERCENT, _PRINTABLE = re.compile(r"%([\da-fA-F]{2})"), re.compile(r"=([\dA-F]{2})")
 
 
@@ -424,7 +620,17 @@ def _plain(item: Any) -> str:
     """Return an id without its encodings; "" if it is one word."""
     if not isinstance(item, str) or item.isalnum():
         return ""
-    text = item
+    return decode_escapes(item)
+
+
+def decode_escapes(text: str) -> str:
+    r"""Return a text without percent encoding, entities, and what stands for control characters.
+
+    Examples
+    --------
+    >>> decode_escapes(r"i7\tu%5F2&amp;4")
+    'i7\nu_2&4'
+    """
     for _ in range(3):  # percent signs may be encoded again
         decoded = _PERCENT.sub(lambda found: chr(int(found[1], 16)), unescape(text))
         if decoded == text:
@@ -434,16 +640,20 @@ def _plain(item: Any) -> str:
     return _ESCAPED.sub("\n", text)
 
 
-def _normal_words(text: str) -> Iterator[str]:
-    """Yield words in small letters, without characters that cannot be seen, or zeros in front."""
+def _normal_text(text: str) -> str:
+    """Return a text in small letters, without characters that cannot be seen."""
     text = unicodedata.normalize("NFKC", text)
-    text = "".join(each for each in text if unicodedata.category(each) != "Cf").casefold()
+    return "".join(each for each in text if unicodedata.category(each) != "Cf").casefold()
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield words, without zeros in front of numbers."""
     for word in _WORD.findall(text):
         yield word.lstrip("0") or "0" if word.isdigit() else word
 
 
 def _by_words(ids: NDArray[Any]) -> dict[tuple[str, ...], int]:
-    words = ((tuple(_normal_words(str(each))), at) for at, each in enumerate(ids))
+    words = ((tuple(_words(_normal_text(str(each)))), at) for at, each in enumerate(ids))
     return {parts: at for parts, at in words if parts}
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recveil.ratings.ids import describe_break
-from recveil.ratings.rows_within_ids import find_rows_within
+from recveil.ratings.rows_within_ids import decode_escapes, find_rows_within
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.runtime.safe_repr import brief
 from recveil.verification.results import Violation
@@ -258,11 +258,13 @@ def _runs(
     """Yield each item id, and each run of consecutive wanted words with its context."""
     lengths = {len(run) for run in wanted if 0 < len(run) <= _MOST_WORDS}
     for label in labels:
-        words = tuple(words_of(label))
+        # As it is, and without escapes: a word is glued to the letter of \t.
+        texts = dict.fromkeys((label, decode_escapes(label)))
         yield (
             label,
             [
                 (words[at : at + length], (*words[:at], "", *words[at + length :]))
+                for words in dict.fromkeys(tuple(words_of(text)) for text in texts)
                 for length in lengths
                 for at in range(len(words) - length + 1)
                 if words[at : at + length] in wanted
