@@ -1,4 +1,4 @@
-"""Workbooks of Excel and OpenDocument, read in the child process as they may unpack to gigabytes."""
+"""Workbooks of Excel and OpenDocument, read in the child process as they may unpack to many GB."""
 
 import itertools
 from collections.abc import Iterator, Sequence
