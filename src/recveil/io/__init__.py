@@ -31,7 +31,8 @@ __all__ = [
     "write_ratings",
 ]
 
-# The child process that decodes untrusted files is in this package, and must start fast.
+# Loaded lazily: the child process that decodes untrusted files is in this package, and must start
+# fast.
 _HOMES = {
     "FORMATS": "detect.known_formats",
     "ReadColumn": "reading",
@@ -52,7 +53,7 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Import the module of a name when the name is used first."""
+        """Import the module of a public name at its first use."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""The bytes of a file, packed or not; whatever goes wrong is told in words that name the file."""
+"""The bytes of a file, packed or not, with errors that name the file."""
 
 import codecs
 import gzip
@@ -19,7 +19,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn what Python and pyarrow raise while a file is read into a RecveilError with its name.
+    """Convert errors of Python and pyarrow while reading a file to a RecveilError with its name.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def naming(path: Path) -> Iterator[None]:
     name = path.name or str(path)  # a point has none
     try:
         yield
-    except (RecveilError, MemoryError):  # too little memory says nothing of the file
+    except (RecveilError, MemoryError):  # a lack of memory is not a fault of the file
         raise
     except FileNotFoundError:
         raise RecveilError(
@@ -69,24 +69,24 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def is_gzipped(path: Path) -> bool:
-    """Say whether a file is gzipped, by its first bytes and not by its name."""
+    """Return whether a file is gzipped, by its first bytes rather than its name."""
     with path.open("rb") as file:
         return file.read(2) == _GZIP_MAGIC
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for Python to read, gunzipped if need be."""
+    """Open a file in binary mode, decompressed if it is gzipped."""
     return cast(IO[bytes], gzip.open(path)) if is_gzipped(path) else path.open("rb")
 
 
 @contextmanager
 def opened_text(path: Path) -> Iterator[IO[bytes]]:
-    r"""Open a text, packed in any way that recveil knows; UTF-16 with a mark comes as UTF-8.
+    """Open a text in any supported packing; UTF-16 with a byte order mark is converted to UTF-8.
 
     Raises
     ------
     RecveilError
-        As it is read, for UTF-16 that is cut short or damaged.
+        While reading, for truncated or damaged UTF-16.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def opened_text(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _Joined(io.RawIOBase):
-    """What was read already, and all that follows."""
+    """The bytes already read, followed by the rest of the stream."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self.head, self.rest = head, rest
@@ -122,7 +122,7 @@ class _Joined(io.RawIOBase):
 
 
 class _FromUTF16(io.RawIOBase):
-    """UTF-8 bytes of a text that is written in UTF-16."""
+    """A stream of UTF-8 bytes from UTF-16 text."""
 
     def __init__(self, text: IO[bytes], name: str) -> None:
         self.text, self.name = text, name
@@ -158,7 +158,7 @@ def _cut_short(path: Path, error: Exception) -> str:
 
 
 def _packing(path: Path) -> str:
-    """Name how a file is packed; one that is gone, or was a pipe, was gzipped most likely."""
+    """Return the packing of a file; gzip if it no longer exists, or was a pipe."""
     with suppress(OSError):
         return packing_of(path) or "gzip"
     return "gzip"

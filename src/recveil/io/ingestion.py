@@ -1,4 +1,4 @@
-"""Keywords: what the verbs pass on to `understand`, and whose error it is if there is none such."""
+"""Readers of ratings from any input, with a report on how the input was interpreted."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,13 +35,13 @@ _SHOWN_TO: ContextVar[Looker | None] = ContextVar("raw_columns_shown_to", defaul
 
 @contextmanager
 def raw_columns_shown(to: Looker) -> Iterator[None]:
-    """Show the columns of each table that is understood inside the block, as they stand in it.
+    """Pass the raw columns of each table read inside the block to a function.
 
     Parameters
     ----------
     to : callable
-        Takes the columns `user`, `item`, `rating` and perhaps `time` by their roles. Whoever keeps
-        one keeps its memory, too.
+        Takes the columns `user`, `item`, `rating` and perhaps `time` by role. A column that it
+        keeps stays in memory.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def raw_columns_shown(to: Looker) -> Iterator[None]:
 
 
 def show_raw_columns(columns: Mapping[str, pa.ChunkedArray]) -> None:
-    """Show columns to whoever asked; most of the time, nobody did."""
+    """Pass columns to the function of `raw_columns_shown`, if there is one."""
     to = _SHOWN_TO.get()
     if to is not None:
         to(columns)
@@ -92,22 +92,22 @@ def understand(
     k: int | None = None,
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
-    r"""Take ratings from whatever holds them, and tell what was understood.
+    r"""Read ratings from any input, and report how it was interpreted.
 
     Parameters
     ----------
     source : path, Ratings, or data frame
-        A file that `read_ratings` reads; a table in memory for `Ratings.from_frame`, which takes
-        data frames, sparse matrices and data sets of other libraries; or finished ratings, of which
-        all else here must be left at its default.
+        A file for `read_ratings`; a table in memory for `Ratings.from_frame`, including data
+        frames, sparse matrices and data sets of other libraries; or finished ratings, with all
+        other parameters left at their defaults.
     format, scale, duplicates, ..., words
-        All else that `read_ratings` takes; see there.
+        As for `read_ratings`.
     k : int, optional
-        Given by whoever is going to publish groups of k. Then nothing is guessed: columns whose
-        order nothing tells are refused, and so will be, by the anonymizers, ends of the scale that
-        too few people used. Without it both are told in `notes`.
+        Group size, given by a caller that publishes. Then nothing is guessed: ambiguous columns are
+        rejected here, and the anonymizers reject ends of the scale that too few users gave. Without
+        it, both are reported in `notes`.
     people_in : iterable of (str, path)
-        Files that may help to tell users from items: ("levels", path) or ("trust", path).
+        Files that may help to distinguish users from items: ("levels", path) or ("trust", path).
 
     Returns
     -------
@@ -116,7 +116,7 @@ def understand(
     Raises
     ------
     UnknownOrderError
-        With `k`, if nothing tells which column holds the users.
+        With `k`, if the column of users is ambiguous.
     RecveilError
         As `read_ratings`.
 
@@ -153,7 +153,7 @@ def understand(
 
 
 def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
-    """Take what somebody knows: as `understand`, but that who knows fives alone knows fives."""
+    """Read auxiliary information: as `understand`, but equal ratings stay ratings."""
     layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
     said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
     named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))
@@ -177,7 +177,7 @@ def _take(
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
     **columns_given: str | int | None,
 ) -> Reading:
-    """Take ratings from whatever holds them; an inferred scale stays marked as such."""
+    """Read ratings from any input; an inferred scale stays marked as such."""
     given = as_text(columns_given)
     if isinstance(source, Ratings):
         options: dict[str, object] = {"format": format, "scale": scale, **given}
@@ -216,13 +216,13 @@ def _take(
         own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
         locate, look, said, found = read.locate, read.look, read.layout, read.format
-        del read  # so that nobody but the dictionary holds the columns
+        del read  # leaves the dictionary as the only owner of the columns
         reading = _read(columns, own, path.name, order, locate, how, look)
     return replace(reading, notes=(*guess, *reading.notes), layout=said, format=found)
 
 
 def _said(layout: Layout) -> dict[str, object]:
-    """Return what was said of how a text is written, by name."""
+    """Return the options given for a text's layout, by name."""
     return {**layout._asdict(), "wide": layout.wide or None}
 
 
@@ -257,54 +257,51 @@ def read_ratings(
     ----------
     path : str or path
         The file, a folder or pattern of part files, the folder of the Netflix Prize, a pipe, "-"
-        for standard input, or an address: of a database (``sqlite:///shop.db``,
-        ``postgresql://host/shop``), or of what lies elsewhere (``s3://bucket/ratings.csv``).
+        for standard input, or the address of a database (``sqlite:///shop.db``,
+        ``postgresql://host/shop``) or of a remote file (``s3://bucket/ratings.csv``).
     format : str, optional
-        A key of `FORMATS`; found by looking into the file if not given.
+        A key of `FORMATS`; detected from the content if not given.
     scale : RatingScale, optional
         Inferred from the ratings if not given.
     duplicates : {"error", "last", "mean"}
-        What to do if a user rates an item more than once: raise, keep the latest rating (that of
-        the last row, where there are no times), or take the mean.
+        What to do if a user rates an item more than once: raise, keep the latest rating (the last
+        row, without times), or take the mean.
     drop_off_scale : bool
-        Leave out rows without a rating, and ratings that are not on the given `scale`, rather than
-        raise.
+        Drop rows without a rating, or with one off the given `scale`, instead of raising.
     times : bool
-        Whether to read the times, if there are any. Where no column is called times, or the one
-        that is holds none, one that beyond doubt holds dates is taken. Of a column that is not
-        named with `time`, times are left out if some are missing or cannot be read.
+        Whether to read the times, if there are any. Without a valid column named as times, the only
+        column that certainly holds dates is used. Times of a column that is not named with `time`
+        are dropped if some are missing or invalid.
     time_format : str, optional
-        How times are written that are neither ISO dates nor Unix times, in the signs of
-        ``datetime.strptime``, such as ``%d/%m/%Y``. Which is the day is never guessed.
+        Format of times that are neither ISO dates nor Unix times, with the directives of
+        ``datetime.strptime``, such as ``%d/%m/%Y``. The order of day and month is never guessed.
     user, item, rating, time : str, optional
-        Names of the columns, or their places from 1 on; found by the usual names if not given, or,
-        where there is no header, taken in this order. `understand` tells which was taken for what.
+        Names of the columns, or their places from 1. If not given, columns are found by their usual
+        names or, without a header, taken in this order. `understand` reports the result.
     delimiter : str, optional
-        What stands between columns, one character or one twice; found by looking where it is
-        certain.
+        Separator of columns, one character or one doubled; detected if it is unambiguous.
     decimal : {",", "."}, optional
-        What stands before the decimals of ratings; found by looking at all of them where it is
-        certain.
+        Decimal separator of ratings; detected from all ratings if it is unambiguous.
     wide : bool
-        Whether the table is a matrix: a row for each user, and a column for each item.
+        Whether the table is a matrix with a row per user and a column per item.
     null : str or float, optional
-        What stands in a matrix for "no rating", beside nothing at all: 99 in Jester's.
+        What marks a missing rating in a matrix, besides an empty cell: 99 in Jester's.
     query, table : str, optional
-        What to read of a database: the rows of one SELECT, or a table or view; one of both. It is
-        opened for reading alone.
+        What to read from a database: the rows of one SELECT, or a table or view; one of both. The
+        database is opened read-only.
     sheet : str, optional
         Which sheet of a workbook to read, if several hold a table.
     likes : bool
-        Whether each row is a like, whatever its rating: who chose what, and nothing more. So it is
-        in a table without ratings; verbs take ratings that are all equal for likes, too.
+        Whether each row is a like, whatever its rating. This is the default for a table without
+        ratings; `understand` also takes equal ratings for likes.
     counts : {"log", "likes"}, optional
-        What to make of ratings that count how often, or how long: levels of 1 to 7 (from 1, 3, 10,
-        30, 100, 300 and 1,000 on), or likes.
+        How to convert ratings that are counts or durations: to levels of 1 to 7 (from 1, 3, 10, 30,
+        100, 300 and 1,000), or to likes.
     order : str or iterable of str, optional
-        The ratings are words: all of them, the lowest first; a text has commas between them. The
-        same as a `scale` that is `RatingScale.of_words(order)`.
+        Words used as ratings, from the lowest; a string separates them with commas. Equivalent to
+        the `scale` ``RatingScale.of_words(order)``.
     words : str or iterable of str, optional
-        The ratings are words without an order: all of them, or "all" for those in the table.
+        Words used as ratings, without an order, or "all" for those of the table.
 
     Returns
     -------
@@ -313,14 +310,13 @@ def read_ratings(
     Raises
     ------
     RecveilError
-        For a file that cannot be read, and for the first line or row that is no rating, by its
-        number.
+        For a file that cannot be read, and for the first invalid line or row, by its number.
 
     Warns
     -----
     UserWarning
-        If rows or times were left out, nothing but the usual order told users from items, or
-        nothing but its values told which column holds the times.
+        If rows or times were dropped, if only the usual order distinguished users from items, or if
+        the column of times was identified by its values alone.
 
     Examples
     --------
@@ -354,7 +350,7 @@ def read_ratings(
 
 
 class _How(NamedTuple):
-    """What `read_ratings` was told to do with values."""
+    """Options of `read_ratings` about values."""
 
     scale: RatingScale | None
     duplicates: Duplicates
@@ -367,7 +363,7 @@ class _How(NamedTuple):
 
     @property
     def reads_times(self) -> bool:
-        """Whether times are read: of several ratings of a pair, they say which is the last."""
+        """Whether times are read, as the last of several ratings of a pair depends on them."""
         return self.times or self.duplicates == "last"
 
 
@@ -413,7 +409,7 @@ def _read(
             publishing=how.k is not None,
         )
     except RecveilError as error:
-        # Most errors tell the line, and with it the file; a few speak of a column as a whole.
+        # Most errors name the line, and with it the file; a few concern a whole column.
         raise (
             error if where in str(error) else RecveilError(f"{where}: {error}", code=error.code)
         ) from None
@@ -441,15 +437,15 @@ def _read(
 
 
 def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> None:
-    """Raise a TypeError that names the verb, for keywords that no table is read with.
+    """Raise a TypeError that names the verb, for unknown keywords.
 
     Parameters
     ----------
     verb : str
     given : mapping
-        What the verb would pass on.
+        The keywords that the verb would pass on.
     *own : str
-        Keywords that the verb gives itself.
+        Keywords that the verb sets itself.
 
     Examples
     --------
@@ -469,7 +465,7 @@ def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> N
 
 
 def has_value(value: object) -> bool:
-    """Say whether an option was given: 0 and empty words are a choice, too.
+    """Return whether an option was given; 0 and empty strings count as given.
 
     Examples
     --------

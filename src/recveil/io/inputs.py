@@ -1,4 +1,4 @@
-"""Standing for: which files an input is, the logs of a database among them, for output checks."""
+"""The files behind an input, including database logs, for opening and for checks of outputs."""
 
 import os
 import re
@@ -20,19 +20,19 @@ from recveil.runtime.errors import RecveilError, shortened
 
 @contextmanager
 def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
-    """Give a path that can be opened again and again, or the address of a database server.
+    """Yield a path that can be opened repeatedly, or the address of a database server.
 
     Parameters
     ----------
     source : str or path
-        What `spooled` takes, or an address: of a database (``sqlite:///shop.db``,
-        ``postgresql://ann@host/shop``), of a file (``file:///data/ratings.csv``), or of what lies
-        with a service (``s3://bucket/ratings/``), which is copied for as long as it is read.
+        A source of `spooled`, or the address of a database (``sqlite:///shop.db``,
+        ``postgresql://ann@host/shop``), of a file (``file:///data/ratings.csv``), or of a remote
+        file or folder (``s3://bucket/ratings/``), which is copied for the duration of the block.
 
     Raises
     ------
     RecveilError
-        For an address that leads nowhere, or is of another kind.
+        For an address that does not exist, or of an unknown kind.
 
     Examples
     --------
@@ -64,14 +64,14 @@ def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
 
 @contextmanager
 def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]:
-    """Give the path of a file that stands beside the table; its address may be given, too.
+    """Yield the path of a second input file, given by path or address.
 
     Parameters
     ----------
     name : str
-        The parameter that it is given as.
+        The parameter that names it.
     source : str or path
-        What `open_input` takes, but no database, of which nothing says what to read there.
+        As for `open_input`, but not a database, for which there is no query.
 
     Examples
     --------
@@ -94,17 +94,17 @@ def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]
 
 
 def file_at(source: object) -> Path | None:
-    """Return the path of the file or folder that a source is, whether it exists or not.
+    """Return the path of a source that is a local file or folder, existing or not.
 
     Parameters
     ----------
     source : object
-        What `open_input` takes, or anything else.
+        What `open_input` takes, or any other object.
 
     Returns
     -------
     Path or None
-        None for what lies elsewhere, is no path, or leads nowhere.
+        None for a remote or invalid address, or an object that is not a path.
 
     Examples
     --------
@@ -121,14 +121,14 @@ def file_at(source: object) -> Path | None:
             return local_path(str(source))
         address = address_of(source)
     except RecveilError:
-        return None  # whoever reads it will say what is wrong
+        return None  # reported by the reader
     return None if address is None or address.is_server else Path(address.place)
 
 
 def _database_file(address: Address) -> Path:
-    """Return the path of a database's file, if it is one of that kind."""
+    """Return the path of a file database."""
     path = Path(address.place)
-    if is_device(path):  # it may be waited for without end, and databases are read in any order
+    if is_device(path):  # may block forever, and databases need random access
         raise RecveilError(
             f"{path.name}: is a pipe or a device; expected the file of a {address.name} database; "
             f"copy it to a file",
@@ -153,17 +153,17 @@ def _reject_lost_slash(source: str | PathLike[str]) -> None:
         )
 
 
-# What SQLite and DuckDB keep beside a file: rows that were committed may stand there alone.
+# Logs of SQLite and DuckDB next to a file, which may be the only place of committed rows.
 _LOGS = ("-wal", "-shm", "-journal", ".wal")
 
 
 def files_at(path: Path) -> list[Path]:
-    """List the files that an input stands for: itself, its parts, or what lies in its folder.
+    """List the files of an input: itself, its parts, or the files in its folder.
 
     Parameters
     ----------
     path : Path
-        A file, a folder, or a pattern; what is wrong with it is said by whoever reads it.
+        A file, a folder, or a pattern; errors in it are left to the reader.
 
     Examples
     --------
@@ -180,13 +180,13 @@ def files_at(path: Path) -> list[Path]:
 
 
 def is_log_of(output: Path, path: Path) -> bool:
-    """Say whether an output is, or would be, the log of a database or what it keeps beside itself.
+    """Return whether an output is, or would be, the log of a database.
 
     Parameters
     ----------
     output : Path
     path : Path
-        A file that is read; whether it is a database does not matter.
+        An input file, which need not be a database.
 
     Examples
     --------
@@ -209,14 +209,14 @@ def _logs(path: Path) -> Iterator[Path]:
 
 
 def would_be_read(output: Path, path: Path) -> bool:
-    """Say whether the next run would read an output as a part of the same input.
+    """Return whether the next run would read an output as a part of the same input.
 
     Parameters
     ----------
     output : Path
-        A file or folder that is written, and may not be there yet.
+        An output file or folder, existing or not.
     path : Path
-        An input: whatever is put into a folder is taken for a part of it, as what fits a pattern.
+        An input; new files in its folder, or that match its pattern, become parts of it.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def would_be_read(output: Path, path: Path) -> bool:
 
 
 def _as_expression(name: str) -> str:
-    """Return a part of a pattern as a regular expression."""
+    """Convert a part of a pattern to a regular expression."""
     if name == "**":
         return ".*"
     pieces = re.findall(r"\[!?\]?[^\]]*\]|[*?]|.", name, re.DOTALL)
@@ -253,7 +253,7 @@ def _as_expression(name: str) -> str:
 
 
 def _set(piece: str) -> str:
-    """Return a set of characters, such as [0-9] or [!a]."""
+    """Convert a set of characters, such as [0-9] or [!a]."""
     inner = piece[1:-1].replace("\\", "\\\\").replace("[", "\\[")
     negated = inner.startswith("!")
     inner = inner.removeprefix("!")
@@ -262,7 +262,7 @@ def _set(piece: str) -> str:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file or folder from all others, by whatever links; None for none.
+    """Return the device and number that identify a file or folder across links; None without one.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def standard_input_file() -> Path | None:
-    """Return a path of standard input if it is fed from a file, which can be written over.
+    """Return a path of standard input if it is redirected from a file, which can be overwritten.
 
     Examples
     --------
@@ -286,6 +286,6 @@ def standard_input_file() -> Path | None:
     """
     try:
         found = os.fstat(0)
-    except OSError:  # it is closed
+    except OSError:  # standard input is closed
         return None
     return Path("/dev/stdin") if stat.S_ISREG(found.st_mode) else None

@@ -1,4 +1,4 @@
-"""Layout: what the owner of a file says of how it is written, and of which table in it is meant."""
+"""Options that describe the layout of a file, and select one of its tables."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,20 +11,20 @@ _NEVER = '"\r\n\0'
 
 
 class Layout(NamedTuple):
-    """What was said of how a file is written; nothing, as a rule, for it is found by looking.
+    """Options on the layout of a file; usually all empty, since layouts are detected.
 
     Attributes
     ----------
     delimiter : str or None
-        What stands between columns: one character, or one twice, such as "::".
+        Separator of columns: one character, or one doubled, such as "::".
     decimal : {",", "."} or None
-        What stands before the decimals of ratings.
+        Decimal separator of ratings.
     wide : bool
         Whether each row is a user and each column an item.
     null : str or None
-        What stands in a wide table for "no rating", beside nothing at all.
+        What marks a missing rating in a wide table, besides an empty cell.
     query, table : str or None
-        What to read of a database: the rows of one SELECT, or of a table.
+        What to read from a database: the rows of one SELECT, or of a table.
     sheet : str or None
         Which sheet of a workbook to read.
     """
@@ -39,16 +39,16 @@ class Layout(NamedTuple):
 
     @property
     def wanted(self) -> Wanted:
-        """What to read of a database."""
+        """The query or table to read from a database."""
         return Wanted(self.query, self.table)
 
     def within(self, format: str) -> Mapping[str, str | None]:
-        """Say which table of a file of this format is meant."""
+        """Return the options that select a table in a file of this format."""
         return {"sheet": self.sheet} if format == "workbook" else self.wanted._asdict()
 
     @property
     def is_specified(self) -> bool:
-        """Whether anything was said."""
+        """Whether any option was given."""
         return self != Layout()
 
 
@@ -61,23 +61,23 @@ def layout_of(
     table: str | None = None,
     sheet: str | None = None,
 ) -> Layout:
-    r"""Check what was said of how a text is written.
+    r"""Validate the options on a file's layout.
 
     Parameters
     ----------
     delimiter : str, optional
-        "tab" and "space" stand for what they name.
+        A separator, or the word "tab" or "space".
     decimal : str, optional
     wide : bool
     null : str or float, optional
-        Means nothing without `wide`.
+        Requires `wide`.
     query, table, sheet : str, optional
-        At most one of both, `query` and `table`.
+        At most one of `query` and `table`.
 
     Raises
     ------
     RecveilError
-        For what cannot be.
+        For an invalid value or combination.
 
     Examples
     --------
@@ -114,13 +114,13 @@ def layout_of(
 
 
 def can_split(mark: str) -> bool:
-    """Say whether a text can be split at a mark: one ASCII character, or one twice."""
+    """Return whether a delimiter is supported: one ASCII character, or one doubled."""
     once = mark[:1]
     return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER
 
 
 def reject_given(options: Mapping[str, object], what: str) -> None:
-    """Raise a RecveilError for options of files that were given for what is none.
+    """Raise a RecveilError for file options that were given for another kind of input.
 
     Examples
     --------

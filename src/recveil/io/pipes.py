@@ -1,4 +1,4 @@
-"""Standard input and output, and pipes: what can be read once only, and what has no name."""
+"""Standard input and output, and pipes, which can be read only once."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ _INPUT_NAMES = (STANDARD, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def is_standard(path: str | PathLike[str] | None) -> bool:
-    """Say whether a path stands for standard input or output.
+    """Return whether a path means standard input or output.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def is_standard(path: str | PathLike[str] | None) -> bool:
 
 
 def name_of(source: str | PathLike[str]) -> str:
-    """Return what to call a source in messages: the file's name, or what kind of pipe it is.
+    """Return the name of a source in messages: the file's name, or the kind of pipe.
 
     Examples
     --------
@@ -54,18 +54,17 @@ def name_of(source: str | PathLike[str]) -> str:
 
 @contextmanager
 def spooled(source: str | PathLike[str]) -> Iterator[Path]:
-    r"""Give a path that can be opened again and again, whatever the source is.
+    r"""Yield a path that can be opened repeatedly, copying a pipe to a temporary file.
 
-    Readers look into a file before they read it, and once more to say in which line a fault
-    stands. What a pipe has handed out once is gone, so that it is copied to a temporary file first,
-    which nobody else may read and which is removed at the end, after errors and Ctrl-C, too. The
-    copy takes disk (in the folder that ``TMPDIR`` names), but no memory.
+    Readers inspect a file before they read it, and read it again to locate errors, but a pipe can
+    be read only once. Only the current user can read the copy, which is removed at the end, also
+    after errors and Ctrl-C. It takes disk space (in the folder named by ``TMPDIR``), but no memory.
 
     Parameters
     ----------
     source : str or path
-        A file or folder, which is given back as it is; "-" for standard input; a pipe, such as
-        ``/dev/stdin`` or what a shell makes of ``<(...)``; or a terminal.
+        A file or folder, whose path is yielded unchanged; "-" for standard input; a pipe, such as
+        ``/dev/stdin`` or a shell's ``<(...)``; or a terminal.
 
     Yields
     ------
@@ -75,7 +74,7 @@ def spooled(source: str | PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     RecveilError
-        If there is no standard input, or no room for the copy.
+        If there is no standard input, or no space for the copy.
 
     Examples
     --------
@@ -99,15 +98,15 @@ def spooled(source: str | PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give a folder for temporary files that others cannot enter; it is gone at the end.
+    """Yield a folder for temporary files that other users cannot enter; it is removed at the end.
 
-    What killed runs left is removed first. It stands in the folder that ``TMPDIR``, ``TEMP`` or
-    ``TMP`` names, and in the system's if none does.
+    Folders left by killed runs are removed first. It is created in the folder named by ``TMPDIR``,
+    ``TEMP`` or ``TMP``, or in the system's default.
 
     Raises
     ------
     RecveilError
-        If that folder cannot be written (another one, nobody asked for), or is in a release.
+        If that folder cannot be written, as no other is used instead, or is in a release.
 
     Examples
     --------
@@ -123,7 +122,7 @@ def temporary_folder() -> Iterator[Path]:
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(temporary_folder_near(parent, _PREFIX))
-            inner = folder / "files"  # beside them stands the lock, whose name may be a pipe's, too
+            inner = folder / "files"  # separate from the lock, which may have the name of a pipe
             make_folder(inner)
         except OSError as error:
             _reject_temporary(parent, error)
@@ -131,14 +130,14 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _temporary_parent() -> Path:
-    """Return the folder for temporary files: that which is named, and no other instead.
+    """Return the configured folder for temporary files, without a fallback.
 
-    Python goes on to the next one without a word, where others may look, or what is made stays.
+    Python silently falls back to other folders, which may be readable by others or never cleaned.
     """
     named = next(filter(None, map(os.environ.get, _TEMPORARY_NAMES)), None)
     try:
         parent = Path(named or gettempdir())
-    except OSError as error:  # there is none that can be written
+    except OSError as error:  # no folder can be written
         _reject_temporary(Path("/tmp"), error)  # noqa: S108
     reject_in_release(parent / _PREFIX)
     return parent
@@ -153,14 +152,14 @@ def _reject_temporary(folder: Path, error: OSError) -> NoReturn:
 
 
 def reject_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:
-    """Raise a RecveilError for what is no path, and for an output folder "-", which none can be.
+    """Raise a RecveilError for an argument that is not a path, and for an output folder "-".
 
     Parameters
     ----------
     expected : str
-        What the path leads to.
+        What the path should lead to.
     is_output : bool
-        Whether it is a folder to be written.
+        Whether it is an output folder.
     **given
         The path, under its parameter's name.
 
@@ -193,20 +192,20 @@ def reject_no_path(expected: str, *, is_output: bool = False, **given: object) -
 
 
 def is_pipe(source: str | PathLike[str]) -> bool:
-    """Say whether a source can be read once only."""
+    """Return whether a source can be read only once."""
     if is_standard(source):
         return True
     try:
         mode = Path(source).stat().st_mode
     except (OSError, ValueError):
-        return False  # whoever opens it will say what is wrong
+        return False  # reported when it is opened
     if stat.S_ISCHR(mode) and os.fspath(source) in (*_INPUT_NAMES, "/dev/tty"):
         return sys.stdin is not None and sys.stdin.isatty()
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def reject_two_standard_inputs(**sources: object) -> None:
-    """Raise a RecveilError if several inputs are "-", since standard input can be read once.
+    """Raise a RecveilError if several inputs are "-", since standard input can be read only once.
 
     Examples
     --------
@@ -263,7 +262,7 @@ def write_to_standard_output(file: Path) -> None:
 
 
 def reject_closed(name: str) -> None:
-    """Raise a RecveilError if a standard stream was closed from the start, as by ``>&-``.
+    """Raise a RecveilError if a standard stream was closed at the start, as by ``>&-``.
 
     Examples
     --------
@@ -278,7 +277,7 @@ def reject_closed(name: str) -> None:
 
 
 def _bytes_of(name: str) -> IO[bytes]:
-    """Return the bytes beneath a standard stream, if it has any."""
+    """Return the binary stream of a standard stream, if it has one."""
     stream = getattr(sys, name)
     reject_closed(name)
     try:

@@ -1,4 +1,4 @@
-"""Reading: ratings, and what was understood of the table that they come from."""
+"""Ratings together with a report on how their table was interpreted."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -14,22 +14,22 @@ from recveil.ratings.ratings import doubts_of
 from recveil.runtime.errors import RecveilError, shortened
 
 _EXAMPLES, _LOOKED_AT = 2, 10_000
-# Where nobody asks for groups of k, an end of the scale that fewer people used is pointed out.
+# Without a group size k, an end of the scale given by fewer users is reported.
 _FEW = 5
-# How what is doubtful about an inferred scale begins.
+# Start of a note on an inferred scale.
 NOBODY_NAMED = "Nobody named the scale"
 
 
 class ReadColumn(NamedTuple):
-    """What was taken for users, items, ratings or times.
+    """A column and its role: users, items, ratings or times.
 
     Attributes
     ----------
     role : {"user", "item", "rating", "time"}
     name : str or int
-        What the table calls the column, or its place, from 1 on, where it has no header.
+        Its name in the table, or its place, from 1, without a header.
     examples : tuple of str
-        Two values of it, for its owner to look at: they are private.
+        Two of its values, for the publisher to check: they are private.
     """
 
     role: str
@@ -42,38 +42,36 @@ class ReadColumn(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Reading:
-    """Ratings, and what was understood of the table that they come from.
+    """Ratings, and how their table was interpreted.
 
     Parameters
     ----------
     ratings : Ratings
     name : str
-        The name of the file; "the data frame" or "the ratings" where it has none.
+        The name of the file; "the data frame" or "the ratings" for other inputs.
     columns : tuple of ReadColumn
-        Empty where `Ratings` were given.
+        Empty if `Ratings` were given.
     order : {"named", "given", "format", "guessed"}
-        How the columns were told apart: by the table's own names, by the caller, because the
-        format fixes their order, or by nothing but the usual order.
+        How the columns were identified: by the table's names, by the caller, by the format's fixed
+        order, or by the usual order alone.
     scale_given : bool
-        Whether the caller named the scale; otherwise it is the ratings' own.
+        Whether the caller named the scale; otherwise it is inferred.
     duplicates_dropped, off_scale_dropped : int
-        Rows that are not among the ratings: a pair stood more than once, or the rating was not on
-        the given scale.
+        Number of rows dropped because their pair was repeated, or their rating off the given scale.
     notes : tuple of str
-        What somebody must know who relies on the ratings, a sentence each.
+        Warnings about the ratings, a sentence each.
     layout : tuple of str
-        How the file was read, where that is not as usual: how it is packed, what stands between
-        its columns.
+        Unusual properties of the file: its packing, its delimiter.
     format : str
-        The name of the file's format, a key of `FORMATS`, or "wide"; empty for what is no file.
+        The format of the file, a key of `FORMATS`, or "wide"; empty for other inputs.
     counted : bool
         Whether the ratings are levels of counts.
     unrated_dropped : int
-        Rows that are not among the ratings, because there was no rating in them.
+        Number of rows dropped because they had no rating.
     of_release : bool
-        Whether these are the labels of a release, whose rows are no ratings of anybody.
+        Whether these are the labels of a release, whose rows are not the ratings of any user.
     lost_times : str
-        Why a column was left out that may state when users rated.
+        Why a column that may hold times was dropped.
     """
 
     ratings: Ratings
@@ -97,12 +95,12 @@ class Reading:
         return not any(isinstance(column.name, int) for column in self.columns)
 
     def mapping(self, *, examples: bool = False) -> str:
-        """Say which column was taken for what.
+        """Describe which column has which role.
 
         Parameters
         ----------
         examples : bool
-            Whether to show two values of each column, to its owner alone.
+            Whether to show two values of each column, to the publisher alone.
 
         Examples
         --------
@@ -118,16 +116,16 @@ class Reading:
         )
 
     def settled(self) -> "Reading":
-        """Return the same with its scale taken for what it is, even if nobody named it.
+        """Return the same reading with its scale accepted, even if it was inferred.
 
-        For whoever measures: its doubts stand in `notes`. Whoever publishes does not settle it, so
-        that anonymizers refuse ends that are somebody's ratings.
+        For measurements; `notes` report doubts about the scale. Publishing requires an unsettled
+        scale, so that anonymizers reject ends that come from few users.
         """
         scale = replace(self.ratings.scale, inferred=False)
         return replace(self, ratings=self.ratings.with_scale(scale))
 
     def require_times(self) -> "Reading":
-        """Return the same; raise a RecveilError if a column that may hold times was left out."""
+        """Return self, or raise a RecveilError if a column that may hold times was dropped."""
         if self.lost_times:
             why = self.lost_times.replace("was not taken for times: ", "holds no times: ")
             why = why.replace(f": not every row of it holds a date: {self.name} ", ": ")
@@ -139,7 +137,7 @@ class Reading:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was understood as plain data, for JSON; no values of the table."""
+        """Return the interpretation as plain data, for JSON, without values of the table."""
         return {
             "columns": {column.role: column.name for column in self.columns},
             "has_header": self.has_header,
@@ -157,7 +155,7 @@ class Reading:
 
 
 def of_one_value(reading: Reading) -> Reading:
-    """Take ratings for likes that are all equal, where no scale says that there are others.
+    """Convert equal ratings to likes, unless a scale has other levels.
 
     Examples
     --------
@@ -176,7 +174,7 @@ def of_one_value(reading: Reading) -> Reading:
 
 
 def with_ends(reading: Reading) -> Reading:
-    """Tell doubtful ends and steps of an inferred scale; the scale stays marked as inferred."""
+    """Add notes on doubtful ends and steps of an inferred scale, which stays marked as inferred."""
     remedy = (
         "Name them with words (--words), and leave others out with drop_off_scale "
         "(--drop-off-scale)."
@@ -192,7 +190,7 @@ def with_ends(reading: Reading) -> Reading:
 
 
 def examples_of(column: pa.ChunkedArray) -> tuple[str, ...]:
-    """Return two values of a column, cut where they are long.
+    """Return two distinct values of a column, shortened.
 
     Examples
     --------

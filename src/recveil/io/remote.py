@@ -1,7 +1,7 @@
-"""Remote files: what lies with a service, by way of pyarrow's file systems.
+"""Remote files, read with pyarrow's file systems.
 
-Credentials are the service's own business: its environment variables and files. Neither they nor
-the service's words, which may name them, stand in an error.
+The services' clients read their own credentials, from environment variables and files. Errors
+contain neither these nor the services' messages, which may quote them.
 """
 
 import os
@@ -42,7 +42,7 @@ _PROBLEMS = {
 
 
 def local_path(address: str) -> Path:
-    """Return the path that an address of a file names.
+    """Return the path named by an address of a local file.
 
     Examples
     --------
@@ -61,10 +61,10 @@ def local_path(address: str) -> Path:
 
 @contextmanager
 def fetched(address: str) -> Iterator[Path]:
-    """Copy what an address names to a temporary folder, which is gone at the end.
+    """Copy remote files to a temporary folder, which is removed at the end.
 
-    Nobody else may read the copy. It takes disk, in the folder that ``TMPDIR`` names, and no
-    memory.
+    Only the current user can read the copy. It takes disk space, in the folder named by ``TMPDIR``,
+    and no memory.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def fetched(address: str) -> Iterator[Path]:
     Raises
     ------
     RecveilError
-        If it cannot be reached or read, or if there is nothing.
+        If it cannot be reached or read, or if there are no files.
     MachineError
-        If there is no room for the copy.
+        If there is no space for the copy.
     """
     base, pattern = _split(address)
     name = PurePosixPath(unquoted(base.partition("?")[0].rstrip("/"))).name or "bucket"
@@ -102,7 +102,7 @@ def fetched(address: str) -> Iterator[Path]:
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Split an address into what has no star in it, and the pattern behind."""
+    """Split an address into the part before any star, and the pattern."""
     main, mark, options = address.partition("?")
     head, slashes, rest = main.partition("://")
     parts = rest.split("/")
@@ -113,7 +113,7 @@ def _split(address: str) -> tuple[str, str]:
 
 
 def _files(system: Any, path: str, pattern: str) -> list[tuple[Any, str]]:
-    """List files, each with its path within the folder; a file that is named itself has none."""
+    """List files, each with its path within the folder, which is empty for a file named itself."""
     info = system.get_file_info(path)
     if info.type == pa.fs.FileType.File:
         return [] if pattern else [(info, "")]
@@ -127,7 +127,7 @@ def _files(system: Any, path: str, pattern: str) -> list[tuple[Any, str]]:
 
 
 def _is_part(inner: str, pattern: str) -> bool:
-    """Say whether a file fits the pattern, part by part, and is none that is passed over."""
+    """Return whether a file matches the pattern, part by part, and is not ignored."""
     names = inner.split("/")
     if any(name.startswith((".", "_")) and name not in (".", "..") for name in names):
         return False
@@ -138,7 +138,7 @@ def _is_part(inner: str, pattern: str) -> bool:
 
 
 def _safe(inner: str, name: str) -> str:
-    """Refuse a name that would lead out of the folder: a service's names may hold anything."""
+    """Reject a name that leads out of the folder, since a service's names may hold anything."""
     if any(part in ("", ".", "..") or "\0" in part for part in inner.split("/")):
         raise RecveilError(
             f"{PurePosixPath(name).name}: a file there has a name that no folder can hold; name "
@@ -172,7 +172,7 @@ def _copy(system: Any, path: str, target: Path) -> None:
 
 @contextmanager
 def _reporting(name: str, address: str) -> Iterator[None]:
-    """Turn what pyarrow raises into one line, without the service's words."""
+    """Convert pyarrow's errors to one line, without the service's message."""
     service = SERVICES[address.partition("://")[0].lower()]
     try:
         yield
@@ -197,7 +197,7 @@ def _reporting(name: str, address: str) -> Iterator[None]:
 
 
 def _why(message: str, service: str) -> str:
-    # Before these words stand names that the owner chose.
+    # The text before this contains names chosen by the user.
     message = message.rpartition("AWS Error ")[2]
     for pattern, words in _PROBLEMS.items():
         if re.search(pattern, message):

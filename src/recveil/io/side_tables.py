@@ -1,4 +1,4 @@
-"""Trust from a file: whom each user says they trust."""
+"""Files of privacy levels and of trust between users."""
 
 import codecs
 import io
@@ -42,23 +42,22 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-# The line and the values of a row, as Python keeps them.
+# Bytes of a row's line and values in Python.
 _A_ROW = 250
-# What may stand between names; the first, if none does.
+# Possible delimiters of names; the first is the default.
 _MARKS = ",\t;|"
 
 
 @brief
 class NamedColumns:
-    """What a file says, row by row, and where.
+    """Columns of a file, and the place of each row.
 
     Parameters
     ----------
     columns : mapping of str to pyarrow.ChunkedArray
-        By the names that they were asked for; text where the file holds text, an empty field being
-        null.
+        By requested name; text if the file holds text, with null for an empty field.
     locate : callable
-        Turns a row's position, from 0, into its place in the file: "levels.csv line 812".
+        Returns the place of the row at a position, from 0: "levels.csv line 812".
     """
 
     def __init__(self, columns: Mapping[str, pa.ChunkedArray], locate: Locate) -> None:
@@ -73,18 +72,17 @@ class NamedColumns:
 
 
 def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) -> NamedColumns:
-    r"""Read the columns of a file that have certain names; others are passed over.
+    r"""Read the columns of a file with certain names, and ignore others.
 
     Parameters
     ----------
     path : Path
-        Text with a header, between commas, tabs, semicolons or bars; JSON Lines or an array of
+        Text with a header, separated by commas, tabs, semicolons or bars; JSON Lines or an array of
         objects; Parquet or Arrow; packed or not.
     usual : mapping of str to sequence of str
-        For each column that is needed how files may call it, small letters alone; the first that a
-        file has is taken.
+        For each needed column, its possible names in lower case; the first that exists is used.
     expected : str
-        What was expected instead, for errors.
+        The expected content, for errors.
 
     Raises
     ------
@@ -106,7 +104,7 @@ def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) ->
         head = head_of(path)
         if (columnar := columnar_format(head)) is not None:
             return _read_columnar(path, columnar, choose)
-        # A byte order mark that ends in its middle is nothing to whoever reads on.
+        # A truncated byte order mark is ignored.
         text = (
             "" if codecs.BOM_UTF8.startswith(head) else head.decode("utf-8-sig", errors="replace")
         )
@@ -118,12 +116,12 @@ def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) ->
 
 
 def head_of(path: Path) -> bytes:
-    """Return how a file begins, unpacked; refuse one that is no table of a kind that is read.
+    """Return the unpacked start of a file; raise for kinds of files that are not supported.
 
     Raises
     ------
     RecveilError
-        What the file is, and what to make of it.
+        With the kind of the file, and how to convert it.
     """
     what = workbook_in(path)
     if kind := kind_of_file(path):
@@ -143,7 +141,7 @@ def head_of(path: Path) -> bytes:
 
 
 def dialect_of(text: str) -> Dialect:
-    r"""Say how a text is split, by what stands between the names of its columns.
+    r"""Return the dialect of a text, given the delimiter between its column names.
 
     Examples
     --------
@@ -155,7 +153,7 @@ def dialect_of(text: str) -> Dialect:
 
 
 def finds_all(names: Sequence[str], usual: Mapping[str, Sequence[str]]) -> bool:
-    """Say whether each column has a name among some.
+    """Return whether each column has one of its usual names.
 
     Examples
     --------
@@ -199,7 +197,7 @@ def _read_text(path: Path, dialect: Dialect, choose: Any) -> NamedColumns:
 def _gathered(
     path: Path, names: list[str], rows: Iterator[tuple[int, list[str | None]]]
 ) -> NamedColumns:
-    """Keep rows of text as columns, and in which lines they stand."""
+    """Collect rows of text as columns, with their line numbers."""
     lines: list[int] = []
     values: list[list[str | None]] = [[] for _ in names]
     for line, row in rows:
@@ -232,7 +230,7 @@ def _whole_records(
 def _choose(
     names: Sequence[str], *, usual: Mapping[str, Sequence[str]], where: str, expected: str
 ) -> dict[str, str]:
-    """Return what the file calls each column that is needed."""
+    """Return the file's name for each needed column."""
     chosen: dict[str, str] = {}
     for role, wished in usual.items():
         fitting = _fitting(names, wished, chosen.values())
@@ -266,7 +264,7 @@ _HEADER = "expected a header such as user_id,k"
 
 @brief
 class _Column(NamedTuple):
-    """What a file says, row by row, and where."""
+    """A column of a file, and the place of each row."""
 
     users: pa.ChunkedArray
     levels: list[Any]
@@ -282,29 +280,28 @@ def read_levels(
     ----------
     source : str or path
         CSV or tab-separated text with a header, JSON Lines, Parquet or Arrow, packed or not; a
-        pipe, "-" for standard input, or an address such as s3://. Other columns are passed over.
+        pipe, "-" for standard input, or an address such as s3://. Other columns are ignored.
     users : ndarray of int64 or of str objects, shape (n_users,)
-        The users' labels, as in `Ratings.users`.
+        The users' ids, as in `Ratings.users`.
     default : int
         The level of all users who are not in the file.
 
     Returns
     -------
     ndarray of int64, shape (n_users,)
-        The least number of people who shall share a published row with each user, who
-        counts too; 1 says that they do not mind being published as they are.
+        The minimum size of each user's equivalence class, the user included; 1 allows publication
+        of their row as it is.
 
     Raises
     ------
     RecveilError
         For a file that cannot be read, lacks a column or has no rows; for the first level that is
-        not a whole number from 1 to the number of users; for a user who stands twice, and for
-        users in the file who have no ratings.
+        not a whole number from 1 to the number of users; for a repeated user, and for users in the
+        file without ratings.
 
     Notes
     -----
-    Source: Chen 2012 (thesis), sections 5.1 and 5.2. Ids are compared as they are written: "007"
-    is not 7.
+    Source: Chen 2012 (thesis), sections 5.1 and 5.2. Ids are compared as written: "007" is not 7.
 
     Examples
     --------
@@ -374,7 +371,7 @@ def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
 
 
 def _whole(value: Any) -> int | None:
-    """Read a whole number, or text that is one; a data frame may keep it as a float."""
+    """Parse a whole number, as an int, a float of a data frame, or text."""
     if isinstance(value, str):
         text = value.strip()
         return int(text) if _WHOLE.fullmatch(text) else None
@@ -405,8 +402,8 @@ def _reject_twice(
 def _find_users(
     labels: NDArray[Any], label_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
 ) -> NDArray[np.int64]:
-    """Return the position of each label among the users."""
-    # As text: the file may hold digits only, and so be read as numbers, while the users are text.
+    """Return the position of each id among the users."""
+    # As text: ids of digits in the file may be read as numbers although the users' ids are text.
     place = {str(user): position for position, user in enumerate(users.tolist())}
     position = np.array([place.get(str(label), -1) for label in labels.tolist()], dtype=np.int64)
     unknown = np.flatnonzero(position[label_of] < 0)
@@ -426,7 +423,7 @@ def _find_users(
 
 
 def users_in_levels(source: str | PathLike[str]) -> set[str]:
-    r"""Return everybody who stands in a file of privacy levels, whoever has ratings.
+    r"""Return all users in a file of privacy levels, with or without ratings.
 
     Raises
     ------
@@ -454,22 +451,22 @@ _NAMES = {
 }
 _EXPECTED = "expected the names truster, trustee and value"
 
-# Who trusts, and whom.
+# Truster and trustee.
 Pair = tuple[str, str]
 
 
 @brief
 class StatedTrust(NamedTuple):
-    """What a trust file says about the users of some ratings.
+    """Trust values between the users of some ratings.
 
     Attributes
     ----------
     links : scipy.sparse.csr_array of float64, shape (n_users, n_users)
-        How much the user of the row trusts the one of the column; nothing where nothing was said.
+        Trust of the row's user in the column's user; no entry where none was stated.
     n_ignored : int
-        Lines about users who are not among the ratings.
+        Number of lines about users without ratings.
     n_unknown : int
-        How many such users there are.
+        Number of such users.
     """
 
     links: "sparse.csr_array"
@@ -478,7 +475,7 @@ class StatedTrust(NamedTuple):
 
 
 def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
-    r"""Read who trusts whom: lines of truster, trustee and value, or columns with these names.
+    r"""Read trust between users: lines of truster, trustee and value, or columns with these names.
 
     Parameters
     ----------
@@ -487,14 +484,13 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
         trustee and value, as CSV, JSON Lines, Parquet or Arrow; packed or not. A pipe, "-" for
         standard input, or an address such as s3://.
     users : ndarray of int64 or of str objects, shape (n_users,)
-        The users' labels, as in `Ratings.users`. Ids are compared as they are written: "007" is
-        not 7.
+        The users' ids, as in `Ratings.users`. Ids are compared as written: "007" is not 7.
 
     Returns
     -------
     StatedTrust
-        For `TrustKNN`. Lines about users without ratings are passed over and counted, since
-        nothing can be predicted by them. Of lines about the same pair the last one counts.
+        For `TrustKNN`. Lines about users without ratings are ignored and counted, since they
+        support no predictions. The last line about a pair counts.
 
     Raises
     ------
@@ -542,14 +538,14 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
 
 
 def _stated(path: Path) -> Iterator[tuple[Pair, float]]:
-    """Yield who trusts whom, and how much, from a file of any kind."""
+    """Yield truster, trustee and value from a file of any kind."""
     with naming(path):
         named = _has_names(head_of(path))
     return _of_columns(path) if named else _of_lines(path)
 
 
 def _has_names(head: bytes) -> bool:
-    """Say whether columns have names, as all but plain lines have."""
+    """Return whether the columns have names; only plain lines have none."""
     text = head.decode("utf-8-sig", errors="replace")
     if columnar_format(head) is not None or is_json(text):
         return True
@@ -569,7 +565,7 @@ def _of_columns(path: Path) -> Iterator[tuple[Pair, float]]:
 
 
 def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
-    # What is not UTF-8 equals no label of a user, and so counts as unknown.
+    # An id that is not UTF-8 matches no user, and counts as unknown.
     with (
         naming(path),
         watched_text(path, keeps_text=True, a_row=_A_ROW) as raw,
@@ -602,7 +598,7 @@ def _number(value: Any, place: str) -> float:
 
 
 def users_in_trust(source: str | PathLike[str]) -> set[str]:
-    """Return everybody who stands in a trust file, whoever has ratings.
+    """Return all users in a trust file, with or without ratings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Looking for the column of times in the first rows, where nobody named it."""
+"""Raw tables of input files, and the selection of their columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,10 +34,10 @@ def choose_positions(
     times: bool = True,
     rates: bool = True,
 ) -> dict[str, int]:
-    """Say which column of a file without a header holds what, by its place from 1 on.
+    """Assign roles to the columns of a file without a header, by places from 1.
 
-    What the caller does not say is taken from left to right, in the order user, item, rating, time.
-    Whoever is going to publish the result must not rely on that: see `Reading.is_guessed`.
+    Roles that the caller does not assign are taken from left to right, in the order user, item,
+    rating, time. Publishing must not rely on that: see `Reading.is_guessed`.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ def choose_positions(
     given : mapping of str to (str or None)
         Places of `user`, `item`, `rating` and `time`, as text, where the caller knows them.
     where : str
-        What to call the file in an error.
+        Name of the file in an error.
     times : bool
         Whether times are wanted.
     rates : bool
-        Whether there must be ratings. If not, two columns are likes, and so are three of which one
-        was named that holds the times, and none that holds ratings.
+        Whether there must be ratings. If not, two columns are likes; so are three, if the caller
+        assigns the one with times, and none with ratings.
 
     Raises
     ------
     RecveilError
-        If a place is no number from 1 to `n_columns`, two are the same, or there are more columns
-        than anybody could tell apart.
+        If a place is not a number from 1 to `n_columns`, two are the same, or there are too many
+        columns to assign.
 
     Examples
     --------
@@ -96,13 +96,13 @@ def choose_positions(
             f"place (--user, --item, --rating, --time)",
             code="option.conflict",
         )
-    # Without ratings, whether it really holds times says whether they are likes.
+    # Without ratings, whether the column holds times decides whether the rows are likes.
     keeps = times or likes
     return {role: chosen[role] for role in ROLES if role in chosen and (keeps or role != "time")}
 
 
 def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
-    """Let places be given as numbers, too: 2 is "2".
+    """Convert places given as numbers to text: 2 is "2".
 
     Examples
     --------
@@ -113,7 +113,7 @@ def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
 
 
 def position_in(text: str, names: list[str]) -> str | None:
-    """Return the name of the column at a place from 1 on; None if the text is no such place.
+    """Return the name of the column at a place from 1; None if the text is not such a place.
 
     Examples
     --------
@@ -125,9 +125,9 @@ def position_in(text: str, names: list[str]) -> str | None:
 
 
 def place_of(text: str, n_columns: int) -> int | None:
-    """Return the place from 1 on that a text tells; None if there is no such place.
+    """Parse a place from 1; None if there is no such place.
 
-    A number of thousands of digits, which Python would not read, is none.
+    Numbers of thousands of digits, which Python does not parse, are no place.
 
     Examples
     --------
@@ -152,21 +152,21 @@ def _position(role: str, text: str, n_columns: int, where: str) -> int:
 
 
 COLUMNS = ("user", "item", "rating", "time")
-# Of no table of ratings, wide matrices aside, which are bounded by themselves. To read one takes
-# so many bytes, whatever it holds.
+# Maximum number of columns, except for wide matrices, which have their own limit, and the bytes to
+# read a column, whatever its content.
 MOST_COLUMNS, _A_COLUMN = 100_000, 6_000
 
 
 def reject_many_columns(n_columns: int, where: str, *, read: bool = False) -> None:
-    """Refuse a table of more columns than one of ratings has, before they take time and memory.
+    """Reject a table with too many columns before it takes time and memory.
 
     Parameters
     ----------
     n_columns : int
     where : str
-        What to call it in an error.
+        Name of the table in an error.
     read : bool
-        Whether all of them are read: then they may take no more memory than may be taken.
+        Whether all columns are read, which must not exceed the memory limit.
 
     Raises
     ------
@@ -193,34 +193,33 @@ def reject_many_columns(n_columns: int, where: str, *, read: bool = False) -> No
 
 @brief
 class Source(NamedTuple):
-    """A rating file as it stands, before anything is made of its values.
+    """The raw table of a rating file, before its values are parsed.
 
     Attributes
     ----------
     table : pyarrow.Table
         Columns `user`, `item`, `rating`, `time` (if the file has one) and the file's other columns
-        under their own names; no `rating` where it certainly holds likes. Delimited text stays
-        text: the first three columns are dictionary-encoded strings, the others strings; an empty
-        field is null.
+        under their own names; no `rating` if it certainly holds likes. Delimited text stays text:
+        the first three columns are dictionary-encoded strings, the others strings; an empty field
+        is null.
     locate : callable
-        Turns a row's position, from 0, into its place in the file: "ratings.csv line 812".
+        Returns the place of the row at a position, from 0: "ratings.csv line 812".
     format : str
-        The name of the file's format, a key of `FORMATS`.
+        The file's format, a key of `FORMATS`.
     names : mapping of str to (str or int)
-        For each of the table's columns the file's own name for it, or its place, from 1 on, in a
-        file without a header.
+        For each column, its name in the file, or its place, from 1, without a header.
     look : Look
-        What was found where no column is called times.
+        Result of the search for times, if no column is named as times.
     n_columns : int
-        How many columns a file without a header has, read or not; 0 for other files.
+        Number of columns of a file without a header, read or not; 0 for other files.
     layout : tuple of str
-        What the file's owner should know of how it was read.
+        Properties of the file that the publisher should know.
     notes : tuple of str
-        What somebody must know who relies on it, a sentence each.
+        Warnings about the table, a sentence each.
     dialect : Dialect or None
         How delimited text is split.
     spans : Spans or None
-        How many fields of delimited text span lines; a single one is not refused yet.
+        Number of multi-line fields of delimited text; a single one is not rejected yet.
     """
 
     table: pa.Table
@@ -242,21 +241,21 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which columns of a file to read.
+    """The columns of a file to read.
 
     Parameters
     ----------
     given : mapping of str to (str or None)
-        The file's names for `user`, `item`, `rating` and `time`, or their places from 1 on, where
-        the caller knows them.
+        The file's names for `user`, `item`, `rating` and `time`, or their places from 1, where the
+        caller knows them.
     times : bool
         Whether to read the times.
     extras : bool
-        Whether to read the other columns too.
+        Whether to read the other columns, too.
     time_is_text : bool
-        Whether times must stay as they are written, as a format says how to read them.
+        Whether times must stay text, to be parsed with a given format.
     feedback : Feedback, optional
-        Where it is given, a table may be certain to have no ratings.
+        If given, a table may be certain to have no ratings.
     """
 
     given: Mapping[str, str | None] = field(default_factory=dict)
@@ -266,7 +265,7 @@ class Selection:
     feedback: Feedback | None = MUST_RATE
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
-        """Map the name of each column to be read to its place in a file without a header.
+        """Map each column to be read to its place in a file without a header.
 
         Raises
         ------
@@ -288,7 +287,7 @@ class Selection:
         return chosen
 
     def with_places(self, names: Sequence[str]) -> list[str]:
-        """Add the place to a name that several columns have, where it was given by its place.
+        """Add its place to a name that several columns have, if the caller gave the place.
 
         Examples
         --------
@@ -303,16 +302,16 @@ class Selection:
         return own
 
     def choose(self, names: Sequence[str], where: str) -> dict[str, str]:
-        """Map the name of each column to be read to the file's name for it.
+        """Map each column to be read to its name in the file.
 
-        What RecBole hangs on a name (":float") is left out. An extra column whose name is taken
-        then keeps all of its own, with as many "(extra)" behind it as make it the only one: no
-        column may be lost, since it may tell people apart.
+        RecBole's type suffix (":float") is removed. An extra column whose name is taken keeps its
+        full name, with "(extra)" appended until it is unique: no column may be lost, since it may
+        distinguish users.
 
         Raises
         ------
         RecveilError
-            If a needed column is missing, a name stands twice, or there are too many of them.
+            If a needed column is missing, a name is repeated, or there are too many columns.
 
         Examples
         --------
@@ -325,7 +324,7 @@ class Selection:
         if GROUP_SIZE in names and not self.extras:
             reject_groups(where)
         chosen = found.by_role()
-        # Without ratings, whether it really holds times says whether they are likes.
+        # Without ratings, whether the column holds times decides whether the rows are likes.
         if not self.times and found.rating is not None:
             chosen.pop("time", None)
         taken = {*chosen.values(), found.time}
@@ -339,7 +338,7 @@ class Selection:
             place = names.index(name) + 1
             said = f", or, in a text file, say which by its place with {role} (--{role} {place})"
             if role not in COLUMNS or self.given.get(role) not in (None, name):
-                said = ""  # it was given by its place, which only text is read by
+                said = ""  # given by its place, which only text supports
             raise RecveilError(
                 f"{where}: two columns are called {quoted(name)}; rename one{said}",
                 code="column.duplicate",
@@ -353,7 +352,7 @@ class Selection:
         return chosen
 
     def _find(self, names: Sequence[str], where: str, given: Mapping[str, str | None]) -> Columns:
-        """Find the columns; where all are read, nothing is doubtful if there are no others."""
+        """Find the columns; if all are read, a table without others is not ambiguous."""
         try:
             return find_columns(names, where, feedback=self.feedback, **given)
         except RecveilError:
@@ -365,7 +364,7 @@ class Selection:
             return found
 
     def _name(self, given: str | None, names: list[str]) -> str | None:
-        """Return the name that was given, or that of the column at the place that was."""
+        """Return the given name, or the name of the column at the given place."""
         if given is None:
             return None
         at_place = position_in(given, names)
@@ -377,13 +376,13 @@ class Selection:
             )
         if given in names or at_place is not None:
             return given if given in names else at_place
-        # Blanks around a name are no part of it, if no other column is called so.
+        # Blanks around a name are ignored if the match is unique.
         stripped = [name for name in names if name.strip() == given.strip()]
         return stripped[0] if len(stripped) == 1 else given
 
 
 def name_at(name: str, place: int) -> str:
-    """Name a column by its place, where another one has the same name.
+    """Append its place to the name of a column that shares the name.
 
     Examples
     --------
@@ -394,11 +393,11 @@ def name_at(name: str, place: int) -> str:
 
 
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:
-    """Return a name for an extra column that no other column has."""
+    """Return an unused name for an extra column."""
     own = name.partition(":")[0]
     if own not in COLUMNS and own not in chosen:
         return own
-    # A file may have a column that is called "time (extra)", too.
+    # A file may also have a column called "time (extra)".
     own = f"{name} (extra)"
     while own in chosen:
         own += " (extra)"
@@ -408,13 +407,13 @@ def _free_name(name: str, chosen: Mapping[str, str]) -> str:
 def looked(
     selection: Selection, where: str, first: Callable[[], pa.Table | None]
 ) -> tuple[Look, Selection]:
-    """Look for the column of times, where nobody named it.
+    """Search for the column of times, unless the caller named it.
 
     Parameters
     ----------
     selection : Selection
     where : str
-        What to call the table in an error.
+        Name of the table in an error.
     first : callable
         Returns the first rows with all columns; None for a table without names.
 
@@ -422,7 +421,7 @@ def looked(
     -------
     look : Look
     selection : Selection
-        With the name of the column that was found, if one was.
+        With the name of the column that was found, if any.
 
     Examples
     --------
@@ -439,7 +438,7 @@ def looked(
     rows = rows.rename_columns(selection.with_places(rows.column_names))
     chosen = selection.choose(rows.column_names, where)
     if "time" in chosen and selection.time_is_text:
-        return Look(), selection  # a format says how it is written
+        return Look(), selection  # parsed with a given format
     look = look_for_times(rows, chosen)
     if look.name is None:
         return look, selection

@@ -1,23 +1,23 @@
-"""Formulas: text that a spreadsheet would run, made harmless in files for people, and read back.
+"""Escaping of text that a spreadsheet would run as a formula, and its inverse.
 
-A cell that begins with one of a few characters is a formula to a spreadsheet, and may send what
-stands beside it to somebody else. An apostrophe in front makes text of it. Cells that begin with
-apostrophes and such a character get one more, so that taking one off gives back what there was.
+A spreadsheet runs a cell that begins with one of a few characters as a formula, which may send
+neighbouring cells to a third party. A leading apostrophe makes it text. Cells that begin with
+apostrophes and such a character get one more, so that removing one restores the original.
 
-Some spreadsheets split a line at other characters than the comma, too, and where they do, a cell
-begins there. So the same is done behind these, wherever they stand in a label.
+Some spreadsheets also split a line at characters other than the comma. So the same escape is
+applied after each of these characters, wherever they occur in a label.
 
-Numbers are left alone. The text -5 is no formula either, but is written as '-5, as all text that
-begins so: an id that looks like a number stays the text that it is, and comes back as it was.
+Numbers are not changed. The text -5 is not a formula, but is written as '-5, as all text that
+begins with such a character: an id that looks like a number is restored as text.
 """
 
 import re
 from typing import Any
 
-# The wide forms count in spreadsheets of some languages.
+# Spreadsheets of some languages accept the full-width forms.
 _STARTS = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001
 _RISKY = re.compile(f"'*[{_STARTS}]")
-# Where a cell begins, if a line is split there; a comma within a cell stands between quotes.
+# Characters at which a line may be split into cells; a comma within a cell is quoted.
 _SPLITS = ";|\t\r\n"
 _BEGINS = f"(^|[{_SPLITS}])"
 _PLAIN = re.compile(f"{_BEGINS}(?='*[{_STARTS}])")
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 
 
 def is_formula(label: object) -> bool:
-    r"""Say whether a spreadsheet may take a label for a formula.
+    r"""Return whether a spreadsheet may run a label as a formula.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def is_formula(label: object) -> bool:
 
 
 def as_cell(label: Any) -> Any:
-    """Return a label as it stands in a file for people.
+    """Return a label as written to a file, with formulas escaped.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def as_cell(label: Any) -> Any:
 
 
 def from_cell(cell: str) -> str:
-    """Return the label that stands in a cell which `as_cell` made.
+    """Return the label of a cell that `as_cell` made.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a file to a table, whatever the format; nothing is made of its values yet."""
+"""Reading of any supported file into a raw table, without parsing its values."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import reject_beyond_limit
 
 _ROWS = 1_000
-# What each becomes: a name, an array of its own with buffers, and its place in a schema.
+# Bytes of a column: its name, array and buffers, and its field in a schema.
 _A_COLUMN = 2_000
 
 
@@ -68,7 +68,7 @@ def first_rows(
     dialect: Dialect | None = None,
     within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> pa.Table | None:
-    r"""Return the first rows of a table that names its columns, with all of these.
+    r"""Return the first rows of a table that names its columns, with all columns.
 
     Parameters
     ----------
@@ -76,15 +76,15 @@ def first_rows(
     format : str
         A key of `FORMATS`.
     dialect : Dialect, optional
-        How text is split, if it is not as usual for the format.
+        How text is split, if it differs from the format's default.
     within : mapping
-        Which table it is, of a file that may hold several.
+        Which table of a file with several.
 
     Returns
     -------
     pyarrow.Table or None
         Delimited text stays text, and an empty field is null. None for a format without names, and
-        for names that are no text. A column of several values a row is null.
+        for names that are not text. A nested column is null.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def first_rows(
     reject_many_columns(len(names), path.name)
     if not names or not all(name.isprintable() or not name for name in names):
         return None
-    # Whoever reads all of it will say what is wrong with a row.
+    # Invalid rows are reported when the whole file is read.
     several = (dialect.columns(fields) for _, fields in itertools.islice(records, _ROWS))
     rows = [fields for fields in several if len(fields) == len(names)]
     columns = [[_text(fields[at]) for fields in rows] for at in range(len(names))]
@@ -122,32 +122,32 @@ def first_rows(
 
 
 def _text(field: str) -> str | None:
-    """Return a field, or null for one that is empty or not UTF-8."""
+    """Return a field; None if it is empty or not UTF-8."""
     return field if field and field.isprintable() else None
 
 
 _BLANKS = r"[\s\pZ]*"
 _WITH_COMMA = rf"^{_BLANKS}[-+]?\d+,\d+{_BLANKS}$"
-# Three digits behind a comma may be thousands: 1,000.
+# A comma followed by three digits may separate thousands: 1,000.
 _NO_THOUSANDS = rf"^{_BLANKS}[-+]?(\d+,\d{{1,2}}|\d+,\d{{4,}}|0\d*,\d+|\d{{4,}},\d+){_BLANKS}$"
 _WITH_POINT = rf"^{_BLANKS}[-+]?\d*\.\d"
 
 
 def with_points(source: Source, decimal: str | None) -> Source:
-    """Write the ratings of a text with decimal points, if they have decimal commas.
+    """Replace decimal commas with points in the ratings of a text.
 
     Parameters
     ----------
     source : Source
     decimal : {",", "."} or None
-        What stands before decimals; found by looking at all ratings if not given. A comma is one
-        beyond doubt, if no rating has a point, and a comma separates no thousands: not all of them
-        stand before three digits.
+        Decimal separator; detected from all ratings if not given. The comma is certain if no rating
+        has a point, and the commas cannot all separate thousands: some are not followed by three
+        digits.
 
     Raises
     ------
     RecveilError
-        If that is in doubt, and if a rating has a decimal point where commas were said.
+        If it is ambiguous, and if a rating has a decimal point although commas were given.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def with_points(source: Source, decimal: str | None) -> Source:
     pointed = any(_any(each, _WITH_POINT) for each in values)
     if decimal is None and (pointed or not any(_any(each, _NO_THOUSANDS) for each in values)):
         if pointed:
-            return source  # whoever parses them names the line
+            return source  # the parser reports the line
         raise _doubt(source)
     if pointed:
         row = _first(column, _WITH_POINT)
@@ -206,7 +206,7 @@ def _any(values: pa.Array, pattern: str) -> bool:
 
 
 def _first(column: pa.ChunkedArray, pattern: str) -> int:
-    """Return the first row whose value fits."""
+    """Return the first row whose value matches."""
     row = 0
     for chunk in column.chunks:
         fits = pc.match_substring_regex(chunk.dictionary, pattern).to_pylist()
@@ -224,26 +224,26 @@ def read_table(
     given: Mapping[str, str | None] | None = None,
     layout: Layout | None = None,
 ) -> Source:
-    r"""Read a file of ratings as it stands: nothing is made of its values yet.
+    r"""Read a file of ratings as a raw table, without parsing its values.
 
     Parameters
     ----------
     path : str or path
-        The file, or the folder of the Netflix Prize. It must stay there as long as the source is
-        used, so that what can be read once only is for `spooled` first.
+        The file, or the folder of the Netflix Prize. It must exist as long as the source is used,
+        so pass pipes through `spooled` first.
     format : str, optional
-        A key of `FORMATS`; found by looking into the file if not given.
+        A key of `FORMATS`; detected from the content if not given.
     given : mapping, optional
         Names or places of the columns `user`, `item`, `rating` and `time`, where the caller knows
         them.
     layout : Layout, optional
-        What was said of how the text is written.
+        Options on how the text is written.
 
     Returns
     -------
     Source
-        The table with its columns under the names `user`, `item`, `rating`, `time`, all other
-        columns under their own, and the way to say where a row stands.
+        The table with columns `user`, `item`, `rating`, `time`, all other columns under their own
+        names, and a function that locates rows.
 
     Raises
     ------
@@ -270,12 +270,13 @@ def read_table(
 
 
 def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
-    """Take a data frame as it stands, with all its columns, as `read_table` takes a file.
+    """Convert a data frame with all its columns to a source, as `read_table` reads a file.
 
     Raises
     ------
     RecveilError
-        If it is no data frame, lacks a column, has no rows, or has a column that Arrow cannot hold.
+        If it is not a data frame, lacks a column, has no rows, or has a column that Arrow does not
+        support.
 
     Examples
     --------
@@ -285,7 +286,7 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
     """
     taken = frame_of(frame, MUST_RATE, **given)
     table = taken.table
-    if not taken.is_whole:  # a column that is left out may tell people apart
+    if not taken.is_whole:  # a dropped column may distinguish users
         raise RecveilError(
             f"{taken.name}: only {table.num_columns} of {len(frame.columns)} columns can be "
             f"compared; expected numbers, text or times in each; convert the others to text",
@@ -312,7 +313,7 @@ def read_source(
     feedback: Feedback = NOT_SAID,
     scale: RatingScale | None = None,
 ) -> Source:
-    """Read the columns of a file that hold users, items, ratings and, if asked for, times.
+    """Read the columns of users, items, ratings and, if requested, times of a file.
 
     Parameters
     ----------
@@ -324,13 +325,13 @@ def read_source(
         Names or places of those columns, where the caller knows them.
     times : bool
     time_format : str, optional
-        How the times are written, if that must be said.
+        Format of the times, if not detected.
     layout : Layout, optional
-        What was said of how the text is written.
+        Options on how the text is written.
     feedback : Feedback
-        What is known of the ratings; a table may be certain to have none.
+        The caller's statements about the ratings; a table may be certain to have none.
     scale : RatingScale, optional
-        The scale that was named; what are words is not looked at as numbers.
+        The scale named by the caller; words are not parsed as numbers.
     """
     layout = layout or Layout()
     are_words = feedback.words or (scale is not None and bool(scale.words))
@@ -360,7 +361,7 @@ def read_source(
 
 
 def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) -> None:
-    """Refuse a first row that was taken for names of columns, as it holds no number."""
+    """Reject a first row without numbers that was mistaken for column names."""
     name = source.names.get("rating")
     if scale is not None and isinstance(name, str) and name in scale.words:
         raise RecveilError(
@@ -371,7 +372,7 @@ def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) 
 
 
 def _read_files(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
-    """Read a table that lies in a file, or in several."""
+    """Read a table from one or several files."""
     parts = parts_of(path)
     if layout.wide:
         source = _read_wide(path, format, selection.given, layout, parts)
@@ -388,7 +389,7 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
 def _read_server(
     address: Address, format: str | None, selection: Selection, layout: Layout
 ) -> Source:
-    """Read a table that a server keeps."""
+    """Read a table from a database server."""
     said = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
     said |= {"sheet": layout.sheet}
     for name, value in said.items():
@@ -404,7 +405,7 @@ def _read_server(
 def _reject_doubtful_header(
     path: Path, format: str | None, found: Recognized, selection: Selection
 ) -> None:
-    """Refuse names of columns that may be a row, where nobody said which."""
+    """Reject a first row that may be names or data, unless the caller decided."""
     is_guess = found.dialect.header if found.dialect else found.format == "workbook"
     if format is not None or not is_guess:
         return
@@ -415,7 +416,7 @@ def _reject_doubtful_header(
 
 
 def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
-    """Look for the column of times, where nobody named it."""
+    """Search for the column of times, unless the caller named it."""
     with naming(path):
         return looked(
             selection,
@@ -427,8 +428,8 @@ def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, 
 def _read_parts(
     path: Path, parts: list[Part], format: str | None, selection: Selection, layout: Layout
 ) -> Source:
-    """Read all parts as the first of them is read."""
-    # Times of one part may look like numbers, and those of another not.
+    """Read all parts in the way of the first."""
+    # Times may look like numbers in some parts only.
     selection = replace(selection, time_is_text=True)
     time = time_key(parts) if selection.times else None
     with naming_part(parts[0]):
@@ -454,7 +455,7 @@ def _read_parts(
 def _names_of_first(
     path: Path, found: Recognized, selection: Selection, keys: Sequence[str]
 ) -> list[str]:
-    """Return what a part calls its columns; without a header, what each of them is taken for."""
+    """Return a part's column names; without a header, the role of each column."""
     if not keys:
         return []
     rows = None
@@ -476,7 +477,7 @@ def _read_wide(
     *,
     is_published: bool = False,
 ) -> Source:
-    """Read a matrix."""
+    """Read a wide matrix."""
     if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
         raise RecveilError(
             f"{named[0]} (--{named[0]}): given for a wide table, whose columns are the items; "
@@ -495,7 +496,7 @@ def _read_wide(
 
 
 def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
-    """Say what a file or folder is."""
+    """Detect the format of a file or folder."""
     if path.is_dir():
         return Recognized(resolve_format(path, format))
     return recognize(path, format, layout)
@@ -517,7 +518,7 @@ def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Sou
 
 
 def _read_published(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
-    """Read what the verifier reads: all of one table, as it is published."""
+    """Read all columns of one published table, for the verifier."""
     if not path.is_dir():
         with naming(path):
             if of_several(path) is not None:
@@ -532,7 +533,7 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
 
 
 def _checked(source: Source, path: Path) -> Source:
-    """Refuse a table without rows, and a single field that spans lines; report several."""
+    """Reject a table without rows, and a single multi-line field; report several."""
     if source.table.num_rows == 0:
         raise RecveilError(
             f"{path.name}: there are no ratings in it; expected at least one",

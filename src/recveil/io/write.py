@@ -1,4 +1,4 @@
-"""Writers of ratings: to a temporary file or folder beside the target, then renamed into place."""
+"""Writers of ratings, by way of a temporary file or folder renamed into place."""
 
 import gzip
 import json
@@ -53,18 +53,18 @@ def written_table(ratings: Ratings) -> pa.Table:
 
 
 def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
-    """Write a header, and a rating a line, between commas."""
+    """Write a CSV file with a header and a rating per line."""
     table = written_table(ratings)
     _write_text(table, ",".join(table.column_names), ",", temporary, target)
 
 
 def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
-    """Write RecBole's atomic file.
+    """Write an atomic file of RecBole.
 
     Raises
     ------
     RecveilError
-        If a label holds a tab or a line break.
+        If an id holds a tab or a line break.
     """
     for label in (*ratings.users, *ratings.items, *ratings.scale.words):
         if isinstance(label, str) and re.search(r"[\t\r\n]", label):
@@ -80,13 +80,13 @@ def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
 
 
 def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
-    """Write a rating a line, between tabs, without a header, as surprise reads it.
+    """Write tab-separated ratings without a header, as surprise reads them.
 
     Raises
     ------
     RecveilError
-        If a label holds a tab or a line break, or begins or ends with a space, which surprise
-        leaves out, so that two labels might become one.
+        If an id holds a tab or a line break, or begins or ends with a space, which surprise strips,
+        so that two ids might become one.
     """
     for label in (*ratings.users, *ratings.items):
         if isinstance(label, str) and (label != label.strip() or re.search(r"[\t\r\n]", label)):
@@ -106,7 +106,7 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
         if not any(_needs_quotes(column, "\t") for column in table.columns):
             arrow_csv.write_csv(table, stream, _options("\t", "none"))
             return
-        for batch in table.to_batches(_BATCH_ROWS):  # surprise takes a quote for a letter
+        for batch in table.to_batches(_BATCH_ROWS):  # surprise does not interpret quotes
             columns = [column.cast(pa.string()) for column in batch.columns]
             lines = pc.binary_join_element_wise(*columns, "\t")
             stream.write("".join(f"{line}\n" for line in lines.to_pylist()).encode())
@@ -115,7 +115,7 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
 def _write_text(
     table: pa.Table, header: str, delimiter: str, temporary: Path, target: Path
 ) -> None:
-    # pyarrow quotes all text or none; most labels need no quotes.
+    # pyarrow quotes all text or none; most ids need no quotes.
     quotes = any(_needs_quotes(column, delimiter) for column in table.columns)
     with temporary.open("wb") as file, _zipped(file, target) as stream:
         stream.write(f"{header}\n".encode())
@@ -143,7 +143,7 @@ def _needs_quotes(column: pa.ChunkedArray, delimiter: str) -> bool:
 
 # The version of LensKit's data model whose interactions are sorted by user and item.
 _LENSKIT_SCHEMA = "2025.3"
-# RecBole has a small table of its own, which it takes for any data set of this name.
+# RecBole replaces any data set of this name with a small table of its own.
 _RECBOLES_OWN = "ml-100k"
 
 
@@ -154,9 +154,9 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
     ----------
     ratings : Ratings
     folder : Path
-        Where to write: an empty folder.
+        An empty folder to write to.
     target : Path
-        What the folder will be called.
+        The final path of the folder.
     """
     for name, labels in (("user", ratings.users), ("item", ratings.items)):
         pq.write_table(
@@ -194,7 +194,7 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
 
 
 def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
-    """Write RecBole's atomic file, and the ``.yaml`` that tells RecBole what is in it.
+    """Write an atomic file of RecBole, and the ``.yaml`` that describes its columns.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
     Raises
     ------
     RecveilError
-        If a label holds a tab or a line break, or if RecBole has a table of that name itself.
+        If an id holds a tab or a line break, or if RecBole has a table of that name itself.
     """
     name = target.name
     if name == _RECBOLES_OWN:
@@ -232,7 +232,7 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
 
 
 def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
-    r"""Say how a library loads what was written for it; None for a plain file.
+    r"""Return the code that loads a file in its target library; None for a plain file.
 
     Examples
     --------
@@ -264,19 +264,19 @@ def _write(file: Path, text: str) -> None:
     file.write_text(f"{text}\n", "utf-8")
 
 
-# Takes the ratings, where to write, and what that will be called.
+# Takes the ratings, the path to write to, and the final path.
 _Writer: TypeAlias = Callable[[Ratings, Path, Path], Any]
 
 
 def write_ratings(
     ratings: Ratings, path: str | PathLike[str], *, format: str | None = None
 ) -> None:
-    """Write ratings to a file; if this fails, what stood there before still stands there.
+    """Write ratings to a file; on failure, an existing file stays unchanged.
 
-    Its owner alone can read it, as it says who rated what.
+    Only the current user can read the file, as it contains users' ratings.
 
-    The columns are `user_id`, `item_id`, `rating` (not of likes) and, if known, `timestamp`: Unix
-    seconds at the start of the day.
+    The columns are `user_id`, `item_id`, `rating` (except for likes) and, if known, `timestamp`:
+    Unix seconds at the start of the day.
 
     Parameters
     ----------
@@ -285,14 +285,14 @@ def write_ratings(
         The file to write, or "-" for standard output. A text file whose name ends in ``.gz`` is
         gzipped.
     format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
-        By the ending of `path` if not given; CSV for standard output. The last two are folders,
-        which must not exist; "surprise" is text between tabs, without a header.
+        By the suffix of `path` if not given; CSV for standard output. The last two are folders,
+        which must not exist; "surprise" is tab-separated text without a header.
 
     Raises
     ------
     RecveilError
-        For an unknown format or ending, Parquet for a terminal, a folder for standard output, a
-        place that cannot be written or stands in a release, or a label that the format cannot hold.
+        For an unknown format or suffix, Parquet for a terminal, a folder for standard output, a
+        path that cannot be written or is in a release, or an id that the format does not support.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def _write_to_standard_output(ratings: Ratings, format: str) -> None:
             "Parquet is no text for a terminal; lead it into a file or a program, or name a file",
             code="output.not-writable",
         )
-    # A file first, for what fails on the way shall not have been read by a program already.
+    # A file first, so that no program reads the start of an output that fails later.
     with temporary_folder() as folder:
         file = Path(folder, "standard output")
         _WRITERS[format](ratings, file, file)
@@ -338,9 +338,9 @@ def _write_to_standard_output(ratings: Ratings, format: str) -> None:
 
 
 def reject_to_replace(path: str | PathLike[str], *, force: bool) -> None:
-    """Raise a RecveilError if something stands at `path`, unless `force` and it is a file.
+    """Raise a RecveilError if `path` exists, unless `force` is set and it is a file.
 
-    What killed runs left beside it is removed, and a place in a release is refused.
+    Also removes temporary files that killed runs left for it, and rejects a path in a release.
     """
     if is_standard(path):
         return
@@ -354,12 +354,12 @@ def reject_to_replace(path: str | PathLike[str], *, force: bool) -> None:
 
 
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
-    """Return the format in which a file is to be written: the named one, or by its ending.
+    """Return the format of an output: the named one, or by its suffix.
 
     Raises
     ------
     RecveilError
-        For a format or an ending that recveil does not write.
+        For a format or a suffix that recveil does not write.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
 
 
 def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
-    """Write a folder beside its target, and rename it once it is whole."""
+    """Write a temporary folder, and rename it to its target once it is complete."""
     if target.exists():
         raise RecveilError(
             f"{target} exists; name another target for a folder", code="output.exists"
@@ -424,7 +424,7 @@ _WRITERS: dict[str, _Writer] = {
     "inter": write_inter,
     "surprise": write_plain,
 }
-# Those that the ending of a name may tell.
+# Formats identified by a suffix.
 _BY_ENDING = ("parquet", "csv", "inter")
-# Those that are folders, and have no ending.
+# Formats that are folders, without a suffix.
 FOLDERS: dict[str, _Writer] = {"lenskit": write_lenskit, "recbole": write_recbole}

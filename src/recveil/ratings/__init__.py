@@ -1,4 +1,4 @@
-"""The one data structure that everything else reads."""
+"""The table of ratings that all other packages work on, its scale and its columns."""
 
 from recveil.ratings.columns import Columns, find_columns
 from recveil.ratings.rating_scale import RatingScale

@@ -1,4 +1,4 @@
-"""Plain types: few enough that whoever reads a column knows them all."""
+"""Arrow columns in a few plain types that all readers support."""
 
 import itertools
 from binascii import hexlify
@@ -16,7 +16,7 @@ _AT_ONCE = 64
 
 
 def tidied(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a dictionary column with one dictionary: each value once, and none that no row has.
+    """Return a dictionary column with one dictionary of distinct values that all occur.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def tidied(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     if not column.num_chunks:
         return column
-    # Each apart, first: Arrow unifies no dictionaries that hold a null.
+    # Chunk by chunk first: Arrow does not unify dictionaries that hold a null.
     column = pa.chunked_array([_each_once(chunk) for chunk in column.chunks]).unify_dictionaries()
     codes = pa.chunked_array([chunk.indices for chunk in column.chunks])
     used = pa.array(np.sort(codes.unique().drop_null().to_numpy()), codes.type)
@@ -47,7 +47,7 @@ def _each_once(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) -> pa.ChunkedArray:
-    """Cast a column; of a dictionary, each value once, and not each row.
+    """Cast a column; a dictionary is cast once per distinct value.
 
     Blanks around text are ignored, as in Python's ``float()``.
 
@@ -62,7 +62,7 @@ def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) 
     Raises
     ------
     pyarrow.ArrowInvalid
-        If a value that stands in a row cannot be cast.
+        If a value that occurs in a row cannot be cast.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _cast_values(column: pa.ChunkedArray, kind: pa.DataType, safe: bool) -> pa.C
 
 
 def cast_stripped(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
-    """Cast an array; blanks around text are ignored, as in Python's ``float()``.
+    """Cast an array, ignoring blanks around text, as Python's ``float()`` does.
 
     Examples
     --------
@@ -98,16 +98,16 @@ def cast_stripped(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
     except pa.ArrowInvalid:
         try:
             stripped = pc.utf8_trim_whitespace(values)
-        except pa.ArrowNotImplementedError:  # the values are no text
+        except pa.ArrowNotImplementedError:  # the values are not text
             stripped = values
         return stripped.cast(kind, safe=safe)
 
 
 def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Say which rows hold nothing, or a number that stands for nothing in the dictionary.
+    """Return which rows are null, directly or through a null in the dictionary.
 
-    Arrow is not asked for this of a dictionary: up to version 23 it looks at the numbers alone, and
-    26 crashes where the dictionary holds values of the type null.
+    Arrow's own function is not used for dictionaries: up to version 23 it checks the codes alone,
+    and version 26 crashes if the dictionary holds values of the type null.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def in_turn(column: pa.ChunkedArray) -> Iterator[Any]:
-    """Yield a column's values, few of which are held at a time.
+    """Yield the values of a column, holding only a few at a time.
 
     Examples
     --------
@@ -141,18 +141,18 @@ def in_turn(column: pa.ChunkedArray) -> Iterator[Any]:
 
 
 def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
-    """Return a column with its values in all of its rows, if so much memory may be taken.
+    """Decode a dictionary column, if the memory limit allows it.
 
     Parameters
     ----------
     column : pyarrow.DictionaryArray
     what : str
-        Whose values they are, as the start of a sentence.
+        Name of the column, as the start of an error message.
 
     Raises
     ------
     MemoryLimitError
-        If it may not.
+        If it takes more memory than allowed.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
 
 
 def _has_lengths(kind: pa.DataType) -> bool:
-    """Say whether values of a type are as long as each likes."""
+    """Return whether values of a type vary in length."""
     types = pa.types
     return bool(
         types.is_string(kind)
@@ -193,13 +193,12 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the same values in a type that all of Arrow's functions take.
+    """Return the same values in a type that all Arrow functions support.
 
-    There are many types that hardly any of them takes: views of text, short decimals, types of
-    somebody's own, which have a plain one beneath, and dictionaries of all these. UUIDs become
-    text, as UUIDs are usually written. And times in a
-    zone that this machine does not know cannot be written; what they count is the same in all
-    zones. No two values that differ become equal.
+    Few functions support views of text, short decimals, extension types, which are converted to
+    their storage type, and dictionaries of these. UUIDs become text in the usual notation. Times in
+    a zone unknown to this machine cannot be formatted; they become times without a zone, as the
+    underlying number is the same in all zones. Distinct values stay distinct.
 
     Parameters
     ----------
@@ -208,7 +207,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     Returns
     -------
     pyarrow.ChunkedArray
-        Itself, if its type is plain.
+        The same object, if its type is plain.
 
     Examples
     --------
@@ -246,7 +245,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def python_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return values as Python's, or all as text if Python has no such: dates of the year 20,000.
+    """Return Python values, or all as text if Python has no such values (dates of the year 20,000).
 
     Parameters
     ----------
@@ -261,7 +260,7 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
     ['29349-01-25']
     """
     if pa.types.is_dictionary(column.type) and len(column):
-        # Each text is made once, however many rows have it.
+        # Each text is created once, however many rows have it.
         column = tidied(
             pa.chunked_array([column] if isinstance(column, pa.Array) else column.chunks)
         )
@@ -280,7 +279,7 @@ def _is_uuid(kind: Any) -> bool:
 
 
 def _uuids_as_text(part: Any) -> pa.DictionaryArray:
-    """Return UUIDs as text, each written once.
+    """Return UUIDs as dictionary-encoded text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From the columns of a table to arrays: which column is which, and ratings."""
+"""Column detection, and conversion of rating columns to arrays."""
 
 import itertools
 import re
@@ -21,11 +21,11 @@ from recveil.ratings.arrow_columns import (
 from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 
-# Says where the row with a given position stands, for a message: "ratings.csv line 812".
+# Returns the place of the row at a position, for a message: "ratings.csv line 812".
 Locate = Callable[[int], str]
 
-# The names under which tables out there carry each column, as `plain_name` leaves them. Where a
-# table has several, the first here wins: ids stand before what may be titles.
+# Common names of each column, normalized by `plain_name`. The first match wins: ids come before
+# columns that may be titles.
 USUAL_NAMES = {
     "user": ("userid", "user", "uid", "u", "customerid", "customer", "reviewerid", "userno"),
     "item": (
@@ -47,26 +47,26 @@ USUAL_NAMES = {
     ),
 }
 
-# A column of releases: how many people a row stands for.
+# A column of releases: how many users share a row.
 GROUP_SIZE = "group_size"
-# The names of columns that count what people did, which may be taken for ratings or likes.
+# Names of columns that count interactions, which may be taken for ratings or likes.
 COUNTED = (
     *("count", "counts", "plays", "playcount", "playcounts", "listens", "listencount", "minutes"),
     *("seconds", "hours", "duration", "views", "viewcount", "clicks", "clickcount", "purchases"),
     *("quantity", "visits", "streams", "watchtime", "listeningtime"),
 )
 
-# A table of so many columns, none of them known, is more likely a row for each user.
+# A table with so many columns, none of them known, is more likely a matrix with a row per user.
 WIDE = 20
 _ROWS_AT_ONCE, _LOOKED_AT = 1 << 20, 1_000
 MISSING_RATING = (
     "the rating is missing; fill it in, or leave such rows out with drop_off_scale "
     "(--drop-off-scale)"
 )
-# Numbers that differ by so small a part differ by what calculating adds to 0.3.
+# Numbers that differ by a smaller relative amount differ by rounding alone.
 NOISE = 1e-12
 _NO_NUMBER = "is not a number; mend or drop the row"
-# What to do about ratings that are words.
+# The remedy for ratings that are words.
 _OF_WORDS = (
     "is not a number; if ratings are words, name them from the lowest on with order (--order "
     "hate,like,love), or say that they have no order with words (--words all)"
@@ -74,18 +74,18 @@ _OF_WORDS = (
 
 
 class Feedback(NamedTuple):
-    """What is known of a table's ratings before they are looked at.
+    """The caller's statements about a table's ratings.
 
     Attributes
     ----------
     likes : bool
-        Somebody said that each row is a like: who chose what, and nothing more.
+        Whether each row is declared a like: the user chose the item, without a rating.
     counts : {"log", "likes"} or None
-        Somebody said that the ratings count how often, or how long, and what to make of that.
+        How to convert ratings that are declared as counts or durations.
     one_value : bool
-        Ratings that are all equal are likes.
+        Whether ratings that are all equal are likes.
     words : bool
-        Somebody said that the ratings are words without an order: all that the table has.
+        Whether the ratings are declared nominal: any words of the table, without an order.
     """
 
     likes: bool = False
@@ -95,17 +95,17 @@ class Feedback(NamedTuple):
 
     @property
     def is_specified(self) -> bool:
-        """Whether somebody said that they are likes or counts."""
+        """Whether the ratings are declared as likes or counts."""
         return self.likes or self.counts is not None
 
 
-# Nobody said anything; likes; and that of a table that must have ratings.
+# Undeclared, declared as likes, and a table that must have ratings.
 NOT_SAID, LIKED, MUST_RATE = Feedback(), Feedback(likes=True), None
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns that hold users, items, ratings and times, if there are any."""
+    """Names of the columns of users, items, ratings and times, where present."""
 
     user: str
     item: str
@@ -113,7 +113,7 @@ class Columns:
     time: str | None = None
 
     def by_role(self) -> dict[str, str]:
-        """Return the names of those that there are.
+        """Return the names of the columns that are present, by role.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class Columns:
 
 
 def reject_groups(where: str) -> NoReturn:
-    """Raise the RecveilError for a table whose rows stand for several people each."""
+    """Raise the RecveilError for a table whose rows each represent several users."""
     raise RecveilError(
         f"{where}: a column {GROUP_SIZE} says that one row stands for several people, and plain "
         f"ratings cannot keep that; write the release with layout (--layout) users",
@@ -147,12 +147,12 @@ def find_columns(
     names : sequence of str
         The table's column names.
     where : str
-        What to call the table in an error.
+        Name of the table in an error.
     feedback : Feedback, optional
-        Where it is given, a table may be without ratings, if that is certain: it was said, or
-        there is no other column than those of users, items and times.
+        If given, a table may have no ratings, provided this is certain: it was declared, or there
+        are no other columns than those of users, items and times.
     **given : str or None
-        Columns named by the caller (`user`, `item`, `rating`, `time`); they win.
+        Columns named by the caller (`user`, `item`, `rating`, `time`); they take precedence.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def find_columns(
             f"was given twice; name another one",
             code="option.conflict",
         )
-    # What the caller named is not looked at for anything else.
+    # Columns named by the caller have no other role.
     others = [name for name in names if name not in taken]
     plain: dict[str, list[str]] = {}
     for name in others:
@@ -186,7 +186,7 @@ def find_columns(
         found["rating"] = _of_feedback(feedback, found, names, where)
         if found["rating"] is None:
             return Columns(found["user"], found["item"], None, found["time"])
-    # Both at once, but where a matrix is likelier.
+    # Both at once, unless a matrix is likelier.
     if found["user"] is None and found["item"] is None and len(names) < WIDE:
         raise RecveilError(
             f"{where}: no user column among {listed(names)}, and no item column; expected names "
@@ -208,7 +208,7 @@ def find_columns(
 def _of_feedback(
     feedback: Feedback, found: Mapping[str, str | None], names: Sequence[str], where: str
 ) -> str | None:
-    """Return the column of counts; None if there are certainly no ratings, or nobody wants them."""
+    """Return the column of counts; None if there are certainly no ratings, or none are wanted."""
     left = [name for name in names if name not in found.values()]
     counted = [name for name in left if is_counted(name)]
     if feedback.counts is not None:
@@ -236,7 +236,7 @@ def _of_feedback(
 
 
 def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
-    """Say that a table may be a matrix, if it is as wide as one."""
+    """Return a hint that the table may be a matrix, if it is wide enough."""
     if len(names) < WIDE or sum(name is not None for name in found.values()) > 1:
         return ""
     return f" ({len(names):,} columns; a wide matrix? Read it with wide, --wide)"
@@ -257,7 +257,7 @@ def _find(
     role: str, plain: Mapping[str, Sequence[str]], where: str, names: Sequence[str]
 ) -> str | None:
     """Return the column whose plain name is a usual one; None if there is none."""
-    # The first usual name that fits wins: a table with "rating" and "value" means "rating".
+    # The first usual name that matches wins: a table with "rating" and "value" means "rating".
     for name in USUAL_NAMES[role]:
         fitting = plain.get(name, ())
         if len(fitting) > 1 and fitting[0] == fitting[1]:
@@ -279,7 +279,7 @@ def _find(
 
 
 def is_counted(name: str) -> bool:
-    """Say whether a column of such a name counts what people did.
+    """Return whether a column name suggests counts of interactions.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def is_counted(name: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """Strip what tables write differently.
+    """Normalize a column name: letter case, separators and type suffixes are removed.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def plain_name(name: str) -> str:
 
 
 def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
-    """Yield short pieces of a column, each with its first row, so that little is held twice."""
+    """Yield short pieces of a column, each with its first row, to limit the memory for copies."""
     first = 0
     for chunk in column.chunks:
         for start in range(0, len(chunk), _ROWS_AT_ONCE):
@@ -310,19 +310,19 @@ def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
             first += len(piece)
 
 
-# Below it, numbers of single precision have fewer digits.
+# Smaller numbers have fewer digits in single precision.
 LEAST = float(np.finfo(np.float32).tiny)
 _MOST_POWER = 300
 
 
 def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
-    """Read a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
+    """Parse a column of numbers, or of numbers as text, as finite ratings, shape (n_rows,)."""
     return parse_ratings_noted(column, locate).values
 
 
 @brief
 class ParsedRatings(NamedTuple):
-    """Ratings of a column, and what single precision, in which they are kept, made of them.
+    """Ratings in single precision, and what the conversion lost.
 
     Attributes
     ----------
@@ -339,12 +339,12 @@ class ParsedRatings(NamedTuple):
 
 
 def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRatings:
-    """Read a column as `parse_ratings`, and report digits that are lost.
+    """Parse a column as `parse_ratings`, and report lost digits.
 
     Raises
     ------
     RecveilError
-        For what is no finite number, and if different ratings all become one.
+        For a value that is not a finite number, and if different ratings all become one.
     """
     if pa.types.is_boolean(column.type):
         raise RecveilError(
@@ -368,7 +368,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
                 f"drop the row",
                 code="rating.not-a-number",
             )
-        ratings[first : first + numbers.size] = numbers + 0.0  # -0.0 is 0
+        ratings[first : first + numbers.size] = numbers + 0.0  # turns -0.0 into 0
         low, high = min(low, numbers.min()), max(high, numbers.max())
         if merged is None:
             different = pc.unique(pa.array(numbers)).to_numpy()
@@ -381,7 +381,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
     require_different(low, high)
     kept = changed.astype(np.float32)
     if merged is None and (is_kept := np.isin(ratings, kept)).sum() > n_changed:
-        # One that lost its digits became one that had none to lose, in another piece.
+        # A rating that lost digits became equal to an exact one in another piece.
         at = int(np.argmax(np.isin(kept, ratings[is_kept])))
         merged = float(str(kept[at])), float(changed[at])
     if merged is None:
@@ -395,7 +395,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
 
 
 def _changed_among(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return those numbers that single precision writes in other digits."""
+    """Return the numbers whose digits change in single precision."""
     kept = numbers.astype(np.float32)
     kept, inexact = kept[numbers != kept], numbers[numbers != kept]
     written = pa.array(kept).cast(pa.string()).cast(pa.float64()).to_numpy()
@@ -403,7 +403,7 @@ def _changed_among(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _find_merged(numbers: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return two of some ascending numbers that are one in single precision, if there are any."""
+    """Return two of the ascending numbers that are equal in single precision, if there are any."""
     kept = numbers.astype(np.float32)
     are_one = (kept[1:] == kept[:-1]) & (np.diff(numbers) > NOISE * np.abs(numbers[1:]))
     at = int(np.argmax(are_one)) if are_one.any() else -1
@@ -411,7 +411,7 @@ def _find_merged(numbers: NDArray[np.float64]) -> tuple[float, float] | None:
 
 
 def require_different(low: float, high: float) -> None:
-    """Raise a RecveilError if the lowest and the highest rating differ, but become one."""
+    """Raise a RecveilError if the lowest and the highest rating differ, but become equal."""
     if np.float32(low) != np.float32(high) or high - low <= NOISE * abs(high):
         return
     subtract, power = f"subtract {low:.15g} from all of them", -int(np.floor(np.log10(high - low)))
@@ -431,7 +431,7 @@ def require_different(low: float, high: float) -> None:
 
 
 def describe_lost_digits(rating: float) -> str:
-    """Return the note on a rating that single precision writes in other digits.
+    """Return the note on a rating whose digits change in single precision.
 
     Examples
     --------
@@ -443,7 +443,7 @@ def describe_lost_digits(rating: float) -> str:
 
 
 def _decoded_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Read each different text once, if all are numbers."""
+    """Parse each distinct text once, if all are numbers."""
     column = tidied(column)
     try:
         chunks = [
@@ -453,7 +453,7 @@ def _decoded_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
             for chunk in column.chunks
         ]
     except pa.ArrowInvalid:
-        return column  # whoever reads row by row can say where the culprit stands
+        return column  # the caller parses row by row, and can locate the invalid one
     return pa.chunked_array(chunks, pa.dictionary(column.type.index_type, pa.float64()))
 
 
@@ -462,7 +462,7 @@ def _shifted(locate: Locate, first: int) -> Locate:
 
 
 def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
-    """Read numbers, or text of numbers, as float64; raise for the first that is none."""
+    """Parse numbers, or text of numbers, as float64; raise for the first that is not a number."""
     try:
         return cast_each(column, pa.float64(), safe=False)
     except pa.ArrowInvalid:
@@ -485,7 +485,7 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
 
 
 def _are_words(column: pa.ChunkedArray) -> bool:
-    """Say whether most of the first different values of a column are no numbers."""
+    """Return whether most of the first distinct values of a column are not numbers."""
     values = list(dict.fromkeys(itertools.islice(in_turn(column), _LOOKED_AT)))
     words = [
         value for value in values if _why(value) == _NO_NUMBER and not casts(value, pa.float64())
@@ -494,19 +494,19 @@ def _are_words(column: pa.ChunkedArray) -> bool:
 
 
 def _why(text: object) -> str:
-    """Say why text is no number."""
+    """Return why a text is not a number."""
     if has_decimal_comma(text):
         return f"has a decimal comma; write {str(text).strip().replace(',', '.')}"
     return _NO_NUMBER
 
 
 def has_decimal_comma(text: object) -> bool:
-    """Say whether text is a number with a decimal comma."""
+    """Return whether a text is a number with a decimal comma."""
     return isinstance(text, str) and bool(re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", text))
 
 
 def casts(value: object, kind: pa.DataType) -> bool:
-    """Say whether a value can be read as another type."""
+    """Return whether a value can be cast to a type."""
     try:
         cast_stripped(pa.array([value]), kind)
     except pa.ArrowInvalid:
@@ -515,18 +515,18 @@ def casts(value: object, kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Say whether a column of this type holds text."""
+    """Return whether a column of this type holds text."""
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
 
 
 def reject_missing(column: pa.ChunkedArray, problem: str, locate: Locate, *, code: str) -> None:
-    """Raise for the first row that is null, or stands for a null in the dictionary."""
+    """Raise for the first row that is null, directly or through a null in the dictionary."""
     parts = [*column.chunks]
     if pa.types.is_dictionary(column.type):
         parts += [chunk.dictionary for chunk in column.chunks]
-    if any(part.null_count for part in parts):  # else there is nothing to look for, row by row
+    if any(part.null_count for part in parts):  # otherwise no row is null
         reject_first(missing_rows(column), problem, locate, code=code)
 
 

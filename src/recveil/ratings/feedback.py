@@ -1,7 +1,7 @@
-"""Feedback: whether a table holds ratings, likes, or counts of what people did.
+"""Detection of explicit and implicit feedback: ratings, likes and counts.
 
-Likes say who chose what, and nothing more: each becomes a 1 on the scale `LIKES`. Nothing becomes
-a like that may have been a rating.
+A like states that a user chose an item, without a rating; each becomes a 1 on the scale `LIKES`. A
+value that may be a rating never becomes a like.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,13 +26,13 @@ from recveil.ratings.time_columns import why_no_times
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
-# Read off a table, the bins would tell of its people.
+# Fixed, since bins computed from a table would reveal information about its users.
 COUNT_BINS = (1, 3, 10, 30, 100, 300, 1000)
 COUNT_SCALE = RatingScale(1, len(COUNT_BINS), 1)
 
 
 def count_levels() -> str:
-    """Say from which count on each level is.
+    """Format the lowest count of each level.
 
     Examples
     --------
@@ -43,10 +43,10 @@ def count_levels() -> str:
 
 
 Counts = Literal["log", "likes"]
-# In the place of words: whichever there are.
+# Given in place of a list of words: all words of the table.
 ALL_WORDS = "all"
 _LOOKED_AT = 1_000
-# Scales that people choose from hardly go beyond it.
+# Rating scales rarely exceed it.
 _MOST_OF_RATINGS = 100
 
 
@@ -58,25 +58,25 @@ def feedback_of(
     one_value: bool = False,
     words: bool = False,
 ) -> Feedback:
-    """Check what was said of a table's ratings.
+    """Validate the caller's statements about a table's ratings.
 
     Parameters
     ----------
     likes : bool
         Whether each row is a like, whatever its rating.
     counts : {"log", "likes"} or None
-        What to make of ratings that count.
+        How to convert ratings that are counts.
     scale : RatingScale or None
-        The scale that was given.
+        The scale named by the caller.
     one_value : bool
-        Whether ratings that are all equal are likes, where no scale says that there are others.
+        Whether ratings that are all equal are likes, unless a scale has other levels.
     words : bool
-        Whether they are words without an order.
+        Whether the ratings are words without an order.
 
     Raises
     ------
     RecveilError
-        For what cannot be, or not together.
+        For an invalid value or combination.
 
     Examples
     --------
@@ -111,20 +111,20 @@ def parse_scale_option(
     order: str | Iterable[str] | None,
     words: str | Iterable[str] | None,
 ) -> tuple[RatingScale | None, bool]:
-    """Return the scale that was named in one of three ways, and whether any words will do.
+    """Return the scale given by one of three options, and whether any words are allowed.
 
     Parameters
     ----------
     scale : RatingScale or None
     order : str, iterable of str, or None
-        Words from the lowest on; a text has commas between them.
+        Words from the lowest to the highest; a string separates them with commas.
     words : str, iterable of str, or None
-        Words without an order; "all" are those that the table has.
+        Words without an order; "all" for all words of the table.
 
     Raises
     ------
     RecveilError
-        If it was named in two ways, or a word cannot be published.
+        If it is given by two options, or a word cannot be published.
 
     Examples
     --------
@@ -132,8 +132,8 @@ def parse_scale_option(
     ('no < yes', (None, True))
     """
     reject_no_scale(scale)
-    told = {"scale": scale, "order": order, "words": words}
-    both = [name for name, value in told.items() if value is not None]
+    options = {"scale": scale, "order": order, "words": words}
+    both = [name for name, value in options.items() if value is not None]
     if len(both) > 1:
         raise RecveilError(
             f"{both[0]} (--{both[0]}) and {both[1]} (--{both[1]}) are both given, and each says "
@@ -148,7 +148,7 @@ def parse_scale_option(
 
 
 def option_of(scale: RatingScale) -> str:
-    """Return how somebody names such a scale, in Python and on the command line.
+    """Return the option that names such a scale, in Python and on the command line.
 
     Examples
     --------
@@ -162,17 +162,17 @@ def option_of(scale: RatingScale) -> str:
 
 @brief
 class Taken(NamedTuple):
-    """The ratings of a table's rows, and what they were taken for.
+    """The ratings of a table's rows, and how they were interpreted.
 
     Attributes
     ----------
     values : ndarray of float32, shape (n_rows,)
         All 1, if they are likes.
     scale : RatingScale or None
-        What is known of their scale; that of `LIKES` if they are likes, `inferred` if nobody said
-        so.
+        Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
+        declared.
     why : str
-        If nobody said what they are: why they were taken for likes, the beginning of a sentence.
+        If undeclared ratings were taken for likes, the reason, as the start of a sentence.
     note : str
         Which digits were lost, as a sentence.
     merged : bool
@@ -193,7 +193,7 @@ def take_feedback(
     scale: RatingScale | None,
     locate: Locate,
 ) -> Taken:
-    """Read a column of ratings, likes or counts.
+    """Parse a column of ratings, likes or counts.
 
     Parameters
     ----------
@@ -202,15 +202,15 @@ def take_feedback(
     n_rows : int
     feedback : Feedback
     scale : RatingScale or None
-        The scale that was given.
+        The scale named by the caller.
     locate : callable
-        Turns a row's position into the place that an error names.
+        Returns the place of a row in the input, for an error.
 
     Raises
     ------
     RecveilError
-        For what is no number, a count below 0, and a 0 among likes or counts: it may say that
-        somebody did not like the item, or nothing at all.
+        For a value that is not a number, a count below 0, and a 0 among likes or counts, which may
+        mean a dislike or no feedback at all.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def take_feedback(
             )
         return Taken(np.ones(n_rows, np.float32), LIKES, "" if feedback.likes else "No ratings")
     if feedback.likes and column.null_count == n_rows:
-        return Taken(np.ones(n_rows, np.float32), LIKES)  # somebody said so of an empty column
+        return Taken(np.ones(n_rows, np.float32), LIKES)  # declared for a table without ratings
     taken = _take_words(column, feedback, scale, locate)
     if taken is not None:
         return taken
@@ -249,7 +249,8 @@ def take_feedback(
     if feedback.one_value and values.size > 1 and values.min() == values.max():
         _reject_all_zero(values)
         why = f"All {values.size:,} ratings are {values[0]:g}"
-        # One rating more, and they would be none: whoever promises something of each person asks.
+        # One more rating would make them explicit, so a caller that gives per-user guarantees
+        # checks `inferred`.
         return Taken(np.ones(n_rows, np.float32), replace(LIKES, inferred=True), why, note, merged)
     return Taken(values, scale, note=note, merged=merged)
 
@@ -257,7 +258,7 @@ def take_feedback(
 def _take_words(
     column: pa.ChunkedArray, feedback: Feedback, scale: RatingScale | None, locate: Locate
 ) -> Taken | None:
-    """Read a column of words; None if it is to hold numbers."""
+    """Parse a column of words; None if it should hold numbers."""
     if feedback.words:
         found = RatingScale.of_words(words_found(column, locate), ordered=False)
         scale = replace(found, inferred=True)
@@ -269,18 +270,18 @@ def _take_words(
 def reject_doubtful(
     columns: Mapping[str, pa.ChunkedArray], feedback: Feedback, name: object, where: str
 ) -> None:
-    """Raise a RecveilError if a table without ratings has times that are none: minutes, perhaps.
+    """Raise a RecveilError if the times of a table without ratings are invalid: minutes, perhaps.
 
     Parameters
     ----------
     columns : mapping of str to pyarrow.ChunkedArray
-        The columns user, item and, if there are such, rating and time.
+        The columns user, item and, if present, rating and time.
     feedback : Feedback
-        If somebody said that they are likes, there is no doubt.
+        Declared likes are not checked.
     name : object
-        What the table calls its column of times.
+        Name of the time column in the table.
     where : str
-        What to call the table.
+        Name of the table in an error.
     """
     if "rating" in columns or "time" not in columns or feedback.likes:
         return
@@ -294,7 +295,7 @@ def reject_doubtful(
 
 
 def are_likes(column: pa.ChunkedArray, feedback: Feedback, locate: Locate) -> NDArray[np.bool_]:
-    """Say for each row whether it is a like, or a count, at all: whether it is above 0.
+    """Return for each row whether its value is above 0, and so a like or a count.
 
     Examples
     --------
@@ -318,7 +319,7 @@ def _reject_below(values: NDArray[np.float32], locate: Locate) -> None:
 
 
 def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locate) -> None:
-    """Refuse a 0, or less: nobody said that it is a like."""
+    """Reject values of 0 or less, which are not certain to be likes."""
     if feedback.counts is not None:
         _reject_below(values, locate)
     if (values <= 0).any():
@@ -332,7 +333,7 @@ def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
 
 
 def all_ratings(number: int) -> str:
-    """Begin a sentence about all ratings.
+    """Return the start of a sentence about all ratings.
 
     Examples
     --------
@@ -355,25 +356,24 @@ def _reject_all_zero(values: NDArray[np.float32]) -> None:
 def describe_feedback(
     scale: RatingScale, why_likes: str, feedback: Feedback, column: object, *, publishing: bool
 ) -> list[str]:
-    """Say for what ratings were taken that may be something else, a sentence each.
+    """Describe the interpretation of ambiguous ratings, a sentence each.
 
     Parameters
     ----------
     scale : RatingScale
-        The one that they have now.
+        Their current scale.
     why_likes : str
         From `Taken`.
     feedback : Feedback
     column : object
-        What the table calls the ratings, or its place.
+        Name or place of the rating column.
     publishing : bool
-        Whether a release is to be made. Then ratings of 0 and 1 are refused, unless it was said
-        what they are.
+        Whether a release is to be made. Then ratings of 0 and 1 are rejected unless declared.
 
     Raises
     ------
     RecveilError
-        For ratings of 0 and 1: a 0 may be a dislike, or nothing at all.
+        For ratings of 0 and 1: a 0 may be a dislike, or no feedback at all.
 
     Examples
     --------
@@ -412,7 +412,7 @@ def describe_feedback(
 
 
 def meaning_of_words(scale: RatingScale) -> list[str]:
-    """Say what it means that ratings are words; nothing, if they are numbers.
+    """Explain how ratings that are words are treated; empty for numbers.
 
     Examples
     --------
@@ -431,7 +431,7 @@ def meaning_of_words(scale: RatingScale) -> list[str]:
 
 
 def _describe_words(scale: RatingScale) -> list[str]:
-    """Say which words look like one, and which like none."""
+    """Describe words that look alike, and words that look like a missing rating."""
     pairs = [
         f"{quoted(one)} and {quoted(other)} differ in capital letters, spaces or the code of a "
         f"letter alone, and were taken for two words; if they are one, mend the table."

@@ -1,4 +1,4 @@
-"""Framed: which columns of a table in memory hold users, items, ratings and times."""
+"""Tables in memory: data frames, sparse matrices and the data sets of other libraries."""
 
 import itertools
 import sys
@@ -29,26 +29,26 @@ from recveil.ratings.time_columns import Look, look_for_times
 from recveil.runtime.errors import RecveilError, first_line_of, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 
-# What a matrix is made of, in the words by which `user` and `item` may name it.
+# The axes of a matrix, as named by `user` and `item`.
 ROW, COLUMN = "row", "column"
 
 
 @brief
 class DataSet(NamedTuple):
-    """Ratings as another library holds them, in columns.
+    """Ratings of another library's data set, in columns.
 
     Attributes
     ----------
     name : str
-        What to call it in messages.
+        Its name in messages.
     columns : mapping of str to array-like
-        One value a rating in each.
+        One value per rating in each.
     roles : mapping of str to str
-        Which column is taken for what, where the caller names none.
+        Default column of each role.
     locate : callable
-        Says where the rating with a given position stands.
+        Returns the place of the rating at a position.
     note : str
-        What somebody must know who relies on it: which way it was taken, if nothing told.
+        A warning about the interpretation, such as an assumed orientation.
     """
 
     name: str
@@ -59,20 +59,19 @@ class DataSet(NamedTuple):
 
 
 def data_set_of(source: Any) -> DataSet | None:
-    """Return a sparse matrix, or another library's data set, as columns; None if it is neither.
+    """Return a sparse matrix, or another library's data set, as columns; None for other types.
 
     Parameters
     ----------
     source : object
-        Known are scipy's sparse matrices and arrays, the data set and the training set of surprise,
-        and the data set of cornac. All but the first are told by what they have, so that nothing
-        needs to be installed.
+        A sparse matrix or array of scipy, a data set or training set of surprise, or a data set of
+        cornac. All but the first are recognized by their attributes, without importing the library.
 
     Raises
     ------
     RecveilError
-        For a matrix that stores zeros, of which nobody can tell whether they are ratings, that has
-        no two dimensions, or holds no numbers; and for a data set of baskets or sessions.
+        For a matrix with stored zeros, which may or may not be ratings, without two dimensions, or
+        without numbers; and for a data set of baskets or sessions.
 
     Examples
     --------
@@ -86,7 +85,7 @@ def data_set_of(source: Any) -> DataSet | None:
 
 
 def is_data_set(source: Any) -> bool:
-    """Say whether something is what `data_set_of` takes.
+    """Return whether `data_set_of` supports an object.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def is_data_set(source: Any) -> bool:
 
 
 def _taker_of(source: Any) -> Callable[[Any], DataSet] | None:
-    # Who has a matrix of scipy has loaded it; nobody else needs to.
+    # A caller with a scipy matrix has imported it; others need not.
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(source):
         return _of_matrix
@@ -109,7 +108,7 @@ def _taker_of(source: Any) -> Callable[[Any], DataSet] | None:
 
 
 def _of_matrix(matrix: Any) -> DataSet:
-    """Take each stored number for the rating of a person, the row, for an item, the column."""
+    """Read each stored number as the rating of a user (row) for an item (column)."""
     if matrix.ndim != 2:
         raise RecveilError(
             f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each person, "
@@ -181,7 +180,7 @@ def _of_surprise(data: Any) -> DataSet:
 
 
 def _with_times(name: str, columns: dict[str, ArrayLike], times: Iterable[Any] | None) -> DataSet:
-    """Add the times, where there are any."""
+    """Add the times, if there are any."""
     known = [] if times is None else list(times)
     if all(time is None for time in known):
         return DataSet(name, columns, _ROLES)
@@ -189,7 +188,7 @@ def _with_times(name: str, columns: dict[str, ArrayLike], times: Iterable[Any] |
 
 
 def _labels(places: Mapping[Any, int]) -> NDArray[Any]:
-    """Return the label at each place."""
+    """Return the id at each position."""
     labels = np.empty(max(places.values(), default=-1) + 1, dtype=object)
     for label, place in places.items():
         labels[place] = label
@@ -203,12 +202,12 @@ _BY_WHAT_THEY_HAVE: tuple[tuple[tuple[str, ...], Callable[[Any], DataSet]], ...]
 )
 
 
-# How a table hands itself over, the best way first.
+# Interchange protocols, in order of preference.
 _WAYS = ("arrow_c_stream", "arrow_c_array", "dataframe")
 
-# What conversion to Arrow raises, by itself or through pandas and numpy.
+# Errors of the conversion to Arrow, raised directly or through pandas and numpy.
 _FAILURES = (pa.ArrowException, TypeError, ValueError, OverflowError)
-# Kinds of values; the first that fits counts, for a truth value is a whole number, too.
+# Kinds of values; the first match counts, since a bool is also an int.
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((bool, np.bool_), "truth values"),
     (Integral, "whole numbers"),
@@ -223,22 +222,22 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 @brief
 class Frame(NamedTuple):
-    """A table in memory, whatever it was.
+    """A table in memory, converted to Arrow.
 
     Attributes
     ----------
     table : pyarrow.Table
-        All columns; those that Arrow cannot hold are left out, unless they are needed.
+        All columns, except unneeded ones that Arrow does not support.
     name : str
-        What to call it in messages.
+        Its name in messages.
     roles : mapping of str to str
-        Which column is taken for what, where the caller names none and its name does not tell.
+        Default column of each role, used if neither the caller nor the column names decide.
     locate : callable
-        Says where the row with a given position stands.
+        Returns the place of the row at a position.
     is_whole : bool
         Whether all columns are in the table.
     note : str
-        What somebody must know who relies on the roles.
+        A warning about the roles.
     """
 
     table: pa.Table
@@ -249,14 +248,14 @@ class Frame(NamedTuple):
     note: str = ""
 
     def find(self, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Columns:
-        """Find the columns, of which the caller may name some; see `find_columns`."""
+        """Find the columns, some of which the caller may name; see `find_columns`."""
         named = {role: name for role, name in given.items() if name is not None}
         known = {**self.roles, **named}
         return find_columns(self.table.column_names, self.name, feedback=feedback, **known)
 
 
 def is_frame(source: object) -> bool:
-    """Say whether something may be a table in memory that `frame_of` takes.
+    """Return whether an object may be a table in memory that `frame_of` supports.
 
     Examples
     --------
@@ -268,14 +267,14 @@ def is_frame(source: object) -> bool:
 
 
 def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Frame:
-    """Turn any table in memory into an Arrow table.
+    """Convert any table in memory to an Arrow table.
 
     Parameters
     ----------
     source : object
-        What has the Arrow capsule, as tables of pandas, polars, pyarrow and duckdb do, or the older
-        interchange protocol; a lazy frame of polars, which is collected; and what `data_set_of`
-        takes: a sparse matrix of scipy, or a data set of surprise or cornac.
+        A table with the Arrow capsule protocol (pandas, polars, pyarrow, duckdb) or the older
+        interchange protocol; a lazy frame of polars, which is collected; or a sparse matrix of
+        scipy or a data set of surprise or cornac, see `data_set_of`.
     feedback : Feedback, optional
         As for `find_columns`.
     **given : str or None
@@ -284,7 +283,7 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
     Raises
     ------
     RecveilError
-        For any other object, and for a column that is needed and mixes kinds.
+        For any other object, and for a needed column that mixes kinds of values.
 
     Examples
     --------
@@ -316,8 +315,8 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
         return Frame(plain_table(_arrow_table(source)))
     except MemoryError:
         raise
-    except Exception as error:  # what asks a database when it is read fails in ways of its own
-        if not is_pandas:  # which alone holds what Arrow cannot
+    except Exception as error:  # a lazy database query raises errors of its own
+        if not is_pandas:  # only pandas holds values that Arrow does not support
             raise RecveilError(
                 f"the data frame cannot be read ({first_line_of(error)}); convert its columns, or "
                 f"see whether it can be read by itself",
@@ -331,7 +330,7 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
 def _frame_of_pandas(
     source: Any, names: list[str], feedback: Feedback | None, given: Mapping[str, str | None]
 ) -> Frame:
-    """Take the columns one by one, without those that Arrow cannot hold and nobody needs."""
+    """Convert column by column, without unneeded columns that Arrow does not support."""
     found = find_columns(names, "the data frame", feedback=feedback, **given)
     needed = set(found.by_role().values())
     columns = {}
@@ -347,7 +346,7 @@ def _frame_of_pandas(
 
 
 def _arrow_table(source: Any) -> pa.Table:
-    """Take a table by the best way that it offers."""
+    """Convert a table by the best protocol that it supports."""
     if hasattr(source, "__arrow_c_stream__"):
         return pa.table(source)
     if hasattr(source, "__arrow_c_array__"):
@@ -356,19 +355,21 @@ def _arrow_table(source: Any) -> pa.Table:
 
 
 def _is_lazy(source: object) -> bool:
-    """Say whether something is a plan for a frame, of polars or of who copies it."""
+    """Return whether an object is a lazy frame, of polars or with the same interface."""
     return type(source).__name__ == "LazyFrame" and hasattr(source, "collect")
 
 
 def _collected(lazy: Any) -> Any:
-    """Carry a plan out; polars can do so bit by bit, without holding all that it starts from."""
+    """Collect a lazy frame; polars can stream it, without holding all of its input."""
     try:
         if type(lazy).__module__.startswith("polars."):
             return lazy.collect(engine="streaming")
         return lazy.collect()
     except MemoryError:
         raise
-    except Exception as error:  # a plan can fail in as many ways as there are files and functions
+    except (
+        Exception
+    ) as error:  # a lazy frame can fail in any way that its sources and functions can
         raise RecveilError(
             f"the lazy frame cannot be collected ({first_line_of(error)}); see whether its "
             f"collect() works by itself",
@@ -393,7 +394,7 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
 
 
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:
-    """Turn parallel arrays into a table with the columns user, item, rating and, if given, time.
+    """Convert parallel arrays to a table with the columns user, item, rating and, if given, time.
 
     Parameters
     ----------
@@ -406,7 +407,7 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
     ------
     RecveilError
         For an array that is not of one dimension or mixes kinds, for arrays of different lengths,
-        and for days that are no whole numbers.
+        and for days that are not whole numbers.
 
     Examples
     --------
@@ -428,7 +429,7 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
 def _arrow(name: str, column: ArrayLike) -> pa.Array:
     try:
         if not isinstance(column, np.ndarray):
-            # By way of numpy, text would lose its trailing null characters.
+            # Through numpy, text would lose its trailing null characters.
             return pa.array(column)
         return pa.array(column.astype(object) if column.dtype.kind in "UT" else column)
     except _FAILURES as error:
@@ -452,7 +453,7 @@ def _dates(days: ArrayLike) -> pa.Array:
 
 
 def _problem(values: Iterable[Any], error: Exception, remedy: str) -> str:
-    """Say which kinds of values a column mixes, with the first of each."""
+    """Describe which kinds of values a column mixes, with the first of each."""
     found: dict[str, str] = {}
     for row, value in enumerate(itertools.islice(values, 10**6)):
         if kind := _kind(value):
@@ -464,7 +465,7 @@ def _problem(values: Iterable[Any], error: Exception, remedy: str) -> str:
 
 
 def _kind(value: Any) -> str | None:
-    """Name the kind of a value; None for one that is missing."""
+    """Return the kind of a value; None for one that is missing."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, float) and value != value:
@@ -473,27 +474,27 @@ def _kind(value: Any) -> str | None:
     return kind or type(value).__name__
 
 
-# The first rows, in which dates are looked for where no column is called times.
+# First rows searched for dates if no column has a usual name for times.
 _LOOKED_AT = 1_000
 
 
 @brief
 class Framed(NamedTuple):
-    """The columns of a data frame that hold users, items, ratings and times, if any.
+    """The user, item, rating and time columns of a data frame, where present.
 
     Attributes
     ----------
     columns : dict of str to pyarrow.ChunkedArray
     names : dict of str to str
-        What the frame calls them.
+        Their names in the frame.
     look : Look
-        What was found where no column is called times, or the one that is holds none.
+        Result of the search for times, if no column named so holds any.
     name : str
-        What to call the frame in messages.
+        Name of the frame in messages.
     locate : callable
-        Turns a row's position into the place that an error names.
+        Returns the place of a row, for an error.
     note : str
-        What somebody must know who relies on the roles of the columns.
+        A warning about the roles of the columns.
     """
 
     columns: dict[str, pa.ChunkedArray]
@@ -507,16 +508,16 @@ class Framed(NamedTuple):
 def frame_columns(
     frame: Any, *, is_written: bool = False, feedback: Feedback = NOT_SAID, **given: str | None
 ) -> Framed:
-    """Return the columns of a data frame that hold users, items, ratings and times, if any.
+    """Return the user, item, rating and time columns of a data frame, where present.
 
     Parameters
     ----------
     frame : object
-        What `frame_of` takes.
+        An object that `frame_of` supports.
     is_written : bool
-        Whether the caller says how times are written; then a column called times is not judged.
+        Whether the caller gives the format of times; then a column named as times is not checked.
     feedback : Feedback
-        What is known of the ratings; a frame may be certain to have none.
+        The caller's statements about the ratings; a frame may be certain to have none.
     **given : str or None
         Names of the columns `user`, `item`, `rating` and `time`, where the caller knows them.
 
@@ -527,7 +528,7 @@ def frame_columns(
     Raises
     ------
     RecveilError
-        If it is no data frame, is empty, or lacks a column.
+        If it is not a data frame, is empty, or lacks a column.
 
     Examples
     --------

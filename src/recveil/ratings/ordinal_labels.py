@@ -1,8 +1,7 @@
-"""Worded ratings: from words to the numbers that all else works with, and back.
+"""Conversion of ordinal and nominal labels to numbers and back.
 
-The number of a word is its place among the words of the scale, from 1 on. Where the words have an
-order, these are ranks, and a step between two is a step of the scale. Where they have none, the
-numbers are names.
+The number of a word is its position among the words of the scale, from 1. For ordinal labels, these
+are ranks, one step of the scale apart. For nominal labels, the numbers are codes.
 """
 
 from typing import Any
@@ -25,16 +24,16 @@ from recveil.runtime.errors import RecveilError, quoted
 
 
 def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.float32]:
-    """Read a column of words as the places that these have on a scale.
+    """Convert a column of words to their positions on a scale.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
-        Text, or what can be written as text: numbers, true and false.
+        Text, or values that can be written as text: numbers, true and false.
     scale : RatingScale
         Of words.
     locate : callable
-        Turns a row's position into the place that an error names.
+        Returns the place of a row, for an error.
 
     Returns
     -------
@@ -43,7 +42,7 @@ def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> 
     Raises
     ------
     RecveilError
-        For the first row without a word, or with one that the scale lacks.
+        For the first row without a word, or with one that is not on the scale.
 
     Examples
     --------
@@ -64,7 +63,7 @@ def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> 
 
 
 def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.bool_]:
-    """Say for each row whether its word is one of a scale's.
+    """Return for each row whether its word is on a scale.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> ND
 
 
 def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
-    """Return the place of each word on a scale, from 1 on; nan for one that it lacks.
+    """Return the position of each word on a scale, from 1; nan for an unknown word.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64
 
 
 def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
-    """Return ratings as they are written: as words, where their scale has such.
+    """Return ratings as published: as words, if their scale has words.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
 
 
 def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
-    """Return published labels as numbers; nan for what is none of the scale's words.
+    """Convert published labels to numbers; nan for an unknown word.
 
     Examples
     --------
@@ -130,7 +129,7 @@ def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np
 
 
 def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
-    """Return the words of ratings or labels, which lie on the levels of their scale.
+    """Return the words of ratings or labels, which must be levels of their scale.
 
     Parameters
     ----------
@@ -138,12 +137,12 @@ def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> 
     scale : RatingScale
         Of words.
     what : str
-        Whose words they are, for an error about memory.
+        Name of the values in an error about memory.
 
     Raises
     ------
     RecveilError
-        If a label lies between two words: which is meant nobody could say.
+        If a label is between two words, as it has no defined meaning.
 
     Examples
     --------
@@ -161,13 +160,13 @@ def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> 
 
 
 def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
-    """Return the different words of a column, in the order of text.
+    """Return the distinct words of a column, in alphabetical order.
 
     Raises
     ------
     RecveilError
-        If one is missing or cannot be published, there are fewer than two, or so many that this is
-        a column of comments.
+        If one is missing or cannot be published, if there are fewer than two, or so many that the
+        column holds comments.
 
     Examples
     --------
@@ -229,7 +228,7 @@ def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _why_unknown(text: str, scale: RatingScale) -> str:
-    """Say why a text is no word of a scale."""
+    """Return why a text is not a word of a scale."""
     option = "order (--order)" if scale.ordered else "words (--words)"
     if len(text) > LONGEST_WORD:
         return (

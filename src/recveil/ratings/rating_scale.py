@@ -1,4 +1,4 @@
-"""The rating scale: which labels a rating can carry."""
+"""The rating scale, which defines the possible values of a rating."""
 
 import csv
 import math
@@ -15,16 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
-# More words than these are what people wrote, and no scale that they chose from.
+# More distinct words are free text, not a scale.
 MOST_WORDS = 100
 LONGEST_WORD = 40
-# What a spreadsheet takes for a formula, also where it splits a cell; a number such as -1 is none.
+# Text that a spreadsheet runs as a formula, also where it splits a cell; numbers such as -1 are
+# safe.
 _FORMULA = re.compile(r"(^|[;|])\s*'*[=+\-@＝＋－＠]")  # noqa: RUF001
 _NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Raise a RecveilError unless some words can be published in the place of ratings.
+    """Raise a RecveilError unless the words can be published as ratings.
 
     Parameters
     ----------
@@ -33,9 +34,8 @@ def check_words(words: Sequence[str]) -> None:
     Raises
     ------
     RecveilError
-        For fewer than two words, for too many, for one that stands twice, and for one that is
-        empty, too long, begins or ends with a space, holds what nobody sees, or would be run by a
-        spreadsheet.
+        For fewer than two words, too many, a duplicate, and a word that is empty or too long,
+        begins or ends with a space, holds invisible characters, or would be run by a spreadsheet.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def check_words(words: Sequence[str]) -> None:
 
 
 def problem_of_word(word: object) -> str:
-    r"""Say why a word cannot stand in a release, and what to do; nothing if it can.
+    """Return why a word cannot be published, with a remedy; "" if it can.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def problem_of_word(word: object) -> str:
 
 
 def words_in(text: str) -> tuple[str, ...]:
-    """Read words that somebody typed, with commas between; one with a comma stands in quotes.
+    """Parse comma-separated words; a word with a comma must be quoted.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def words_in(text: str) -> tuple[str, ...]:
 
 
 def alike(words: Iterable[str]) -> list[tuple[str, str]]:
-    """Return pairs of words that differ in capital letters, spaces or codes of letters alone.
+    """Return pairs of words that differ only in letter case, spaces or Unicode encoding.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def alike(words: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def nearest_word(text: str, words: Iterable[str]) -> str | None:
-    """Return the word that differs from a text in nothing but capital letters and spaces.
+    """Return the word that differs from a text only in letter case and spaces.
 
     Examples
     --------
@@ -147,22 +147,22 @@ def _folded(word: str) -> str:
     return "".join(unicodedata.normalize("NFC", word).casefold().split())
 
 
-# A scale finer than this is called continuous (step None).
+# A finer scale is treated as continuous (step None).
 MOST_LEVELS = 10_000
 
-# With more steps than this, neighbouring levels are the same number.
+# With more steps, neighbouring levels are the same number.
 _MOST_STEPS = 2**53
 
-# So much of many words is shown.
-_LONGEST_TOLD = 80
+# Maximum length of a list of words in a description.
+_LONGEST_TEXT = 80
 
-# How far, in steps, a stored float32 may lie from a level of the scale and still be that level.
+# Maximum distance, in steps, of a stored float32 from its level.
 _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class RatingScale:
-    """The values that a rating can take: from `low` to `high`, in steps of `step`.
+    """The values that a rating can take, from `low` to `high` in steps of `step`.
 
     Parameters
     ----------
@@ -172,18 +172,17 @@ class RatingScale:
         Distance between neighbouring ratings; it divides ``high - low``. None for a continuous
         scale.
     inferred : bool
-        Whether the ends come from somebody's ratings, and nobody said that they are the scale's.
-        Anonymizers ask how many people used them (`recveil.ratings.ratings`). Of likes: whether
-        they
-        are taken for such only because all ratings are equal. Equal scales may differ in this.
+        Whether the ends come from the ratings, not from the caller. Anonymizers check how many
+        users gave such ratings (`recveil.ratings.ratings`). For likes, whether they count as such
+        only because all ratings are equal. Ignored when comparing scales.
     unary : bool
-        Whether there are likes in the place of ratings: who chose what, and nothing more. Each is
-        a 1, and no other value can be; all such scales equal `LIKES`.
+        Whether the ratings are likes: the user chose the item, without a rating. Every value is 1;
+        all such scales equal `LIKES`.
     words : tuple of str
-        Where ratings are words: what each level is called, from the lowest, which is 1, on. Take
-        `of_words` to make such a scale. Published labels are these words, and nothing between them.
+        The label of each level, from the lowest, which is 1. Use `of_words` to build such a scale.
+        Only these words are published, and no values between them.
     ordered : bool
-        Whether a later word says more than an earlier one. If not, words are equal or they are not.
+        Whether the words have an order. If not, they can only be equal or different.
 
     Raises
     ------
@@ -212,7 +211,7 @@ class RatingScale:
         numbers = [self.low, self.high] + ([] if self.step is None else [self.step])
         try:
             for name, number in zip(("low", "high", "step"), numbers, strict=False):
-                object.__setattr__(self, name, float(number) + 0.0)  # which -0.0 becomes, too
+                object.__setattr__(self, name, float(number) + 0.0)  # turns -0.0 into 0.0
         except OverflowError:
             raise RecveilError(
                 "scale: one of its numbers has hundreds of digits; write LOW:HIGH:STEP, such as "
@@ -256,15 +255,15 @@ class RatingScale:
 
     @classmethod
     def of_words(cls, words: str | Iterable[str], *, ordered: bool = True) -> Self:
-        """Return the scale of ratings that are words.
+        """Return a scale of words.
 
         Parameters
         ----------
         words : str or iterable of str
-            All of them, each once; the lowest first, if they have an order. A text has commas
-            between them.
+            All distinct words, from the lowest if they have an order. A string separates them with
+            commas.
         ordered : bool
-            Whether a later word says more than an earlier one.
+            Whether the words have an order.
 
         Raises
         ------
@@ -282,25 +281,29 @@ class RatingScale:
         return cls(1, len(given), 1, words=given, ordered=ordered)
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Self:
-        """Return the scale that a release tells.
+    def from_json(cls, description: Mapping[str, Any]) -> Self:
+        """Return the scale described in a release.
 
         Examples
         --------
         >>> RatingScale.from_json({"low": 1.0, "high": 5.0, "step": 1.0})
         RatingScale(low=1.0, high=5.0, step=1.0)
         """
-        scale = cls(told["low"], told["high"], told["step"])
-        if "words" not in told:
+        scale = cls(description["low"], description["high"], description["step"])
+        if "words" not in description:
             return scale
         named = cls(
-            scale.low, scale.high, scale.step, words=tuple(told["words"]), ordered=told["ordered"]
+            scale.low,
+            scale.high,
+            scale.step,
+            words=tuple(description["words"]),
+            ordered=description["ordered"],
         )
         check_words(named.words)
         return named
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a release tells of it.
+        """Return its description for a release.
 
         Examples
         --------
@@ -310,12 +313,12 @@ class RatingScale:
         return {"low": self.low, "high": self.high, "step": self.step} | self.words_told()
 
     def words_told(self) -> dict[str, Any]:
-        """Return its words, for JSON, and whether they have an order; nothing if there are none."""
+        """Return its words, for JSON, and whether they have an order; empty without words."""
         return {"words": list(self.words), "ordered": self.ordered} if self.words else {}
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``LOW:HIGH`` or ``LOW:HIGH:STEP``.
+        """Parse ``LOW:HIGH`` or ``LOW:HIGH:STEP``.
 
         Raises
         ------
@@ -339,7 +342,7 @@ class RatingScale:
 
     @classmethod
     def infer(cls, values: ArrayLike) -> Self:
-        """Find the scale that the ratings themselves show: their range and common step.
+        """Infer the scale from ratings: their range and common step.
 
         Without a common step the ends are rounded outwards to about two digits.
 
@@ -369,7 +372,7 @@ class RatingScale:
         if lowest == highest:
             end = low if cls(low, low).contains(lowest) else lowest
             return cls(end, end, inferred=True)
-        # The ends of a continuous scale would be two people's exact ratings: round them outwards.
+        # The ends of a continuous scale would be two users' exact ratings: round them outwards.
         grid = 10.0 ** math.floor(math.log10(highest - lowest)) / 10
         ends = math.floor(lowest / grid) * grid, math.ceil(highest / grid) * grid
         low, high = (float(f"{end:.12g}") for end in ends)
@@ -382,7 +385,7 @@ class RatingScale:
 
     @property
     def is_fine(self) -> bool:
-        """Whether it is continuous, or has so many levels that ratings are hardly given twice."""
+        """Whether the scale is continuous, or has so many levels that ratings rarely repeat."""
         return self.step is None or self.range / self.step > MOST_LEVELS
 
     @property
@@ -398,7 +401,7 @@ class RatingScale:
 
     @property
     def levels(self) -> NDArray[np.float64]:
-        """Every rating on the scale, ascending; raises for a continuous scale."""
+        """All ratings on the scale, ascending; raises for a continuous scale."""
         if self.step is None:
             raise RecveilError(
                 f"scale {self} is continuous and has no levels; give it a step",
@@ -407,7 +410,7 @@ class RatingScale:
         return self.round(self.low + self.step * np.arange(round(self.range / self.step) + 1))
 
     def contains(self, values: ArrayLike) -> NDArray[np.bool_]:
-        """Say for each value whether it is a rating on this scale.
+        """Return for each value whether it is a rating on this scale.
 
         Examples
         --------
@@ -420,17 +423,17 @@ class RatingScale:
         if self.step is None:
             return inside
         steps = (np.where(inside, numbers, self.low) - self.low) / self.step
-        # Ratings are held in single precision, which moves them off by so much at most.
+        # Ratings are stored in single precision, which moves them by at most this much.
         moved = np.finfo(np.float32).eps * np.where(inside, np.abs(numbers), 0.0) / self.step
         return inside & (np.abs(steps - np.rint(steps)) <= np.maximum(_TOLERANCE, moved))
 
     def round(self, values: ArrayLike, step: float | None = None) -> NDArray[np.float64]:
-        """Move each value to the nearest rating on the scale (halves to the even step).
+        """Round each value to the nearest rating on the scale (halves to the even step).
 
         Parameters
         ----------
         values : array-like of float
-            Any numbers; those beyond the ends go to the ends.
+            Any numbers; those outside the scale are clipped to its ends.
         step : float, optional
             A finer or coarser grid, counted from `low`, in place of the scale's own step.
         """
@@ -439,26 +442,26 @@ class RatingScale:
         if grid is None:
             return numbers
         rounded = self.low + grid * np.rint((numbers - self.low) / grid)
-        # Ten digits remove what binary adds to 0.1; + 0.0 turns -0.0 into 0.0.
+        # Ten digits remove the binary error of decimals such as 0.1; + 0.0 turns -0.0 into 0.0.
         return np.minimum(np.round(rounded, 10), self.high) + 0.0
 
     @property
     def has_exact_steps(self) -> str:
-        """What it is, with all of its words."""
+        """Text representation of the scale, with all of its words."""
         return f"{self.words} {self.ordered}" if self.words else str(self)
 
     def __str__(self) -> str:
         if self.unary:
             return "likes"
         if self.words:
-            told = (" < " if self.ordered else ", ").join(self.words)
-            return shortened(told, _LONGEST_TOLD)
+            text = (" < " if self.ordered else ", ").join(self.words)
+            return shortened(text, _LONGEST_TEXT)
         ends = f"{self.low:g}:{self.high:g}"
         return ends if self.step is None else f"{ends}:{self.step:g}"
 
 
 def distinct(values: ArrayLike) -> NDArray[np.float64]:
-    """Return the different numbers, ascending: by hashing, as there are few among many.
+    """Return the distinct values, ascending; hashing is fast if they are few.
 
     Examples
     --------
@@ -472,7 +475,7 @@ def distinct(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def reject_no_scale(scale: object) -> None:
-    """Raise a RecveilError for what is given as a scale, from Python, and is none.
+    """Raise a RecveilError for a scale argument that is not a RatingScale.
 
     Examples
     --------
@@ -492,8 +495,8 @@ def reject_no_scale(scale: object) -> None:
 def reject_off_scale(
     values: NDArray[Any], scale: RatingScale, locate: Callable[[int], str]
 ) -> None:
-    """Raise a RecveilError that names the place of the first rating that is not on the scale."""
-    # There are far fewer different ratings than ratings.
+    """Raise a RecveilError with the place of the first rating that is not on the scale."""
+    # There are far fewer distinct ratings than ratings.
     if scale.contains(distinct(values)).all():
         return
     row = int(np.argmin(scale.contains(values)))
@@ -505,12 +508,12 @@ def reject_off_scale(
 
 
 def _count_steps(levels: NDArray[np.float64]) -> int | None:
-    """Count the steps from the lowest to the highest level, each as large as the levels allow."""
+    """Count the steps from the lowest to the highest level, for the largest common step."""
     if not 1 < levels.size <= MOST_LEVELS:
         return None
     span, step = float(levels[-1] - levels[0]), float(np.diff(levels).min())
     for offset in levels - levels[0]:
-        # Euclid's algorithm; a remainder within the tolerance is noise of the number format.
+        # Euclid's algorithm; a remainder within the tolerance is rounding error.
         remainder = abs(math.remainder(float(offset), step))
         while remainder > _TOLERANCE * step and span / remainder <= MOST_LEVELS:
             step, remainder = remainder, abs(math.remainder(step, remainder))
@@ -520,14 +523,15 @@ def _count_steps(levels: NDArray[np.float64]) -> int | None:
 
 
 def _leads_nowhere(low: float, high: float, step: float) -> bool:
-    """Say whether a step is lost in the digits of one of the ends."""
+    """Return whether a step is below the precision of one of the ends."""
     return low + step == low or high - step == high
 
 
 def _shortest(number: float) -> float:
-    """Undo float32: 0.1 comes back from it as 0.10000000149."""
+    """Undo the conversion to float32, in which 0.1 becomes 0.10000000149."""
     return float(str(np.float32(number)))
 
 
-# That of likes. What needs a range asks `unary` first; who does not finds none, and one level.
+# The scale of likes. Code that needs a range must check `unary` first: the range is 0, with one
+# level.
 LIKES = RatingScale(1, 1, 1, unary=True)

@@ -1,4 +1,4 @@
-"""Privacy levels by rule: how many must share a row with each user, told from their activity."""
+"""The immutable table of ratings, checks of its scale, and privacy levels by rule."""
 
 import hashlib
 import re
@@ -29,29 +29,28 @@ if TYPE_CHECKING:
 class Ratings:
     """An immutable table of ratings, one row of (item, rating, day) for each user.
 
-    Everything in the library that works on ratings takes positions (0, 1, ...), never labels.
-    Build one with `from_frame` or `from_columns`; the constructor takes finished compressed rows
-    and checks them.
+    All functions that work on ratings use positions (0, 1, ...), not ids. Build a table with
+    `from_frame` or `from_columns`; the constructor takes finished compressed rows and checks them.
 
     Parameters
     ----------
     users, items : array-like, shape (n_users,) and (n_items,)
-        Distinct labels: int64, or str objects.
+        Distinct ids: int64, or str objects.
     indptr : array-like of int64, shape (n_users + 1,)
-        The ratings of user u stand at ``indptr[u]:indptr[u + 1]``.
+        The ratings of user u are at ``indptr[u]:indptr[u + 1]``.
     indices : array-like of int32, shape (n_ratings,)
         Positions of the rated items, strictly ascending in each row.
     values : array-like of float32, shape (n_ratings,)
-        The ratings. A rating of 0 is a rating; what is not rated is not stored.
+        The ratings. A rating of 0 is a rating; unrated cells are not stored.
     days : array-like of int32, shape (n_ratings,), or None
         Days since 1970-01-01, UTC.
     scale : RatingScale
-        What a rating can be.
+        The possible ratings.
 
     Raises
     ------
     RecveilError
-        If the arrays do not fit together, a pair stands twice, or a rating is off the scale.
+        If the arrays do not fit together, a pair is repeated, or a rating is off the scale.
 
     Examples
     --------
@@ -110,15 +109,15 @@ class Ratings:
         Parameters
         ----------
         users, items : array-like, shape (n_ratings,)
-            Labels, whole numbers or text.
+            Ids, whole numbers or text.
         ratings : array-like of float, shape (n_ratings,), optional
-            If not given, they are likes: who chose what, and nothing more.
+            If not given, each row is a like.
         days : array-like of int, shape (n_ratings,), optional
             Days since 1970-01-01, UTC.
         scale : RatingScale, optional
             Inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
-            What to do if a user rates an item more than once; likes of one pair are one like.
+            What to do if a user rates an item more than once; repeated likes count once.
 
         Raises
         ------
@@ -147,48 +146,47 @@ class Ratings:
         drop_off_scale: bool = False,
         locate: Locate | None = None,
     ) -> Self:
-        """Build ratings from any table in memory: what speaks Arrow, and a few others.
+        """Build ratings from a table in memory: a data frame, a sparse matrix or a data set.
 
         Parameters
         ----------
         frame : object with ``__arrow_c_stream__``, sparse matrix, or data set
-            A pandas, polars, pyarrow or duckdb table, one rating a row (or, without ratings, and
-            with no other columns than users, items and times, one like); a lazy frame of polars,
-            which is collected; a sparse matrix of scipy, a row for each person and a column for
-            each item, whose places are the labels; or a data set of surprise or cornac.
+            A pandas, polars, pyarrow or duckdb table with one rating per row (or one like, if there
+            are no columns but users, items and times); a lazy frame of polars, which is collected;
+            a sparse matrix of scipy with a row per user and a column per item, whose positions
+            become the ids; or a data set of surprise or cornac.
         user, item, rating, time : str, optional
-            Names of the columns; found by the usual names if not given. Times that nobody called so
-            are taken if one column beyond doubt holds dates. Of a matrix, ``user="column"`` and
-            ``item="row"`` take it the other way round.
+            Names of the columns; found by their usual names if not given. Without a column named as
+            times, the only column that certainly holds dates is used. For a matrix,
+            ``user="column"`` and ``item="row"`` transpose it.
         time_format : str, optional
-            How times are written that are neither ISO dates nor Unix times, in the signs of
+            Format of times that are neither ISO dates nor Unix times, with the directives of
             ``datetime.strptime``, such as ``%d/%m/%Y``.
         scale : RatingScale, optional
             Inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
-            What to do if a user rates an item more than once: raise, keep the latest rating (that
-            of the last row, where there are no times), or take the mean (rounded to a given
-            scale's step).
+            What to do if a user rates an item more than once: raise, keep the latest rating (the
+            last row, without times), or take the mean (rounded to a given scale's step).
         drop_off_scale : bool
-            Leave out rows without a rating, or with one off the given `scale`, rather than raise.
+            Drop rows without a rating, or with one off the given `scale`, instead of raising.
         locate : callable, optional
-            Turns a row's position into the place that an error names; by its number if not given.
+            Returns the place of the row at a position, for an error; its number if not given.
 
         Raises
         ------
         RecveilError
-            For what is none of these, a matrix that stores zeros, of which nobody can tell whether
-            they are ratings, missing columns or values, ratings that are not finite or off the
-            scale, times that are missing or unreadable in a column that was named with `time`, or
-            whose `time_format` was given, duplicates, or no rows at all. The message names the
-            first such row.
+            For other types, a matrix with stored zeros, which may or may not be ratings, missing
+            columns or values, ratings that are not finite or off the scale, missing or invalid
+            times if `time` or `time_format` is given, duplicates, or an empty table. The message
+            names the first such row.
 
         Warns
         -----
         UserWarning
-            If times were taken from a column that nobody called so, or from none though one looks
-            like dates, or is called times, and if times that nobody named were left out because
-            some are missing or unreadable. If different ratings became equal in single precision.
+            If times come from a column without a usual name, or are not used although a column
+            looks like dates or is named as times; if times of a column that was not named with
+            `time` are dropped because some are missing or invalid; if different ratings became
+            equal in single precision.
 
         Examples
         --------
@@ -213,8 +211,8 @@ class Ratings:
             feedback=feedback,
         )
         if not built.ratings_merged:
-            built = built._replace(rating_note="")  # values are known to be of single precision
-        odd = "" if are_days else built.time_note  # days have no unit to be wrong
+            built = built._replace(rating_note="")  # values are already in single precision
+        odd = "" if are_days else built.time_note  # days have no unit that could be wrong
         notes = describe_look(look, built.time_problem, names.get("time"), odd)
         for note in (*describe_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
@@ -222,9 +220,9 @@ class Ratings:
 
     @classmethod
     def from_built(cls, built: Built) -> Self:
-        """Take the parts that `build` made over; nobody else may hold them."""
+        """Take ownership of the arrays that `build` made; no other code may hold them."""
         rows = built.rows
-        # Marked as read-only, they need not be copied.
+        # Read-only arrays need not be copied.
         for array in (rows.indptr, rows.indices, rows.values, rows.days):
             if array is not None:
                 _read_only(array)
@@ -243,7 +241,7 @@ class Ratings:
         )
 
     def as_likes(self) -> Self:
-        """Return who rated what, whatever the ratings say, as likes.
+        """Return all ratings as likes, whatever their values.
 
         Examples
         --------
@@ -255,7 +253,7 @@ class Ratings:
 
     @property
     def is_unary(self) -> bool:
-        """Whether they are likes: all values are 1."""
+        """Whether the ratings are likes: all values are 1."""
         return self.scale.unary
 
     @property
@@ -275,7 +273,7 @@ class Ratings:
 
     @property
     def density(self) -> float:
-        """Share of the user × item cells that carry a rating, between 0 and 1."""
+        """Share of the user × item cells with a rating, between 0 and 1."""
         return self.n_ratings / max(1, self.n_users * self.n_items)
 
     @cached_property
@@ -311,8 +309,7 @@ class Ratings:
     def to_arrow(self) -> pa.Table:
         """Return the ratings as a table: user_id, item_id, rating and, if known, timestamp.
 
-        Rows are sorted by user, then item. `timestamp` holds Unix seconds at the start of the day,
-        since times are kept to the day.
+        Rows are sorted by user, then item. `timestamp` is the start of the day in Unix seconds.
 
         Examples
         --------
@@ -408,7 +405,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _frozen(array: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """Return the array as read-only: itself if nobody can write to it, else a copy."""
+    """Return the array as read-only: itself if it has no writable view, else a copy."""
     given = np.asarray(array)
     if dtype is None:
         dtype = np.int64 if given.dtype.kind in "iu" else object
@@ -416,30 +413,30 @@ def _frozen(array: ArrayLike, dtype: Any) -> NDArray[Any]:
     return _read_only(np.ascontiguousarray(as_dtype))
 
 
-# What tables out there write where there is no rating.
+# Common marks of a missing rating.
 _SENTINELS_BELOW = (-999.0, -99.0, -9.0, -1.0, 0.0)
 _SENTINELS_ABOVE = (99.0, 999.0, 9999.0)
-# Of a continuous scale: the outer part of its range that counts as its end.
+# The outer part of a continuous scale that counts as its end.
 _OUTER = 0.1
-# With more levels than these, a scale is as good as continuous.
+# A scale with more levels is treated as continuous.
 _MOST_LEVELS = 200
 
 
 class Doubt(NamedTuple):
-    """An end or step of an inferred scale that may be one person's, or no rating at all.
+    """An end, step or word of an inferred scale that may identify a user, or mark a missing rating.
 
     Attributes
     ----------
     side : {"low", "high", "step", "word"}
     value : float
-        The end; or a rating without which the step would be another one.
+        The end; or a rating without which the step would differ.
     people : int
-        How many people used it; of a continuous scale, its outer tenth; of a step, how many gave
-        any rating that asks for it.
+        How many users gave it; for a continuous scale, a rating in its outer tenth; for a step, any
+        rating that requires the step.
     is_sentinel : bool
-        Whether it looks like a mark for something else than a rating.
+        Whether it looks like a mark of a missing rating.
     word : str
-        Of words that nobody named, one that few people gave.
+        A word that few users gave, if the words were inferred.
     """
 
     side: str
@@ -449,7 +446,7 @@ class Doubt(NamedTuple):
     word: str = ""
 
     def describe(self, k: int) -> str:
-        """Say what is doubtful about it, in words."""
+        """Describe the doubt."""
         used = f"{self.people:,} {'person' if self.people == 1 else 'people'} used it"
         if self.side == "word":
             who = "1 person" if self.people == 1 else f"{self.people:,} people"
@@ -463,12 +460,12 @@ class Doubt(NamedTuple):
 
 
 def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
-    """Find ends and steps of an inferred scale that come from fewer than k people, or no ratings.
+    """Find ends and steps of an inferred scale given by fewer than k users, or that are no ratings.
 
-    An end that is one person's would publish their rating with the scale, and stretch everybody's
-    predictions. Something looks like a mark for no rating if it is one of the usual ones (0, -1,
-    99, ...) and lies more than a step away from all other ratings; or if it is 0 or -1, one step
-    away, and more frequent than the rating beside it.
+    An end that a single user gave would publish this rating with the scale, and distort all
+    predictions. A value looks like a mark of a missing rating if it is a usual one (0, -1, 99, ...)
+    and more than a step away from all other ratings; or if it is 0 or -1, one step away, and more
+    frequent than the next rating.
 
     Parameters
     ----------
@@ -479,7 +476,7 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     Returns
     -------
     list of Doubt
-        Empty if the scale was given. A step is told only where both ends are in order.
+        Empty if the scale was given. Steps are reported only if there is no doubt about the ends.
 
     Examples
     --------
@@ -494,27 +491,27 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     levels = distinct(ratings.values)
     found = []
     for side in ("low", "high"):
-        people = count_users(ratings, side)
+        n_users = count_users(ratings, side)
         marks = _is_sentinel(ratings.values, levels, side)
-        if people < k or marks:
+        if n_users < k or marks:
             end = ratings.scale.low if side == "low" else ratings.scale.high
-            found.append(Doubt(side, end, people, marks))
+            found.append(Doubt(side, end, n_users, marks))
     return found or _doubtful_step(ratings, levels, k)
 
 
 def _doubtful_words(ratings: Ratings, k: int) -> list[Doubt]:
-    """Find words that fewer than k people gave: published, they would tell of them."""
+    """Find words given by fewer than k users, whom publication would expose."""
     users = ratings.user_positions()
-    people = [
+    user_counts = [
         int(np.unique(users[ratings.values == at]).size)
         for at in range(1, len(ratings.scale.words) + 1)
     ]
-    named = enumerate(zip(ratings.scale.words, people, strict=True), 1)
+    named = enumerate(zip(ratings.scale.words, user_counts, strict=True), 1)
     return [Doubt("word", float(at), n, False, word) for at, (word, n) in named if n < k]
 
 
 def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> list[Doubt]:
-    """Find out whether the scale would have another step without what fewer than k people gave."""
+    """Check whether the step would differ without the ratings of fewer than k users."""
     common = _common(ratings, levels, k)
     if common.size < 2 or common.size == levels.size:
         return []
@@ -524,12 +521,12 @@ def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> lis
     steps = (levels - wish.low) / wish.step
     odd = levels[np.abs(steps - np.rint(steps)) > 1e-3]
     at_odd = np.flatnonzero(np.isin(ratings.values, odd.astype(np.float32)))
-    people = np.unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
-    return [Doubt("step", float(odd[0]), int(people), False)] if odd.size and people < k else []
+    n_users = np.unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
+    return [Doubt("step", float(odd[0]), int(n_users), False)] if odd.size and n_users < k else []
 
 
 def _common(ratings: Ratings, levels: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the levels that at least k people used; none, where there are too many to look."""
+    """Return the levels that at least k users gave; empty if there are too many levels to count."""
     if levels.size > _MOST_LEVELS:
         return levels[:0]
     is_common = [_used_by(ratings, np.float32(level), k) for level in levels]
@@ -537,7 +534,7 @@ def _common(ratings: Ratings, levels: NDArray[np.float64], k: int) -> NDArray[np
 
 
 def _used_by(ratings: Ratings, level: np.float32, k: int) -> bool:
-    """Say whether at least k people gave a rating; of many, a part is enough to see it."""
+    """Return whether at least k users gave a rating; a part of many ratings is enough to decide."""
     places = np.flatnonzero(ratings.values == level)
     for part in (places[:: max(1, places.size // (64 * k))], places):
         if np.unique(np.searchsorted(ratings.indptr, part, side="right")).size >= k:
@@ -546,7 +543,7 @@ def _used_by(ratings: Ratings, level: np.float32, k: int) -> bool:
 
 
 def reject_doubts(ratings: Ratings, k: int) -> None:
-    """Raise a RecveilError for an end of an inferred scale that fewer than k people used.
+    """Raise a RecveilError for an end of an inferred scale that fewer than k users gave.
 
     Examples
     --------
@@ -575,10 +572,10 @@ def reject_doubts(ratings: Ratings, k: int) -> None:
 
 
 def count_users(ratings: Ratings, side: str) -> int:
-    """Count the people who used an end of the scale; of a continuous one, its outer tenth."""
+    """Count the users who gave an end of the scale; for a continuous one, its outer tenth."""
     scale, values = ratings.scale, ratings.values
     width = (scale.step or 0.0) / 2 if scale.step else _OUTER * scale.range
-    # The ends of a named scale may be beyond what ratings can be.
+    # The ends of a given scale may exceed the range of ratings.
     low, high = np.float64(scale.low + width), np.float64(scale.high - width)
     at_end = values <= low if side == "low" else values >= high
     users = np.searchsorted(ratings.indptr, np.flatnonzero(at_end), side="right")
@@ -588,19 +585,19 @@ def count_users(ratings: Ratings, side: str) -> int:
 def _is_sentinel(values: NDArray[np.float32], levels: NDArray[np.float64], side: str) -> bool:
     if levels.size < 3:
         return False
-    end, beside = levels[[0, 1]] if side == "low" else levels[[-1, -2]]
+    end, neighbour = levels[[0, 1]] if side == "low" else levels[[-1, -2]]
     if end not in (_SENTINELS_BELOW if side == "low" else _SENTINELS_ABOVE):
         return False
     rest = levels[1:] if side == "low" else levels[:-1]
     step = np.diff(rest).min()
-    if abs(end - beside) > 1.5 * step:
+    if abs(end - neighbour) > 1.5 * step:
         return True
-    in_step = side == "low" and abs(abs(end - beside) - step) < 0.5 * step
-    return bool(in_step and (values == end).sum() > (values == beside).sum())
+    in_step = side == "low" and abs(abs(end - neighbour) - step) < 0.5 * step
+    return bool(in_step and (values == end).sum() > (values == neighbour).sum())
 
 
 def _suggest(ratings: Ratings, k: int) -> str:
-    """Return the scale of those ratings that enough people gave; what to write if there is none."""
+    """Return the scale of the ratings that at least k users gave, or a placeholder without any."""
     levels = distinct(ratings.values)
     common = _common(ratings, levels, k)
     for side, at in (("low", 0), ("high", -1)):
@@ -611,13 +608,13 @@ def _suggest(ratings: Ratings, k: int) -> str:
     return str(RatingScale.infer(common))
 
 
-# What goes wrong with ratings that are all equal, for `reject_likes`.
+# What would go wrong with equal ratings, for `reject_likes`.
 PUBLISHED = (
     "what is added to hide people is equal to them, so that padded rows would say that everybody "
     "rated everything, and other rows that whole groups did"
 )
 PREDICTED = "any prediction of them is right, so that no error tells a good release from a bad one"
-# "No ratings are known" is as true of likes, a rate is a share, and options keep their names.
+# "No ratings are known" holds for likes, too; a rate is a share; options keep their names.
 _OF_RATINGS = re.compile(
     r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated|(?<=people )rate)\b"
 )
@@ -628,14 +625,14 @@ _OF_LIKES = {
 
 
 def in_likes(text: str, is_unary: bool = True) -> str:
-    """Say of likes what a sentence says of ratings.
+    """Reword a sentence about ratings for likes.
 
     Parameters
     ----------
     text : str
-        It may speak of rates, which stay as they are.
+        It may mention rates, which are not changed.
     is_unary : bool
-        Whether likes are meant; else it stays as it is.
+        Whether to reword at all.
 
     Examples
     --------
@@ -652,15 +649,15 @@ def in_likes(text: str, is_unary: bool = True) -> str:
 
 
 def reject_unordered(ratings: Ratings, what: str) -> None:
-    """Raise a RecveilError for ratings that are words without an order.
+    """Raise a RecveilError for nominal ratings: words without an order.
 
-    Their numbers are names: whoever took them for ranks would tell distances that there are not.
+    Their numbers are codes; treating them as ranks would invent distances.
 
     Parameters
     ----------
     ratings : Ratings
     what : str
-        What they cannot be given to: "this method", "a comparison".
+        What does not support them: "this method", "a comparison".
 
     Raises
     ------
@@ -688,7 +685,7 @@ def reject_unordered(ratings: Ratings, what: str) -> None:
 def reject_likes(ratings: Ratings, why: str) -> None:
     """Raise a RecveilError for likes, and for ratings that are all equal.
 
-    For whatever needs ratings: likes have none, and ratings that are all equal tell nothing apart.
+    Likes have no rating values, and equal ratings do not distinguish items.
 
     Parameters
     ----------
@@ -738,7 +735,7 @@ _EXAMPLE = "such as 'activity<50:10,else:5', or a number for everybody"
 
 
 class _Part(NamedTuple):
-    """One part of a rule: users with from `low` to `high` - 1 ratings have the level."""
+    """One condition of a rule: users with `low` to `high` - 1 ratings get the level."""
 
     low: float
     high: float
@@ -746,35 +743,35 @@ class _Part(NamedTuple):
 
 
 def levels_by_rule(ratings: Ratings, rule: str) -> NDArray[np.int64]:
-    """Give each user the privacy level that a rule has for their number of ratings.
+    """Return the privacy level that a rule assigns to each user, given their number of ratings.
 
-    A rule is a number, the level of everybody, or a list of ``CONDITION:LEVEL`` between commas. A
+    A rule is a number, the level of all users, or a comma-separated list of ``CONDITION:LEVEL``. A
     condition is ``activity>=N`` (N ratings or more), ``activity<N`` or, last, ``else``. The first
-    condition that a user meets counts. Spaces are passed over.
+    condition that a user meets applies. Spaces are ignored.
 
     Parameters
     ----------
     ratings : Ratings
-        Whose users are meant.
+        The users' ratings.
     rule : str
         For example ``activity<50:10,activity>=500:1,else:5``.
 
     Returns
     -------
     ndarray of int64, shape (n_users,)
-        The least number of people who shall share a published row with each user, who
-        counts too; 1 says that they do not mind being published as they are.
+        The minimum size of each user's equivalence class, the user included; 1 allows publication
+        of their row as it is.
 
     Raises
     ------
     RecveilError
-        If the rule cannot be read, gives a user no level, or one below 1 or above the number of
+        If the rule is invalid, assigns no level to a user, or one below 1 or above the number of
         users.
 
     Notes
     -----
     Source: a level for each user is Chen 2012 (thesis), section 5.1; the rules are recveil's own.
-    A rule that is known tells of a user in a small group that they met its condition.
+    A known rule reveals that a user in a small group met its condition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From ratings in any order to compressed rows: a counting sort, and a look for duplicates."""
+"""Compressed rows from unsorted ratings, by a counting sort, and duplicate handling."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
@@ -16,13 +16,13 @@ Duplicates = Literal["error", "last", "mean"]
 
 @brief
 class Order(NamedTuple):
-    """Where each row begins, and in what order ratings must stand.
+    """Row boundaries, and the order of the ratings within the rows.
 
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_users + 1,)
     places : ndarray of uint32 or int64, shape (n_ratings,), or None
-        Where in the file each rating of the rows stands; None if it is in order.
+        Position in the file of each rating of the rows; None if the file is in order.
     """
 
     indptr: NDArray[np.int64]
@@ -46,8 +46,8 @@ class Rows(NamedTuple):
 def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int) -> Order:
     """Order ratings by user, then item; equal pairs keep the order of the file.
 
-    Nothing but an order is made here, so that the columns can be put into it one at a time, each
-    forgotten before the next is touched.
+    Only the order is computed, so that columns can be sorted one at a time, each freed before the
+    next.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int)
     indptr, in_order = _count(users, items, n_users)
     if in_order:
         return Order(indptr, None)
-    # Half the memory, as long as there are fewer than four billion ratings.
+    # Half the memory for fewer than four billion ratings.
     places = np.empty(users.size, np.uint32 if users.size < 2**32 else np.int64)
     _place(users, items, indptr, places)
     return Order(indptr, places)
@@ -82,17 +82,17 @@ def settle_duplicates(
     instants: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
     words: Sequence[str] = (),
 ) -> Rows:
-    """Leave one rating for each (user, item) pair, or raise if `how` is "error".
+    """Keep one rating for each (user, item) pair, or raise if `how` is "error".
 
-    "last" keeps the rating with the latest time, among equal ones or without times the one that
-    stands last in the file; "mean" the mean rating with the last day. `places` are those of
-    `find_order`; `instants` returns numbers that order some rows of the file in time; `words` are
-    what ratings from 1 on are called, if they are words.
+    "last" keeps the rating with the latest time; among equal times, or without times, the last one
+    in the file. "mean" keeps the mean rating with the last day. `places` are those of `find_order`;
+    `instants` returns numbers that order rows of the file in time; `words` are the labels of
+    ratings from 1, if they are words.
 
     Raises
     ------
     RecveilError
-        For "error", if any pair stands more than once: their number and three of them.
+        For "error", if any pair is repeated: their number and three of them.
     """
     if how not in get_args(Duplicates):
         raise RecveilError(
@@ -163,7 +163,7 @@ def _describe(
         )
         user, item = labels[0][users[first]], labels[1][rows.indices[first]]
         examples.append(f"user {user} and item {item}: {found}")
-    # Where most rows repeat, the likely mistake is another.
+    # If most rows repeat, another mistake is likelier.
     repeat = 2 * (users.size - starts.size) > users.size
     wrong = "Name user (--user) and item (--item), or keep"
     return (
@@ -176,7 +176,7 @@ def _describe(
 
 @compiled()
 def _count(users: NDArray[Any], items: NDArray[Any], n_users: int) -> tuple[NDArray[Any], bool]:
-    """Say where each user's ratings begin, and whether all stand in order already."""
+    """Return where each user's ratings begin, and whether all are already in order."""
     starts = np.zeros(n_users + 1, np.int64)
     in_order = True
     last_user, last_item = -1, -1
@@ -194,7 +194,7 @@ def _count(users: NDArray[Any], items: NDArray[Any], n_users: int) -> tuple[NDAr
 def _place(
     users: NDArray[Any], items: NDArray[Any], indptr: NDArray[Any], places: NDArray[Any]
 ) -> None:
-    """Gather the places of each user's ratings, then sort those of each user by item."""
+    """Collect the file positions of each user's ratings, then sort them by item."""
     following = indptr[:-1].copy()
     for row in range(users.size):
         places[following[users[row]]] = row
@@ -210,7 +210,7 @@ def _place(
 
 @compiled()
 def _gather(column: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
-    """Return ``column[places]`` without the 64-bit copy of the places that numpy makes."""
+    """Return ``column[places]`` without the 64-bit copy of the positions that numpy makes."""
     gathered = np.empty_like(column)
     for at in range(places.size):
         gathered[at] = column[places[at]]

@@ -1,4 +1,4 @@
-"""Columns that may hold the times of ratings, though their names do not say so."""
+"""Detection of the column of times, also without a usual name."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?)?"
     r"|\d{8}T\d\d(\d\d(\d\d([.,]\d+)?)?)?(Z|[+-]\d\d:?(\d\d)?)?)"
 )
-# Dates that are written in other ways: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
+# Other formats of dates: 14/12/2009, 14.12.09, 05 26, 2013, Dec 14 2009, 14-Dec-09.
 _OTHER = re.compile(
     r"(\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d\d \d{1,2}, \d{4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4}"
     r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d)\b.*"
@@ -27,8 +27,8 @@ _OTHER = re.compile(
 _DIGITS = re.compile(r"\d{8,19}")
 _FIRST_YEAR = 1990
 _EPOCH = date(1970, 1, 1)
-# Names of dates that say when somebody was born, joined, or brought something out. What may be a
-# part of another word, as "end" is of "calendar" and "sign" of "assigned", stands for itself.
+# Names of other dates: of birth, registration or publication. Words that may be a part of others,
+# as "end" is of "calendar" and "sign" of "assigned", match only as a whole.
 _NOT_OF_RATINGS = re.compile(
     r"birth|releas|publish|publicat|regist|expir|premier|founded"
     r"|\b(date|dateof)?(born|dob|pub|join|joined|sign|signed|signup|member|members|membership"
@@ -38,22 +38,22 @@ _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_\d]+")
 
 
 class Look(NamedTuple):
-    """What was found in the columns of a table that nobody called times.
+    """Result of a search for times among the columns of a table.
 
     Attributes
     ----------
     name : str or None
-        The one column that beyond doubt holds dates.
+        The one column that certainly holds dates.
     candidates : tuple of str
-        Columns that look like dates, if none, or more than one, is beyond doubt.
+        Columns that look like dates, unless exactly one is certain.
     passed : str or None
-        The column called times that was passed over for `name`, as it holds none.
+        The column named as times that was passed over for `name`, as it holds none.
     problem : str
-        Why it holds none, going by its first rows.
+        Why it holds none, based on its first rows.
     parts : tuple of str
-        Columns that hold the year, the month and the day of a date.
+        Columns with the year, the month and the day of a date.
     others : tuple of str
-        Columns that hold dates beyond doubt, next to the one that is called times.
+        Further columns that certainly hold dates, if one is named as times.
     """
 
     name: str | None = None
@@ -68,19 +68,19 @@ class Look(NamedTuple):
 
 
 def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
-    """Look for times: in the column called so, or, if it holds none, in the other ones.
+    """Search for times in the column named as times or, if it holds none, in the others.
 
     Parameters
     ----------
     sample : pyarrow.Table
         The first rows, with all columns.
     roles : mapping of str to str
-        Names of the columns `user`, `item` and, if there are such, `rating` and `time`.
+        Names of the columns `user`, `item` and, if present, `rating` and `time`.
 
     Returns
     -------
     Look
-        Its `name` is None where the column called times is to be taken.
+        Its `name` is None if the column named as times is to be used.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
         rest = [name for name in names if name not in passed or name in own.values()]
         try:
             time = find_columns(rest, feedback=Feedback(likes=True), **own).time
-        except RecveilError:  # two of them are called times
+        except RecveilError:  # two columns are named as times
             break
     look = look_for_dates(sample.select([at for at, n in enumerate(names) if n not in passed]))
     if look.name is None and (parts := _parts_of_dates(names)):
@@ -113,10 +113,10 @@ def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
 
 
 def look_for_dates(sample: pa.Table) -> Look:
-    """Look for dates among columns that are neither users, items, ratings nor called times.
+    """Search for dates among columns without another role or a usual name for times.
 
-    Beyond doubt are a type of dates, and text of ISO dates in every row, since 1990. Numbers are
-    not: they may be ids, or count something.
+    Certain are columns of a date type, and text with an ISO date since 1990 in every row. Numbers
+    are not: they may be ids or counts.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def look_for_dates(sample: pa.Table) -> Look:
 
 
 def _certain(sample: pa.Table) -> tuple[str, ...]:
-    """Return the columns that hold dates beyond doubt, and not those of something else."""
+    """Return the columns that certainly hold dates, without dates of other events."""
     twice = {*named_twice(sample.column_names)}
     return tuple(
         name
@@ -172,17 +172,17 @@ def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def describe_look(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
-    """Say what became of the times, a sentence each.
+    """Describe how the times were found, or why they are not used, a sentence each.
 
     Parameters
     ----------
     look : Look
     problem : str
-        What became of the column that was taken, if it was not kept: the end of a sentence.
+        Why the column was dropped, if it was: the end of a sentence.
     name : str or None
         The column that was taken for times, if any.
     odd : str
-        What is odd about the times that are used: the end of a sentence.
+        What is unusual about the times that are used: the end of a sentence.
 
     Examples
     --------
@@ -196,52 +196,52 @@ def describe_look(look: Look, problem: str, name: str | None, odd: str = "") -> 
             f"Columns {year}, {month} and {day} hold dates in parts, so that no times were read; "
             f"write each date into one column, such as 2005-12-31."
         ]
-    told = []
+    sentences = []
     if look.passed is not None:
-        told.append(
+        sentences.append(
             f"Column {quoted(look.passed)} was not taken for times, going by its first rows: "
             f"{look.problem}."
         )
     if name is not None and problem:
-        told.append(
+        sentences.append(
             f"Column {quoted(name)} {problem}. If another column says when people rated, name it "
             f"with time (--time)."
         )
     elif look.name is not None:
-        told.append(
+        sentences.append(
             f"Column {quoted(look.name)} was taken for the times, because every row of it holds a "
             f"date; if another one says when people rated, name that with time (--time)."
         )
     if name is not None and odd:
-        told.append(f"Column {quoted(name)}: {odd}.")
+        sentences.append(f"Column {quoted(name)}: {odd}.")
     if look.others and name is not None and not problem:
         one = len(look.others) == 1
-        told.append(
+        sentences.append(
             f"Column {quoted(name)} was taken for the times; {listed(look.others)} "
             f"{'holds' if one else 'hold'} dates, too: if {'it' if one else 'one'} says when "
             f"people rated, name it with time (--time)."
         )
     if look.candidates and (name is None or problem):
         one = len(look.candidates) == 1
-        told.append(
+        sentences.append(
             f"No column of dates was recognized, but {listed(look.candidates)} "
             f"{'looks' if one else 'look'} like dates: if {'it' if one else 'one'} says when "
             f"people rated, name it with time (--time), and how it is written with time_format "
             f"(--time-format)."
         )
-    return told
+    return sentences
 
 
 def reject_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
-    """Raise a RecveilError if what was taken for ratings looks like times, in its first rows.
+    """Raise a RecveilError if the first rows of a rating column look like times.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
     name : str or int
-        What the table calls it, or its place.
+        Its name in the table, or its place.
     where : str
-        What to call the table.
+        Name of the table.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def reject_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
 
 
 def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
-    """Say whether a date belongs to the item: all its ratings have the same, and it has several.
+    """Return whether all ratings of an item share a date, with two or more ratings on average.
 
     Examples
     --------
@@ -276,12 +276,12 @@ def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
 
 
 def _is_of_something_else(name: str) -> bool:
-    """Say whether a name tells that its dates are not those of ratings."""
+    """Return whether a column name states that its dates are not those of ratings."""
     return bool(_NOT_OF_RATINGS.search(_BETWEEN_WORDS.sub(" ", name).lower()))
 
 
 def why_no_times(column: pa.ChunkedArray) -> str:
-    """Say why the rows of a column that are not empty hold no times; empty if they do."""
+    """Return why the non-empty rows of a column hold no times; "" if they do."""
     try:
         return parse_days(
             column.filter(pc.invert(missing_rows(column))), lambda _: "one row"
@@ -323,7 +323,7 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 
 
 def _are_times(numbers: Iterable[int]) -> bool:
-    """Check whether numbers are all Unix times since 1990, or all dates such as 20051231."""
+    """Return whether numbers are all Unix times since 1990, or all dates such as 20051231."""
     first = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
     last = (datetime.now(UTC) + timedelta(days=366)).timestamp()
     kept = list(numbers)

@@ -1,1 +1,1 @@
-"""Errors, progress, files, threads and memory: what every package uses."""
+"""Errors, progress, file handling, threads and memory, shared by all packages."""

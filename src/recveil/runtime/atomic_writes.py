@@ -1,9 +1,9 @@
-"""Beside: what is being written stands beside its target, locked for as long as its writer lives.
+"""Atomic writes through a locked temporary file in the folder of the target.
 
-Nobody else can read it until it is whole, and nobody else can ever write it, whatever the umask. No
-file is put into a release, which is to be published as it is.
+Only the current user can read a temporary file or folder, and no other user can ever write to it,
+whatever the umask. No file is written into a release, which is published as it is.
 
-What nobody holds the lock of any more was left by a killed run, and the next run removes it.
+A temporary file whose lock is free was left by a killed run; the next run removes it.
 """
 
 import errno
@@ -25,20 +25,20 @@ from recveil.runtime.locks import FOR_OWNER, LOCK, abandoned, held
 
 
 def make_folder(path: Path, mode: int = 0o700, *, exist_ok: bool = False) -> None:
-    """Make a folder in which its owner may do all, also under a umask that takes from the owner.
+    """Create a folder with full rights for the current user, whatever the umask.
 
     Parameters
     ----------
     path : Path
     mode : int
-        What others may do, as far as the umask lets them.
+        Rights of other users, further limited by the umask.
     exist_ok : bool
-        Leave what stands there as it is.
+        Leave an existing folder unchanged.
 
     Raises
     ------
     OSError
-        If it cannot be made.
+        If the folder cannot be created.
 
     Examples
     --------
@@ -60,9 +60,9 @@ def make_folder(path: Path, mode: int = 0o700, *, exist_ok: bool = False) -> Non
 
 
 class Parent:
-    """A folder that is kept open while something is written in it.
+    """A folder kept open while files are written in it.
 
-    Where the system cannot keep folders open, it is found by its path alone.
+    Where the system cannot keep folders open, the folder is identified by its path alone.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Parent:
     def __init__(self, path: Path) -> None:
         self._path = path
         can_open = {os.stat, os.unlink} <= os.supports_dir_fd
-        # To reach what is in it, nobody needs the right to list it.
+        # Opening an entry does not require the right to list the folder.
         how = getattr(os, "O_PATH", os.O_RDONLY)
         self._descriptor = os.open(path, how) if can_open else None
 
@@ -99,7 +99,7 @@ class Parent:
             os.close(self._descriptor)
 
     def has_gone(self) -> bool:
-        """Say whether another folder, or none, stands at its path now."""
+        """Return whether the path now leads to another folder, or to none."""
         with suppress(OSError):
             found = self._path.stat()
             return self._descriptor is not None and not os.path.samestat(
@@ -108,7 +108,7 @@ class Parent:
         return True
 
     def remove(self, name: str) -> None:
-        """Remove what has a name in it, wherever it stands now; that must be no only copy."""
+        """Remove an entry by name, even if the folder was moved; never call it on an only copy."""
         at = self._descriptor
         if at is None:
             return
@@ -119,33 +119,33 @@ class Parent:
                 os.unlink(name, dir_fd=at)
 
 
-# What stands in every release, and what is written in it; its home is `recveil.release.manifest`.
+# The manifest that every release has, and how it begins; defined in `recveil.release.manifest`.
 _SIGN, _SIGN_HOLDS, _SIGN_BYTES = "release.json", b"recveil-release-", 4096
 _Result = TypeVar("_Result")
-# How what is being written is called, and the lock beside a target: a folder of somebody's own of
-# such a name would be taken for what a killed run left.
+# Names of temporary files and of lock files. A user's own folder with such a name would be taken
+# for the remains of a killed run.
 _OUR_NAMES = re.compile(r"\..+\.((partial|layout)-([0-9a-f]{8}|lock)|[0-9a-f]{8}\.tmp)", re.DOTALL)
-# Finishes or undoes what was begun in a folder, and says whether that is done.
+# Finishes or undoes the work begun in a folder, and returns whether it succeeded.
 Settle: TypeAlias = Callable[[Path], bool]
 
 
 def write_atomically(path: str | PathLike[str], write: Callable[[Path], object]) -> None:
-    """Let a file be written beside its target and put it there; if this fails, all is as it was.
+    """Write a file next to its target and rename it into place; on failure, nothing changes.
 
-    Its owner alone can read it, whatever the umask: what is written so tells of people.
+    Only the current user can read the file, whatever the umask, as it may hold private data.
 
     Parameters
     ----------
     path : str or path
-        What stands there is replaced. A link stays a link, and its target is replaced.
+        An existing file is replaced. If it is a link, the link stays and its target is replaced.
     write : callable
-        Writes the file whose path it gets.
+        Writes the file whose path it receives.
 
     Raises
     ------
     RecveilError
-        If the file cannot be written or renamed, would stand in a release, or if another user's
-        link leads there.
+        If the file cannot be written or renamed, would be inside a release, or if the path is a
+        link of another user.
 
     Examples
     --------
@@ -165,8 +165,8 @@ def write_atomically(path: str | PathLike[str], write: Callable[[Path], object])
             code="output.not-writable",
         )
     try:
-        with temporary_file_near(target) as beside:
-            write(beside)
+        with temporary_file_near(target) as temporary:
+            write(temporary)
     except OSError as error:
         raise RecveilError(
             f"{target.name}: cannot be written in {target.parent} "
@@ -176,9 +176,9 @@ def write_atomically(path: str | PathLike[str], write: Callable[[Path], object])
 
 
 def reject_in_release(path: str | PathLike[str]) -> None:
-    """Raise a RecveilError if a path leads into a release, which is to be published as it is.
+    """Raise a RecveilError if a path leads into a release, which is published as it is.
 
-    So it does for a name that no output can have, as what is being written is called so.
+    Names reserved for temporary files are rejected, too.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def reject_in_release(path: str | PathLike[str]) -> None:
             code="output.place",
         )
     for folder in target.parents:
-        # Far above, somebody else may have a file of that name.
+        # Farther up, a file of that name may be unrelated.
         if (folder / _SIGN).is_file() and (folder == target.parent or _is_release(folder)):
             raise RecveilError(
                 f"{path}: {folder} is a release, to be published; choose an output outside",
@@ -223,15 +223,15 @@ def _is_release(folder: Path) -> bool:
 
 @contextmanager
 def temporary_file_near(target: Path) -> Iterator[Path]:
-    """Give a file to write to, and put it into the target's place if all went well.
+    """Yield a temporary file, and rename it to the target if the block succeeds.
 
-    Its owner alone can read it. However it ends, by an error, Ctrl-C or a signal, nothing else is
-    left. What killed runs left beside the same target is removed.
+    Only the current user can read it. After an error, Ctrl-C or a signal, no temporary file is
+    left. Files that killed runs left for the same target are removed.
 
     Parameters
     ----------
     target : Path
-        What stands there is replaced.
+        An existing file is replaced.
 
     Raises
     ------
@@ -243,24 +243,24 @@ def temporary_file_near(target: Path) -> Iterator[Path]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     target = Path(folder, "page.html")
-    ...     with temporary_file_near(target) as beside:
-    ...         _ = beside.write_text("all of it")
+    ...     with temporary_file_near(target) as temporary:
+    ...         _ = temporary.write_text("all of it")
     ...         target.exists()
     ...     target.read_text(), [file.name for file in Path(folder).iterdir()]
     False
     ('all of it', ['page.html'])
     """
     sweep_temporary(target)
-    beside = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    with _removed_in_the_end([beside]), held(beside):
-        yield beside
-        beside.chmod(FOR_OWNER)  # whoever wrote it may have made it anew
-        with placing(target, beside):
-            beside.replace(target)
+    temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
+    with _removed_in_the_end([temporary]), held(temporary):
+        yield temporary
+        temporary.chmod(FOR_OWNER)  # the block may have created the file again
+        with placing(target, temporary):
+            temporary.replace(target)
 
 
 def sweep_temporary(target: Path) -> None:
-    """Remove what killed runs left beside a target.
+    """Remove the temporary files that killed runs left for a target.
 
     Examples
     --------
@@ -271,25 +271,25 @@ def sweep_temporary(target: Path) -> None:
 
 
 class _Placed:
-    """What was put into place, so that whoever is interrupted later can say so."""
+    """Paths renamed into place, which an interrupted run reports."""
 
     paths: list[Path] = []  # noqa: RUF012
 
 
 @contextmanager
-def placing(target: Path, beside: Path) -> Iterator[None]:
-    """Note that what stands beside a target is renamed to it, unless that fails."""
-    # Noted first: a signal may come between the renaming and the next line.
+def placing(target: Path, temporary: Path) -> Iterator[None]:
+    """Record that a temporary file is renamed to its target, unless the renaming fails."""
+    # Recorded first: a signal may arrive between the renaming and the next line.
     _Placed.paths.append(target)
     try:
         yield
     finally:
-        if beside.exists():
+        if temporary.exists():
             _Placed.paths.remove(target)
 
 
 def placed_since(first: int = 0) -> list[Path]:
-    """Return what was put into place, files and folders, but for the first so many.
+    """Return the files and folders put into place, without the `first` ones.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def placed_since(first: int = 0) -> list[Path]:
 
 
 def temporary_names(target: str = ".*") -> str:
-    """Return a regular expression for the names of what `temporary_file_near` gives for a target.
+    """Return a regular expression for the names of the temporary files of a target.
 
     Parameters
     ----------
@@ -323,21 +323,21 @@ def temporary_names(target: str = ".*") -> str:
 def temporary_folder_near(
     parent: Path, prefix: str, settle: Settle | None = None
 ) -> Iterator[Path]:
-    """Give a folder that its owner alone can read; it is gone when the block ends, however it ends.
+    """Yield a folder that only the current user can read; it is removed when the block ends.
 
     Parameters
     ----------
     parent : Path
-        Where it stands.
+        The folder in which it is created.
     prefix : str
-        What its name begins with; see `sweep`.
+        Start of its name; see `sweep`.
     settle : callable, optional
-        Called with the folder before it is removed, which it is only if this returns True.
+        Called with the folder before its removal; the folder stays unless this returns True.
 
     Raises
     ------
     OSError
-        If the folder cannot be made.
+        If the folder cannot be created.
 
     Examples
     --------
@@ -359,9 +359,9 @@ def temporary_folder_near(
 
 @contextmanager
 def _removed_in_the_end(left: list[Path], *, is_settled: bool = False) -> Iterator[None]:
-    """Remove some files or folders, also where somebody has renamed the folder that they stand in.
+    """Remove files or folders at the end, even if their parent folder was renamed.
 
-    What had to be settled first was settled by its path, and stays if it is not there any more.
+    Entries that must be settled first are settled by their path, and stay if the path has gone.
     """
     with Parent(left[0].parent) as parent:
         try:
@@ -375,7 +375,7 @@ def _removed_in_the_end(left: list[Path], *, is_settled: bool = False) -> Iterat
 
 @contextmanager
 def _settled(left: list[Path], settle: Settle | None) -> Iterator[None]:
-    """Finish or undo in the end what was begun in the folders; keep those where this fails."""
+    """Settle the work begun in the folders at the end; keep the folders where this fails."""
     try:
         yield
     finally:
@@ -390,16 +390,16 @@ def _settled(left: list[Path], settle: Settle | None) -> Iterator[None]:
 
 
 def sweep(parent: Path, names: str, settle: Settle | None = None) -> None:
-    r"""Remove what killed runs left in a folder; what somebody still works on stays.
+    r"""Remove the files and folders that killed runs left; those still locked stay.
 
     Parameters
     ----------
     parent : Path
     names : str
-        A regular expression that the whole names of such files and folders match.
+        A regular expression that matches the full names of such files and folders.
     settle : callable, optional
-        Called with the path of each before it is removed, to finish what was begun; what it does
-        not return True for stays.
+        Called with each path before its removal, to finish the work begun there; the entry stays
+        unless this returns True.
 
     Examples
     --------
@@ -419,13 +419,13 @@ def sweep(parent: Path, names: str, settle: Settle | None = None) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder with all that is in it, also if somebody presses Ctrl-C again."""
+    """Remove a file or a folder tree, even if Ctrl-C is pressed again."""
     with suppress(OSError):
         in_spite_of_signals(lambda: _remove_once(path))
 
 
 def in_spite_of_signals(work: Callable[[], _Result]) -> _Result:
-    """Do what can be done again until it is done; a Ctrl-C meanwhile is raised in the end.
+    """Repeat idempotent work until it completes; a Ctrl-C meanwhile is raised at the end.
 
     Examples
     --------
@@ -448,10 +448,10 @@ def _remove_once(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    # The lock goes last: what has none, and is young, is taken for something that was just made.
+    # The lock goes last: a young folder without one is taken for one that was just created.
     for inner in [inner for inner in path.iterdir() if inner.name != LOCK]:
         if inner.is_symlink() or not inner.is_dir():
             inner.unlink(missing_ok=True)
         else:
-            shutil.rmtree(inner, ignore_errors=True)  # it never follows a link
+            shutil.rmtree(inner, ignore_errors=True)  # does not follow links
     shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Bits: sets packed into words of 64, for kernels that intersect many of them."""
+"""Bit sets packed into 64-bit words, for kernels that intersect many sets."""
 
 from typing import Any
 
@@ -12,8 +12,7 @@ from recveil.runtime.compiled import compiled
 def count_bits(word: Any) -> Any:
     """Count the ones of a uint64.
 
-    Neighbours are added up, first pairs, then fours, then bytes: a compiler turns a loop over
-    this into vector instructions.
+    Sums neighbouring bits in pairs, fours and bytes, which compilers vectorize in loops.
 
     Examples
     --------

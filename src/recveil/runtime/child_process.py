@@ -1,18 +1,18 @@
-"""Lifelines: a process that ends with the one that it works for, however that one ends."""
+"""Lifeline pipes, which end a child process when its parent ends for any reason."""
 
 import os
 import signal
 import sys
 
-# Elsewhere, the system does not tell a process that somebody has let go of a pipe.
+# Other systems do not signal that the other end of a pipe was closed.
 HAS_LIFELINES = sys.platform == "linux"
 
 
 def lifeline_pipe() -> tuple[int, int]:
-    """Return both ends of a pipe; neither has the number of a standard stream.
+    """Return both ends of a pipe, with descriptors above those of the standard streams.
 
-    Where one of these is closed, its number is the next to be given. In a child process, its own
-    streams would then take the lifeline's place.
+    If a standard stream is closed, its descriptor is the next to be assigned. The streams of a
+    child process would then replace the lifeline.
 
     Examples
     --------
@@ -34,17 +34,16 @@ def lifeline_pipe() -> tuple[int, int]:
 
 
 def hold_on(lifeline: int, *, group: bool = False) -> None:
-    """Let the system kill this process as soon as nobody holds the other end of a pipe.
+    """Let the system kill this process once the other end of a pipe is closed.
 
-    The system does so itself, whatever the process is busy with. What works for a run that was
-    killed is killed with it.
+    The kernel does so even if the process is busy, so a child process ends with a killed run.
 
     Parameters
     ----------
     lifeline : int
-        The end of a pipe that is read, to which nobody ever writes.
+        The read end of a pipe to which nothing is written.
     group : bool
-        Whether all of its group is killed: what it starts, too.
+        Whether to kill the whole process group, with the processes started by this one.
 
     Examples
     --------
@@ -67,5 +66,5 @@ def hold_on(lifeline: int, *, group: bool = False) -> None:
     try:
         os.read(lifeline, 1)
     except BlockingIOError:
-        return  # somebody holds it
+        return  # the other end is open
     os.kill(os.getpid(), signal.SIGKILL)

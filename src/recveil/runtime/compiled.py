@@ -1,7 +1,7 @@
-"""compiled: numba's compiler, with the results kept on disk where there is a place for them.
+"""Kernels compiled by numba, cached on disk where possible.
 
-Whoever only checks releases may leave numba out: then kernels run as plain Python, with the same
-results, and slower where tables are large.
+Checking releases does not require numba. Without it, kernels run as plain Python with the same
+results, but slower on large tables.
 """
 
 import functools
@@ -21,29 +21,29 @@ try:
     from numba.core.bytecode import FunctionIdentity
     from numba.misc.appdirs import user_cache_dir
 except ModuleNotFoundError as missing:
-    if missing.name != "numba":  # it is there, and broken
+    if missing.name != "numba":  # installed, but broken
         raise
     HAS_COMPILER = False
 else:
     HAS_COMPILER = True
 
 _ONE_AT_A_TIME = RLock()
-# Numba tells helpers of one name apart, such as those that sort and those that only say in which
-# order, by a count that begins anew in each process. So of two kernels that were kept by two
-# processes, one was given the other's helper, and its results were silently wrong
-# (github.com/numba/numba/issues/10486). A number by chance is nobody else's, forks included.
+# Numba numbers helpers of the same name (such as those that sort and those that argsort) with a
+# counter that restarts in each process. So of two kernels cached by two processes, one got the
+# other's helper, and its results were silently wrong (github.com/numba/numba/issues/10486). A
+# random number is unique, forks included.
 if HAS_COMPILER:
     FunctionIdentity._unique_ids = iter(functools.partial(secrets.randbits, 96), None)
-# What was kept when helpers were still counted, or under a number, is not used again.
+# Cache entries made with counted helpers, or numbered files, are not used again.
 _NAMING = "helpers are named by chance, files by what they hold"
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a kernel at its first call, without the interpreter's lock.
+    """Compile a kernel at its first call, and run it without the interpreter's lock.
 
-    The result is kept on disk, so that later runs need not compile. In a container that can write
-    neither beside the package nor in a home folder, or for a user without a home, every run
-    compiles anew. Whatever the umask, nobody else can write what is kept: it is run.
+    The result is cached on disk for later runs. A container that can write neither next to the
+    package nor in a home folder, or a user without a home folder, compiles again in every run. No
+    other user can write to the cache, whatever the umask, since its content is executed.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         if _leads_to_the_current_folder():
             return njit(nogil=True, **options)(kernel)
         try:
-            with _is_written_by_owner_only():  # it makes the folder
+            with _is_written_by_owner_only():  # creates the folder
                 found = njit(nogil=True, cache=True, **options)(kernel)
         except RuntimeError:  # numba found no place for its cache
             return njit(nogil=True, **options)(kernel)
@@ -78,7 +78,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 def usual_threads() -> int:
-    """Return how many threads share the work of a kernel, unless fewer are asked for.
+    """Return the default number of threads that share a kernel's work.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def usual_threads() -> int:
 
 
 def _as_it_is(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel as Python runs it; numbers that overflow begin anew, as compiled ones do."""
+    """Return a kernel as plain Python; integer overflow wraps around as in compiled kernels."""
 
     @functools.wraps(kernel)
     def run(*arguments: Any) -> Any:
@@ -100,15 +100,15 @@ def _as_it_is(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _leads_to_the_current_folder() -> bool:
-    """Say whether numba might take a cache from the folder in which we run, and run what is there.
+    """Return whether numba might load and run a cache from the current folder.
 
-    Without a home, ``~`` is a name like others; what one unpacks may hold a folder of that name.
+    Without a home folder, ``~`` is an ordinary name, which an unpacked archive may contain.
     """
     return "NUMBA_CACHE_DIR" not in os.environ and not Path(user_cache_dir("numba")).is_absolute()
 
 
 def _keep_from_others(kernel: Any) -> None:
-    """Let numba save a kernel, once it is compiled, in files that nobody else can write."""
+    """Save a compiled kernel in files that no other user can write."""
     cache = kernel._cache
     save = cache.save_overload
 
@@ -120,17 +120,17 @@ def _keep_from_others(kernel: Any) -> None:
 
 
 def _forget_counted_helpers(kernel: Any) -> None:
-    """Let numba read only what was kept under names that no other kernel's helpers have."""
+    """Limit numba to cache entries whose helper names no other kernel shares."""
     file = kernel._cache._cache_file
     file._source_stamp = (file._source_stamp, _NAMING)
 
 
 def _name_by_content(kernel: Any) -> None:
-    """Save each variant of a kernel in a file of its own name, and only then list it.
+    """Save each variant of a kernel in a file of its own name, and list it only afterwards.
 
-    Numba numbers the files. Two processes that save variants for different types at the same moment
-    choose the same number; the variant that is listed is then not the one in the file, and arrays
-    are read with the wrong layout, without an error.
+    Numba numbers the files. Two processes that save variants for different types at the same time
+    choose the same number. The listed variant then differs from the one in the file, and arrays are
+    read with the wrong layout, without an error.
     """
     file = kernel._cache._cache_file
 
@@ -145,14 +145,14 @@ def _name_by_content(kernel: Any) -> None:
 
 @contextmanager
 def _is_written_by_owner_only() -> Iterator[None]:
-    """Take others' right to write from all files that are made inside the block.
+    """Remove other users' write permission from all files created inside the block.
 
-    A file's permissions cannot be asked for without numba's help. Threads that make files in these
-    milliseconds get fewer permissions, never more.
+    File permissions can only be set through the umask, because numba creates the files. Files that
+    other threads create in these milliseconds get fewer permissions, never more.
     """
     with _ONE_AT_A_TIME:
         before = os.umask(0o077)
-        os.umask((before | 0o022) & 0o077)  # some take from the owner, too
+        os.umask((before | 0o022) & 0o077)  # some umasks also restrict the current user
         try:
             yield
         finally:

@@ -1,6 +1,6 @@
-"""Devices: pipes and devices in the place of a file: they may never end, and are not replaced.
+"""Pipes and devices in place of files, which may never end and are never replaced.
 
-Pipes and links that another user put in the place of an output are refused.
+Pipes and links that another user put in place of an output are rejected.
 """
 
 import os
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from recveil.runtime.errors import RecveilError, shortened
 
-# What recveil writes beside ratings, such as release.json, has some thousand bytes.
+# Files such as release.json have a few thousand bytes.
 MOST_BYTES = 1_000_000
-# As many links on one way as Linux follows.
+# Linux follows as many links in one path.
 _MOST_LINKS = 40
 
 
 def is_device(path: Path) -> bool:
-    """Say whether a path leads to a pipe or a device, to be written to and never replaced.
+    """Return whether a path leads to a pipe or a device, which is written to but never replaced.
 
     Examples
     --------
     >>> is_device(Path("/dev/stdout")), is_device(Path("page.html"))
     (True, False)
     """
-    # Also if standard output is led into a file: that is written to, and not replaced.
+    # Also if standard output is redirected to a file, which is then written to, not replaced.
     if _is_open_file(path):
         return path.exists()
     try:
@@ -35,30 +35,30 @@ def is_device(path: Path) -> bool:
 
 
 def _is_open_file(path: Path) -> bool:
-    """Say whether a path names what a process has open, such as /dev/stdout or /proc/self/fd/1."""
-    # A link such as /proc/self/cwd leads to a folder like others.
+    """Return whether a path names an open file of a process, such as /dev/stdout."""
+    # A link such as /proc/self/cwd leads to an ordinary folder.
     folder = Path(os.path.realpath(path.parent)).parts[1:]
-    if folder[:1] == ("dev",):  # in /dev/shm stand files like others, which are held in memory
+    if folder[:1] == ("dev",):  # /dev/shm holds ordinary files, kept in memory
         return folder[1:2] != ("shm",)
     return folder[:1] == ("proc",) and folder[-1] == "fd"
 
 
 def reject_traps(path: str | PathLike[str]) -> None:
-    """Refuse an output that somebody else leads to another place, in a folder for several people.
+    """Reject an output path that another user redirects, in a folder shared by several users.
 
-    Whoever may write to a folder can put a link there under the name that will be written, to a
-    file that they may not write themselves, or a pipe, and read from it.
+    A user who can write to a folder can place a link there, named like the output, to a file that
+    they cannot write themselves, or a pipe from which they read.
 
     Parameters
     ----------
     path : str or path
-        Where to write; links on the way are looked at, too. What the administrator (root) put
-        there is trusted.
+        The output; all links on its path are checked. Those of the administrator (root) are
+        trusted.
 
     Raises
     ------
     RecveilError
-        For a link of another user in a folder to which others can write, and for their pipes.
+        For a link or a pipe of another user in a folder to which others can write.
 
     Examples
     --------
@@ -74,14 +74,14 @@ def reject_traps(path: str | PathLike[str]) -> None:
         try:
             found = at.lstat()
         except (OSError, ValueError):
-            return  # nothing stands there yet
+            return  # does not exist yet
         if stat.S_ISLNK(found.st_mode):
             if is_anothers(found) and _can_be_written_by_others(at.parent):
                 raise _trap(path, at, "link")
             ahead += reversed(at.readlink().parts)
             at, links = at.parent, links + 1
             if links > _MOST_LINKS:
-                return  # in a round, which whoever writes will say
+                return  # a cycle of links, which opening the path reports
         elif stat.S_ISFIFO(found.st_mode) and is_anothers(found):
             raise _trap(path, at, "pipe")
 
@@ -96,7 +96,7 @@ def _trap(path: str | PathLike[str], at: Path, kind: str) -> RecveilError:
 
 
 def is_anothers(found: os.stat_result) -> bool:
-    """Say whether something belongs to neither whoever runs this nor the administrator.
+    """Return whether a file belongs to neither the current user nor the administrator.
 
     Examples
     --------
@@ -109,9 +109,10 @@ def is_anothers(found: os.stat_result) -> bool:
 
 
 def is_written_by_others(found: os.stat_result) -> bool:
-    """Say whether others can write to a file; whom its owner's own group holds is no other.
+    """Return whether other users can write to a file.
 
-    Many systems give each user a group of the same number, and let it write.
+    Members of the file owner's primary group do not count as others, since many systems give each
+    user a group with the same number and write permission.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def is_written_by_others(found: os.stat_result) -> bool:
 
 
 def owner_name(found: os.stat_result) -> str:
-    """Return the name of whom a file belongs to, or their number if they have none.
+    """Return the name of the user to whom a file belongs, or their number without a name.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def write_to_device(path: Path, text: str) -> None:
     Raises
     ------
     RecveilError
-        If it takes no more, as ``/dev/full``, cannot be written, or is another user's pipe.
+        If it is full, as ``/dev/full``, cannot be written, or is another user's pipe.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def write_to_device(path: Path, text: str) -> None:
     reject_traps(path)
     try:
         path.write_text(text, "utf-8", "replace")
-    except BrokenPipeError:  # whoever reads a pipe may go
+    except BrokenPipeError:  # the reader of a pipe may exit early
         raise
     except OSError as error:
         raise RecveilError(
@@ -173,7 +174,7 @@ def write_to_device(path: Path, text: str) -> None:
 
 
 def reject_devices(*paths: Path) -> None:
-    """Raise an OSError if one of some paths leads to a pipe or a device, which may never end.
+    """Raise an OSError if any path leads to a pipe or a device, which may never end.
 
     Examples
     --------
@@ -185,17 +186,17 @@ def reject_devices(*paths: Path) -> None:
 
 
 class IsTooLargeError(OSError):
-    """A file that is known to be small has more bytes than it may."""
+    """Raised for a file with more bytes than its kind allows."""
 
 
 def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return the content of a file that is known to be small, whoever wrote it.
+    """Return the content of a small file, which may come from an untrusted source.
 
     Parameters
     ----------
     path : Path
     most : int
-        So many bytes it has at most.
+        Maximum number of bytes.
 
     Raises
     ------
@@ -226,5 +227,5 @@ def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe, too, but do not wait for somebody who writes to it."""
+    """Open a file or a pipe without waiting for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,4 +1,4 @@
-"""The one error that recveil raises on purpose: bad input or impossible settings."""
+"""Errors for bad input or settings, and helpers that format their messages."""
 
 import difflib
 import errno
@@ -8,30 +8,28 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from json import JSONDecodeError
 
-# Longer messages are not read, and a message must not hand on the data that it complains about.
-# The command line puts "error: " before it, and the line has fewer than 300 characters.
+# Longer messages are not read, and a message must not pass on the data that it complains about.
+# With the command line's prefix "error: ", a line has fewer than 300 characters.
 MOST_CHARACTERS = 292
-# An address that was made a path has lost a slash.
+# An address converted to a path has lost a slash.
 _WHO = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]+:/{1,2})\S+@")
 _PASSWORD = re.compile(r"(\bpassword=)[^&\s'\"]+", re.IGNORECASE)
 _WORD = re.compile(r"\S{61,}")
 
 
 class RecveilError(ValueError):
-    """Bad input or settings, in words that its reader can act on.
+    """Bad input or settings, with a remedy.
 
-    A program reads `code`, a person the message, which names the thing, what was expected, what
-    came, and what to do. The command line prints it without a traceback and exits with code 2.
-    However long what it quotes is, it has fewer than 300 characters: long words are shortened, and
-    then its middle, so that the name at its start and the remedy at its end stay. Who stands in an
-    address, and with which password, is left out.
+    Programs read `code`. The message names the subject, the expected and the actual value, and the
+    remedy. The command line prints it without a traceback and exits with code 2. It has fewer than
+    300 characters: long words are shortened first, then the middle, so that the name at its start
+    and the remedy at its end stay. User names and passwords in addresses are removed.
 
     Parameters
     ----------
     message : str
     code : str
-        What is wrong, in a word that later versions keep, such as `scale.inferred`. The reference
-        lists all codes.
+        A stable identifier of the problem, such as `scale.inferred`. The reference lists all codes.
 
     Examples
     --------
@@ -54,7 +52,7 @@ class RecveilError(ValueError):
 
 
 def without_secrets(text: str) -> str:
-    """Leave out of a text who stands in an address, and with which password.
+    """Remove user names and passwords from the addresses in a text.
 
     Examples
     --------
@@ -65,14 +63,14 @@ def without_secrets(text: str) -> str:
 
 
 class MachineError(RecveilError):
-    """A fault of the machine, which the data do not decide: a full disk, too little memory.
+    """A fault of the machine, not of the data: a full disk, too little memory.
 
-    Whoever keeps results does not keep this one: after the remedy, all may be well.
+    Do not cache it as a result: after the remedy, the same call may succeed.
     """
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, and all that led to it, shown or not.
+    """Yield an error and all errors that led to it, shown or not.
 
     Examples
     --------
@@ -94,7 +92,7 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def is_of_machine(error: BaseException) -> bool:
-    """Say whether an error is the machine's: of its disk, its memory or its files.
+    """Return whether an error comes from the machine: its disk, memory or files.
 
     Examples
     --------
@@ -105,7 +103,7 @@ def is_of_machine(error: BaseException) -> bool:
 
 
 def lacks_files(error: BaseException) -> bool:
-    """Say whether an error, or what led to it, is that no more files may be open.
+    """Return whether an error, or one that led to it, is the limit on open files.
 
     Examples
     --------
@@ -120,7 +118,7 @@ def lacks_files(error: BaseException) -> bool:
 
 
 def too_few_files() -> str:
-    """Say that too few files may be open, and what to do."""
+    """Return the message for the limit on open files, with its remedy."""
     most = ""
     if sys.platform != "win32":
         import resource
@@ -133,10 +131,10 @@ def too_few_files() -> str:
 
 
 def reject_interruption(error: BaseException) -> None:
-    """Raise the KeyboardInterrupt of which an error tells in other words.
+    """Raise a KeyboardInterrupt if an error was caused by one.
 
-    If Ctrl-C comes while a compiled kernel runs, it comes out as a SystemError: "returned a result
-    with an exception set".
+    Ctrl-C during a compiled kernel surfaces as a SystemError: "returned a result with an exception
+    set".
 
     Examples
     --------
@@ -156,13 +154,13 @@ def within_limit(message: str) -> str:
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """Leave out the middle of a long text.
+    """Replace the middle of a long text with dots.
 
     Parameters
     ----------
     text : str
     most : int
-        So many characters are left at most; at least 9.
+        Maximum number of characters; at least 9.
 
     Examples
     --------
@@ -176,12 +174,12 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Write what a terminal would obey, or hide, as Python does: control and direction marks.
+    r"""Escape characters that a terminal would obey or hide: control and direction marks.
 
     Parameters
     ----------
     text : str
-        One line: a line break is written out, too.
+        One line; line breaks are escaped, too.
 
     Examples
     --------
@@ -190,7 +188,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    # Bytes of a name that is no UTF-8 are written as they came.
+    # Bytes of a name that are not UTF-8 are written unchanged.
     return "".join(
         each if each.isprintable() or "\udc80" <= each <= "\udcff" else repr(each)[1:-1]
         for each in text
@@ -198,7 +196,7 @@ def printable(text: str) -> str:
 
 
 def quoted(value: object, most: int = 60) -> str:
-    """Quote what somebody's data hold, as Python writes it, but never more than a line of it.
+    """Quote a value from the input as Python writes it, shortened to a line.
 
     Examples
     --------
@@ -224,7 +222,7 @@ def describe_count(number: int, one: str, many: str = "") -> str:
 
 
 def listed(values: Iterable[object], most: int = 100) -> str:
-    """Quote several values between commas; those beyond `most` characters are counted.
+    """Quote values between commas; those beyond `most` characters are only counted.
 
     Examples
     --------
@@ -246,7 +244,7 @@ def listed(values: Iterable[object], most: int = 100) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Ask whether a known name was meant that is much like another one; "" if none is.
+    """Suggest the known name closest to an unknown one; "" if none is close.
 
     Examples
     --------
@@ -260,7 +258,7 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
-    """Return the error over a name that is none of the known ones.
+    """Return the error for a name that is not among the known ones.
 
     Examples
     --------
@@ -272,9 +270,9 @@ def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
 
 
 def named_twice(names: Iterable[str]) -> list[str]:
-    """Return the names that stand more than once, in the order in which they come first.
+    """Return the names that occur more than once, in order of first occurrence.
 
-    Each is looked at once: a header of hundreds of thousands of names takes no time.
+    Runs in linear time, even for a header of hundreds of thousands of names.
 
     Examples
     --------
@@ -285,15 +283,15 @@ def named_twice(names: Iterable[str]) -> list[str]:
 
 
 class UnknownOrderError(RecveilError):
-    """Nothing tells which column holds the users, and a wrong guess would publish people.
+    """Raised if the column of users is ambiguous, as a wrong guess would publish users.
 
     Parameters
     ----------
     message : str
     facts : sequence of str
-        What there is to see, for the owner alone: it shows values.
+        What the input shows. These contain values and are for the publisher alone.
     choices : sequence of dict of str to str
-        What to give as `user` and `item`, the likelier first.
+        Possible values of `user` and `item`, the likeliest first.
     """
 
     def __init__(self, message: str, facts: list[str], choices: list[dict[str, str]]) -> None:
@@ -303,12 +301,12 @@ class UnknownOrderError(RecveilError):
 
 
 def reason_of(error: Exception) -> str:
-    """Say in plain words why a file of JSON, such as release.json, cannot be used.
+    """Return why a JSON file, such as release.json, cannot be used.
 
     Parameters
     ----------
     error : Exception
-        What was raised while the file was read, or while something was looked up in it.
+        Raised while the file was read, or while a key was looked up.
 
     Examples
     --------
@@ -331,7 +329,7 @@ def reason_of(error: Exception) -> str:
 
 
 def first_line_of(error: Exception) -> str:
-    r"""Return the first line of what a library says, shortened; its class if it says nothing.
+    r"""Return the first line of a library's error, shortened; its class if it is empty.
 
     Examples
     --------

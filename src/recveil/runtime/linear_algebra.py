@@ -1,8 +1,7 @@
-"""blas: linear algebra on one thread, and working space taken before there is little left.
+"""Linear algebra on one thread, with working space allocated early.
 
-OpenBLAS takes some for each thread that calls it, at the first call, and keeps it. Where it gets
-none, some versions ask again forever: 0.3.30 does, which comes with SciPy 1.17, and whatever calls
-it hangs.
+OpenBLAS allocates memory for each thread at its first call, and keeps it. If the allocation fails,
+some versions retry forever: 0.3.30, which comes with SciPy 1.17, does, and its caller hangs.
 """
 
 import ctypes
@@ -14,15 +13,15 @@ from threadpoolctl import ThreadpoolController
 
 from recveil.runtime.threads import reject_without_addresses
 
-# What it takes at once, as its makers' builds do (128 MiB), and a little; those that come with
-# NumPy and SciPy take 32 MiB.
+# One allocation of a default build (128 MiB), and a margin; the builds of NumPy and SciPy take 32
+# MiB.
 _AT_ONCE = 136 << 20
-# The library itself, what else scipy.linalg brings, and then the same.
+# The library, the rest of scipy.linalg, and the first allocation.
 _TO_LOAD = (64 << 20) + _AT_ONCE
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Let linear algebra use one thread within: sums that are split over threads round differently.
+    """Limit linear algebra to one thread, since sums split over threads round differently.
 
     Examples
     --------
@@ -34,34 +33,34 @@ def one_thread() -> AbstractContextManager[object]:
 
 @cache
 def _linear_algebra() -> ThreadpoolController:
-    # To look for libraries takes milliseconds, often longer than what is computed: once. NumPy's
-    # own is loaded by now, SciPy's by this; numba calls that one.
+    # Searching for libraries takes milliseconds, often longer than the computation: do it once.
+    # NumPy's library is loaded by now, and this loads SciPy's, which numba calls.
     _load_scipy_s()
     return ThreadpoolController().select(user_api="blas")
 
 
 def _load_scipy_s() -> None:
-    """Load SciPy's library, which takes working space for one thread as it is loaded."""
+    """Load SciPy's library, which allocates working space for one thread."""
     if "scipy.linalg" not in sys.modules:
         reject_without_addresses(_TO_LOAD)
         import scipy.linalg  # noqa: F401
 
 
 def take_working_space(n_callers: int) -> None:
-    """Let each OpenBLAS take its working space now: NumPy's, and SciPy's, which is loaded for it.
+    """Let the OpenBLAS of NumPy and the one of SciPy allocate their working space now.
 
-    Who only checks releases needs no SciPy, and may have none. Of other libraries for the same,
-    nothing is known to us, and nothing is done.
+    SciPy is loaded for it; without SciPy, which checking releases does not need, only NumPy's is
+    called. Other linear algebra libraries are left alone.
 
     Parameters
     ----------
     n_callers : int
-        How many threads may call it at the same time.
+        Maximum number of concurrent callers.
 
     Raises
     ------
     MemoryError
-        If there is no room.
+        If there is too little memory.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def take_working_space(n_callers: int) -> None:
     with suppress(ImportError):
         _load_scipy_s()
     for library in ThreadpoolController().select(internal_api="openblas").lib_controllers:
-        with suppress(AttributeError):  # a build that does not name these functions
+        with suppress(AttributeError):  # a build without these functions
             _take(ctypes.CDLL(library.filepath), n_callers)
 
 
@@ -85,4 +84,4 @@ def _take(library: ctypes.CDLL, n_callers: int) -> None:
             taken.append(take(0))
     finally:
         for each in taken:
-            give_back(each)  # to the library, which keeps it for its next call
+            give_back(each)  # returned to the library, which keeps it for its next call

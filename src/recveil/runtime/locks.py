@@ -1,7 +1,7 @@
-"""Locks: what a process works on is locked for as long as it lives.
+"""Locks held by a process for as long as it works on a file or folder.
 
-The system lets go of a lock when a process ends, however it ends. The number of a process tells
-less: another one may have got it meanwhile, and in a container nearly every process is number 1.
+The system releases a lock when the process ends, for any reason. Process numbers are less reliable:
+they are reused, and in a container nearly every process is number 1.
 """
 
 import os
@@ -11,25 +11,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# The file in a folder whose lock its writer holds.
+# Name of the lock file in a folder, held by the folder's writer.
 LOCK = "lock"
-# What its writer puts into it once it is locked.
+# Content of a lock file once it is locked.
 _WORD = b"locked\n"
 FOR_OWNER = 0o600
-# Its writer creates a file and locks it next: for so many seconds, an empty one may be just made.
+# A writer creates the file and then locks it: for so many seconds, an empty one may be new.
 _YOUNG = 60.0
 NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0)
 
 
 def lock(descriptor: int, *, wait: bool) -> bool | None:
-    """Lock an open file; False if somebody else holds it, None if the file system has no locks.
+    """Lock an open file; False if another process holds it, None without support for locks.
 
     Parameters
     ----------
     descriptor : int
-        Of the open file; when it is closed, the lock goes.
+        Of the open file; closing it releases the lock.
     wait : bool
-        Wait until nobody else holds it.
+        Wait until the lock is free.
 
     Examples
     --------
@@ -38,13 +38,13 @@ def lock(descriptor: int, *, wait: bool) -> bool | None:
     ...     lock(file.fileno(), wait=False)
     True
     """
-    if sys.platform == "win32":  # what is left by killed runs stays there
+    if sys.platform == "win32":  # files of killed runs are not removed there
         return None
     import fcntl
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except (BlockingIOError, PermissionError):  # the latter from some network disks
+    except (BlockingIOError, PermissionError):  # some network disks raise the latter
         return False
     except OSError:
         return None
@@ -53,7 +53,7 @@ def lock(descriptor: int, *, wait: bool) -> bool | None:
 
 @contextmanager
 def held(file: Path) -> Iterator[None]:
-    """Create a file for its owner alone, and hold its lock; the file must not exist.
+    """Create a new file for the current user alone, and hold its lock.
 
     Examples
     --------
@@ -65,9 +65,9 @@ def held(file: Path) -> Iterator[None]:
     """
     descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, FOR_OWNER)
     try:
-        file.chmod(FOR_OWNER)  # some umasks take from the owner, too
+        file.chmod(FOR_OWNER)  # some umasks also restrict the current user
         if lock(descriptor, wait=True):
-            os.write(descriptor, _WORD)  # not just made any more
+            os.write(descriptor, _WORD)  # marks the file as no longer new
         yield
     finally:
         os.close(descriptor)
@@ -75,14 +75,15 @@ def held(file: Path) -> Iterator[None]:
 
 @contextmanager
 def abandoned(path: Path) -> Iterator[bool]:
-    """Say whether nobody works on a file or folder any more, and keep others off meanwhile.
+    """Yield whether a file or folder has no writer left, and lock out other processes meanwhile.
 
-    A folder that holds anything, but not the lock of a writer of ours, is somebody's own.
+    A folder that is not empty and has no lock file of recveil belongs to the user, and is not
+    abandoned.
 
     Parameters
     ----------
     path : Path
-        A file whose lock its writer holds, or a folder with such a file in it.
+        A file whose lock its writer holds, or a folder with such a file.
 
     Examples
     --------
@@ -97,10 +98,10 @@ def abandoned(path: Path) -> Iterator[bool]:
             yield False
             return
         descriptor = os.open(file, os.O_RDWR | NOT_FOLLOWED)
-    except FileNotFoundError:  # killed before it was made, or about to be made
+    except FileNotFoundError:  # killed before it was created, or about to be created
         yield _is_old(path) and _is_empty(path)
         return
-    except OSError:  # somebody else's
+    except OSError:  # belongs to another user
         yield False
         return
     try:
@@ -115,7 +116,7 @@ def abandoned(path: Path) -> Iterator[bool]:
 
 
 def is_ours(found: os.stat_result) -> bool:
-    """Say whether something belongs to whoever runs this: others may have put a trap there.
+    """Return whether a file belongs to the current user: others may have planted it.
 
     Examples
     --------
@@ -134,13 +135,13 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _holds_other_text(descriptor: int) -> bool:
-    """Say whether what is called like our lock holds anything but our word."""
+    """Return whether a file with the lock's name has any other content than the lock's."""
     content = os.pread(descriptor, len(_WORD) + 1, 0)
     return content.strip() not in (b"", _WORD.strip())
 
 
 def _is_old(path: Path) -> bool:
     with suppress(OSError):
-        # What is of the future was written while the clock was wrong, and not just now either.
+        # A time in the future was set by a wrong clock, so the file is not new either.
         return abs(time.time() - path.stat().st_mtime) > _YOUNG
     return False

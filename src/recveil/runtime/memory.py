@@ -1,4 +1,4 @@
-"""Memory: how much of it a table may take, and the words for too little."""
+"""Memory limits, and the errors for too little memory."""
 
 import errno
 import os
@@ -14,15 +14,15 @@ from recveil.runtime.errors import MachineError, RecveilError, chain_of, shorten
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([kmgt]?)b?\s*", re.IGNORECASE)
 _LEAST = 10**7
-# Where a container's own limit stands: version 2 and version 1 of Linux's control groups.
+# The limit of a container in versions 2 and 1 of Linux's control groups.
 _OF_CONTAINER = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-# What libraries say when a limit of the system keeps them from being loaded.
+# Messages of libraries that a system limit keeps from being loaded.
 _NOT_LOADED = re.compile(r"failed to map segment|cannot allocate memory|llvmlite", re.IGNORECASE)
 
-# What they say where they get no memory for a value, or for a thread's stack.
+# Messages of libraries that get no memory for a value or a thread's stack.
 _NOT_GIVEN = re.compile(
     r"bad_alloc|start new thread|launch worker thread|Resource temporarily unavailable|"
     r"without (setting an exception|exception set)"
@@ -30,22 +30,22 @@ _NOT_GIVEN = re.compile(
 
 
 class MemoryLimitError(MachineError):
-    """What is to be read, or done, takes more memory than there is, or than may be taken."""
+    """Raised if an input or a task needs more memory than there is, or than is allowed."""
 
 
 class _Given:
-    """The limit that somebody named, in bytes; None if nobody did."""
+    """The limit named by the caller, in bytes; None without one."""
 
     limit: int | None = None
 
 
 def parse_memory(size: str | int) -> int:
-    """Read an amount of memory: bytes, or a number with KB, MB, GB or TB, of thousands.
+    """Parse an amount of memory: bytes, or a number with KB, MB, GB or TB (powers of 1000).
 
     Raises
     ------
     RecveilError
-        If it is none, or less than 10 MB.
+        If it is not an amount, or less than 10 MB.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def parse_memory(size: str | int) -> int:
 
 @contextmanager
 def memory_limited(size: str | int | None) -> Iterator[None]:
-    """Let what is read inside the block take so much memory at most.
+    """Limit the memory that inputs may take inside the block.
 
     Parameters
     ----------
@@ -87,16 +87,16 @@ def memory_limited(size: str | int | None) -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return how many bytes what is read may take: what was named, or half of the machine's.
+    """Return how many bytes inputs may take: the limit named, or half of the machine's memory.
 
-    The machine's memory is what this process may have of it: a container's limit, or one of
-    ``ulimit -v``, counts where it is lower.
+    The machine's memory is what this process may use: a container's limit, or one of ``ulimit -v``,
+    applies where it is lower.
     """
     return _Given.limit or machine_memory() // 2
 
 
 def machine_memory() -> int:
-    """Return how many bytes of memory this process may take at most, as far as can be seen.
+    """Return how many bytes of memory this process may use, as far as the system reports it.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def machine_memory() -> int:
     True
     """
     known = [address_space(), data_size()]
-    with suppress(ValueError, OSError, AttributeError):  # Windows does not tell
+    with suppress(ValueError, OSError, AttributeError):  # not available on Windows
         known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for file in _OF_CONTAINER:
         with suppress(ValueError, OSError):  # no container, or "max"
@@ -132,16 +132,16 @@ def _limit_of(name: str) -> int | None:
 
 
 def reject_beyond_limit(what: str, needed: int, *, at_least: bool = False) -> None:
-    """Raise a MemoryLimitError if something takes more memory than it may.
+    """Raise a MemoryLimitError if something takes more memory than allowed.
 
     Parameters
     ----------
     what : str
-        What it is, as the start of a sentence: the file's name, and what of it.
+        Start of the message: the file's name, and which part of it.
     needed : int
         Bytes.
     at_least : bool
-        Whether it may take still more, as reading stopped there.
+        Whether `needed` is a lower bound, as reading stopped there.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def reject_for_memory(what: str, needed: int, *, at_least: bool = False) -> NoRe
 
 
 def in_words(n_bytes: int) -> str:
-    """Write an amount of memory for people.
+    """Format an amount of memory.
 
     Examples
     --------
@@ -180,9 +180,9 @@ def in_words(n_bytes: int) -> str:
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Say whether an error, or what led to it, is that there was not enough memory.
+    """Return whether an error, or one that led to it, is a lack of memory.
 
-    Under ``ulimit`` libraries that cannot be loaded say so in words of their own.
+    Libraries that ``ulimit`` keeps from being loaded raise errors of their own.
 
     Examples
     --------
@@ -207,12 +207,12 @@ def _mentions_memory(error: BaseException) -> bool:
 
 
 def not_enough() -> str:
-    """Say that there was not enough memory, and what to do."""
+    """Return the message for too little memory, with its remedy."""
     limits = {"addresses (ulimit -v)": address_space(), "data (ulimit -d)": data_size()}
-    told = [f"{in_words(limit)} of {what}" for what, limit in limits.items() if limit is not None]
-    if told:
+    caps = [f"{in_words(limit)} of {what}" for what, limit in limits.items() if limit is not None]
+    if caps:
         return (
-            f"not enough memory: this process may take {' and '.join(told)}; raise that limit, or "
+            f"not enough memory: this process may take {' and '.join(caps)}; raise that limit, or "
             f"leave it out, and run again"
         )
     return (

@@ -1,19 +1,20 @@
-"""normal: the tails of the normal distribution to nearly all digits of a number, by Python alone.
+"""Tails of the normal distribution to nearly full precision, in plain Python.
 
-Whoever checks a promise of differential privacy needs these three, and no further library for them.
+Checking a guarantee of differential privacy needs these three functions, and no library for them.
 """
 
 import math
 from statistics import NormalDist
 
 _STANDARD = NormalDist()
-# From here on the series is as exact as a number holds, and the function itself near its smallest.
+# From here on the series is exact to machine precision, while the function itself nears its
+# minimum.
 _FAR = 10.0
 _TERMS = 15
 
 
 def share_below(x: float) -> float:
-    """Return the share of the normal distribution that lies below x.
+    """Return the cumulative distribution function of the normal distribution at x.
 
     Examples
     --------
@@ -24,12 +25,12 @@ def share_below(x: float) -> float:
 
 
 def point_at(share: float) -> float:
-    """Return the point below which such a share of the normal distribution lies.
+    """Return the quantile of the normal distribution for a share.
 
     Parameters
     ----------
     share : float
-        Between 0 and 1, both left out.
+        Between 0 and 1, both excluded.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def point_at(share: float) -> float:
 
 
 def tail_over_density(x: float) -> float:
-    """Return the share that lies above x over the density at x, which never becomes small.
+    """Return the upper tail at x divided by the density at x, which does not underflow.
 
     Parameters
     ----------
@@ -54,12 +55,12 @@ def tail_over_density(x: float) -> float:
     """
     scaled = x / math.sqrt(2)
     if scaled < _FAR:
-        # The square is taken in two parts, the first of them exact: rounding it would cost digits.
+        # The square is split in two parts, the first exact, since rounding it would cost digits.
         coarse = math.floor(scaled * 1024) / 1024
         rest = (scaled - coarse) * (scaled + coarse)
         whole = math.exp(coarse * coarse) * math.exp(rest) * math.erfc(scaled)
         return math.sqrt(math.pi / 2) * whole
-    # Abramowitz & Stegun (1964), 7.1.23; the terms fall until long after they stop to count.
+    # Abramowitz & Stegun (1964), 7.1.23; the terms decrease until long after they are negligible.
     term = total = 1.0
     for n in range(1, _TERMS):
         term *= -(2 * n - 1) / (2 * scaled * scaled)

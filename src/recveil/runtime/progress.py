@@ -1,4 +1,4 @@
-"""Showing: who hears how far the outermost work is."""
+"""Progress reports of the outermost task, on a terminal, in a log or to a listener."""
 
 import _thread
 import os
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 __all__ = ["THE_REST", "Cancelled", "HowFar", "busy", "listening", "parts", "track"]
 
-# What is left is estimated once so large a part is done: the first parts of a work, such as reading
-# and compiling, say little of the others.
+# The remaining time is estimated once this share is done: the first parts, such as reading and
+# compiling, are not typical.
 _GROUND = 0.1
-# Where that takes longer than so many seconds, any hundredth is better than no estimate.
+# After so many seconds, an estimate from one hundredth is better than none.
 _PATIENCE, _LITTLE_GROUND = 60.0, 0.01
-# Whoever listens is told no more often than so, in seconds, unless another part begins.
+# Minimum number of seconds between two reports to a listener, unless another part begins.
 _SELDOM = 0.05
-# Levels that a title shows below the work itself.
+# Levels shown in a title below the task itself.
 _LEVELS = 2
 
 
 class Cancelled(KeyboardInterrupt):
-    """Ends a work like Ctrl-C: a listener raises it, and all that was begun is tidied up.
+    """Raised by a listener to end a task like Ctrl-C, with all temporary files removed.
 
-    It goes up through the work from its next report of progress, in the thread of the work.
+    The task's next progress report raises it, in the thread of the task.
     """
 
 
 class HowFar(NamedTuple):
-    """What a listener hears; plain data, which another process can be sent, too.
+    """Progress as a listener receives it; plain data that can be sent to another process.
 
     Attributes
     ----------
     fraction : float
-        How much of the whole is done, from 0 to 1. It never falls, and is 1 at the end alone.
+        Share of the whole that is done, from 0 to 1. It never decreases, and is 1 only at the end.
     part : str
-        Which part runs; empty before the first one.
+        The current part; empty before the first one.
     seconds_left : float or None
-        About; None before there is ground to tell.
+        An estimate; None while there is too little data for one.
     """
 
     fraction: float
@@ -53,15 +53,15 @@ class HowFar(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How much a loop has done.
+    """Progress of a loop.
 
     Attributes
     ----------
     done : float
     total : float or None
-        None if that is not known.
+        None if unknown.
     since : float
-        When it began, by the clock of the whole.
+        Start time, by the clock of the whole.
     """
 
     done: float
@@ -69,7 +69,7 @@ class Count(NamedTuple):
     since: float
 
     def words(self) -> str:
-        """Say it.
+        """Format the count.
 
         Examples
         --------
@@ -80,14 +80,15 @@ class Count(NamedTuple):
 
 
 class Whole:
-    """The outermost work: parts report to it, and it says how far all is.
+    """The outermost task, to which its parts report their progress.
 
     Parameters
     ----------
     title : str
-        What is done, in a few words.
+        A short description of the task.
     hear : callable, optional
-        Is told of progress, in the thread of the work; see `recveil.runtime.progress.listening`.
+        Called with the progress, in the thread of the task; see
+        `recveil.runtime.progress.listening`.
     clock : callable
         Returns seconds.
 
@@ -119,7 +120,7 @@ class Whole:
         self.fraction = 0.0
         self.path: tuple[str, ...] = ()
         self.count: Count | None = None
-        # The loop that is the whole work, if it is one.
+        # The loop that is the whole task, if there is one.
         self.own_count: Count | None = None
         self.ended = False
         self._hear = hear
@@ -130,22 +131,22 @@ class Whole:
 
     @property
     def part(self) -> str:
-        """Which part runs, and which part of that."""
+        """The current part, and its current part."""
         return ": ".join(self.path[:_LEVELS])
 
     @property
     def seconds(self) -> float:
-        """Since the work began."""
+        """Seconds since the task began."""
         return self.clock() - self.start
 
     @property
     def is_measured(self) -> bool:
-        """Whether it is known how much of the whole is done."""
+        """Whether the share that is done is known."""
         return self._until > 0 or self.fraction > 0
 
     @property
     def percent(self) -> int:
-        """How much is done; 100 at the end alone."""
+        """Percentage that is done; 100 only at the end."""
         return 100 if self.fraction >= 1 else min(99, int(100 * self.fraction + 1e-9))
 
     def reach(
@@ -155,18 +156,18 @@ class Whole:
         path: tuple[str, ...] = (),
         count: Count | None = None,
     ) -> None:
-        """Note how much is done.
+        """Record how much is done.
 
         Parameters
         ----------
         fraction : float
-            Of the whole. Less than before is taken as what it was before.
+            Share of the whole. It never decreases: a smaller value is ignored.
         until : float
-            Where the next report is due that comes for certain: the end of a step or part.
+            Share at the next guaranteed report: the end of a step or part.
         path : tuple of str
-            The parts that run, the largest first.
+            The current parts, outermost first.
         count : Count, optional
-            How much of its steps the innermost loop has done.
+            Progress of the innermost loop.
         """
         with self._lock:
             fraction = min(fraction, 1.0 - 1e-9)
@@ -175,18 +176,18 @@ class Whole:
             self._until = max(until, self.fraction)
             is_new = path[:_LEVELS] != self.path[:_LEVELS]
             self.path, self.count = path, count
-        self._tell(is_new=is_new)
+        self._notify(is_new=is_new)
 
     def end(self) -> None:
-        """Note that all is done."""
+        """Record that the task is done."""
         self.fraction, self.ended = 1.0, True
-        self._tell(is_new=True)
+        self._notify(is_new=True)
 
     def seconds_left(self) -> float | None:
-        """Return how long the rest takes if it goes on like this; None before there is ground.
+        """Estimate the remaining seconds; None while there is too little data.
 
-        Between two reports the rest shrinks with the clock, but not below what comes after the
-        next report.
+        Between two reports the estimate decreases with the clock, but not below the time needed
+        after the next report.
         """
         if self.fraction >= 1:
             return 0.0
@@ -196,24 +197,24 @@ class Whole:
         return max(expected - self.seconds, expected * (1 - self._until))
 
     def line(self) -> str:
-        """Say all in one line, for a log."""
+        """Format the progress as one line, for a log."""
         part, count = (f" ({self.part})" if self.part else ""), self.own_count
         title, spent = f"{self.title}{part}", _in_words(self.seconds)
         if count is not None and count.done:
-            told = f"{count.words()} in {spent}"
+            status = f"{count.words()} in {spent}"
         elif count is not None and count.total is not None:
-            told = f"{spent} so far, nothing of {count.total:,.0f} done yet"
+            status = f"{spent} so far, nothing of {count.total:,.0f} done yet"
         elif self.is_measured:
-            told = f"{self.percent} % in {spent}"
+            status = f"{self.percent} % in {spent}"
         else:
-            told = f"{spent} so far"
+            status = f"{spent} so far"
         left = self.seconds_left()
         if left is None:
-            return f"{title}: {told}"
+            return f"{title}: {status}"
         about = "about " if round(left / 60) else ""
-        return f"{title}: {told}, {about}{_in_words(left)} left"
+        return f"{title}: {status}, {about}{_in_words(left)} left"
 
-    def _tell(self, *, is_new: bool) -> None:
+    def _notify(self, *, is_new: bool) -> None:
         now = self.clock()
         if self._hear is not None and (is_new or now - self._heard >= _SELDOM):
             self._heard = now
@@ -221,7 +222,7 @@ class Whole:
 
 
 def _in_words(seconds: float) -> str:
-    """Write a time as people say it.
+    """Format a duration.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def _in_words(seconds: float) -> str:
 
 T = TypeVar("T")
 
-# A part without a name: its own parts are named in its stead.
+# A part without a name, shown by the names of its own parts.
 THE_REST = ""
 
 
@@ -245,20 +246,20 @@ _ALL = 1.0
 
 
 class _Span:
-    """A stretch of the whole: from `at`, which moves on, to `high`."""
+    """An interval of the whole, from the current position `at` to `high`."""
 
     def __init__(self, whole: Whole, at: float, high: float, path: tuple[str, ...]) -> None:
         self.whole, self.at, self.high, self.path = whole, at, high, path
         self.is_whole = False
 
-    def tell(self, until: float, count: Count) -> None:
-        """Report how far a loop is, whose step ends at `until`."""
+    def report(self, until: float, count: Count) -> None:
+        """Report the progress of a loop whose step ends at `until`."""
         if self.is_whole:
             self.whole.own_count = count
         self.whole.reach(self.at, until, self.path, count)
 
 
-# A thread that a work starts is in no work, unless it takes over this context.
+# A thread started by a task belongs to no task unless it takes over this context.
 _HERE: ContextVar[_Span | None] = ContextVar("recveil-progress", default=None)
 
 
@@ -269,25 +270,25 @@ def track(
     weigh: Callable[[T], float] | None = None,
     share: float = 0.0,
 ) -> Iterator[T]:
-    """Yield each step, and tell how much of them is done.
+    """Yield each step, and report progress.
 
-    The outermost loop or work draws a bar on standard error, if that is a terminal: how much is
-    done, how fast, for how long, and the time left. Elsewhere, such as in a job of the night, it
-    writes a line a minute that says the same. See `listening` for pages and other processes.
+    The outermost loop or task draws a bar on standard error, if that is a terminal, with the share
+    done, the rate, and the elapsed and remaining time. Otherwise, such as in a scheduled job, it
+    writes the same once a minute as a line. See `listening` for pages and other processes.
 
     Parameters
     ----------
     steps : iterable
         What to loop over.
     title : str
-        What the loop does, in a few words.
+        A short description of the loop.
     total : float, optional
-        Sum of what the steps count, where `steps` does not know its length.
+        Sum of the weights, where `steps` has no length.
     weigh : callable, optional
-        Says how much a step counts; 1 if not given.
+        Returns the weight of a step; 1 if not given.
     share : float
-        Within another work: how much of what is left there the loop takes, from 0 to 1. If 0, it
-        only shows how fast it goes, as small loops do of which a part may have many.
+        Within another task, the share of its remaining work that the loop takes, from 0 to 1. If 0,
+        the loop only shows its rate, which suits a part with many small loops.
 
     Examples
     --------
@@ -301,25 +302,24 @@ def track(
         for step in steps:
             counted = 1.0 if weigh is None else float(weigh(step))
             until = min(low + unit * (done + counted), span.high)
-            span.tell(until, Count(done, total, since))
+            span.report(until, Count(done, total, since))
             _HERE.set(_Span(whole, span.at, until, span.path))
             yield step
             done, span.at = done + counted, until
-            span.tell(until, Count(done, total, since))
+            span.report(until, Count(done, total, since))
 
 
 @contextmanager
 def parts(title: str, costs: Mapping[str, float]) -> Iterator[Callable[[str], None]]:
-    """Announce the parts of a work, and call what is yielded with the name of each as it begins.
+    """Announce the parts of a task, and yield a function to call as each part begins.
 
     Parameters
     ----------
     title : str
-        What the work does, in a few words.
+        A short description of the task.
     costs : mapping of str to float
-        What each part is expected to take, in the order in which they come: seconds, say; only
-        their ratios count. What does not begin counts as done when a later one begins. The part
-        `THE_REST` is one whose own parts are announced once it has begun.
+        Expected cost of each part, in order; only the ratios count. A skipped part counts as done
+        when a later one begins. The part `THE_REST` announces its own parts once it has begun.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def parts(title: str, costs: Mapping[str, float]) -> Iterator[Callable[[str], No
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Show that something goes on which cannot say how far it is.
+    """Show an activity whose progress is unknown.
 
     Examples
     --------
@@ -364,14 +364,14 @@ def busy(title: str) -> Iterator[None]:
 
 @contextmanager
 def _span(title: str, share: float) -> Iterator[_Span]:
-    """Give a stretch of a new work, or a share of what is left where one goes on."""
+    """Yield the interval of a new task, or a share of the remaining work of the current one."""
     around = _HERE.get()
     if around is None or around.whole.ended:
         with shown(title) as whole, _within(_Span(whole, 0.0, 1.0, ()), None) as span:
             span.is_whole = True
             yield span
         return
-    # Of a part, its name says what goes on. What announces its parts names them.
+    # The name of a part describes the activity. A task that announces its parts names them.
     path = around.path if around.path or share == _ALL else (title,)
     high = around.at + share * (around.high - around.at)
     with _within(_Span(around.whole, around.at, high, path), around) as span:
@@ -387,15 +387,15 @@ def _within(span: _Span, around: _Span | None) -> Iterator[_Span]:
     try:
         yield span
     finally:
-        # A loop that was left may be closed later, in the middle of something else.
+        # An abandoned loop may be closed later, in the middle of another one.
         here = _HERE.get()
         if here is not None and here.whole is span.whole:
             _HERE.set(around)
 
 
-# Seconds between two lines, where there is no terminal; what takes less is done in silence.
+# Seconds between two lines without a terminal; shorter tasks write none.
 _EVERY = 60.0
-# One work at a time draws, whatever the others are that go on beside it.
+# Only one of several concurrent tasks draws a bar.
 _DRAWN = threading.Lock()
 _LISTENER: ContextVar[Callable[[HowFar], object] | None] = ContextVar(
     "recveil-listener", default=None
@@ -404,21 +404,19 @@ _LISTENER: ContextVar[Callable[[HowFar], object] | None] = ContextVar(
 
 @contextmanager
 def listening(hear: Callable[[HowFar], object]) -> Iterator[None]:
-    """Let a callable hear how far the work is that is done within; nothing is drawn then.
+    """Call a function with the progress of the task inside the block, instead of drawing a bar.
 
     Parameters
     ----------
     hear : callable
-        Takes a `HowFar`. It is called in the work's own threads, at most about twenty times a
-        second and whenever another part begins, so that it should be quick: put what it hears on a
-        queue, or into a pipe to another process. To cancel the work, let it raise `Cancelled`: that
-        ends the work like Ctrl-C, with nothing left half-written. Between two calls a part may work
-        on for a while, so that cancelling takes as long.
+        Takes a `HowFar`. It is called in the task's own threads, at most about twenty times a
+        second and whenever another part begins, so it should be quick: pass the progress to a
+        queue, or through a pipe to another process. To cancel the task, raise `Cancelled`: it ends
+        like Ctrl-C, with no half-written files. Cancelling takes effect at the next call, which may
+        take a while.
 
-    Notes
-    -----
-    It holds for the thread (or task) in which it is entered, and several works may be listened to
-    in several threads. Give each work a `listening` of its own: the next one begins again at 0.
+    Notes ----- It applies to the thread (or async task) in which it is entered; several threads may
+    each have one. Use a separate `listening` for each task: the next task begins again at 0.
 
     Examples
     --------
@@ -439,7 +437,7 @@ def listening(hear: Callable[[HowFar], object]) -> Iterator[None]:
 
 @contextmanager
 def shown(title: str) -> Iterator[Whole]:
-    """Give a whole, and show it until the work ends: to a listener, on a terminal or in a log."""
+    """Yield a whole, and show its progress to a listener, on a terminal or in a log."""
     hear = _LISTENER.get()
     whole = Whole(title, hear)
     may_draw = hear is None and _DRAWN.acquire(blocking=False)
@@ -455,21 +453,21 @@ def shown(title: str) -> Iterator[Whole]:
 
 
 def _is_terminal() -> bool:
-    """Tell whether a bar can be drawn: a dumb terminal cannot go back in a line."""
-    if sys.stderr is None:  # closed before we began
+    """Return whether a bar can be drawn: a dumb terminal cannot go back in a line."""
+    if sys.stderr is None:  # closed by the parent process
         return False
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
-# A terminal so wide has room for a bar, and for how fast it goes; one of the usual width for how
-# many of how many in the place of for how long; wider ones for both.
+# Terminal widths: from the first, there is room for a bar and the rate; from the usual one, for the
+# count in place of the elapsed time; from the last, for both.
 _WIDE, _USUAL, _WIDER = 60, 80, 100
 _BAR, _LONG_BAR = 12, 24
 
 
 @contextmanager
 def bar(whole: Whole) -> Iterator[None]:
-    """Draw one bar until the work ends, and take it away then."""
+    """Draw a bar until the task ends, then remove it."""
     from rich.console import Console
     from rich.live import Live
 
@@ -481,7 +479,7 @@ def bar(whole: Whole) -> Iterator[None]:
         console=console,
         transient=True,
         refresh_per_second=10,
-        # What is printed for a file or a pipe must not go to the terminal.
+        # Output to a file or a pipe must not go to the terminal.
         redirect_stdout=sys.stdout.isatty(),
     )
     reject_without_room()
@@ -490,21 +488,21 @@ def bar(whole: Whole) -> Iterator[None]:
 
 
 def _row(whole: Whole, width: int) -> "Table":
-    """Lay out the one line; on a narrow terminal, only what matters most."""
+    """Lay out the line; a narrow terminal shows only the most important parts."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    told = [Text(f"{whole.percent} %" if whole.is_measured else "", "progress.percentage")]
+    fields = [Text(f"{whole.percent} %" if whole.is_measured else "", "progress.percentage")]
     count = whole.count if width >= _USUAL and whole.count and whole.count.done else None
     if count is not None:
-        told.append(Text(count.words(), "progress.download"))
+        fields.append(Text(count.words(), "progress.download"))
     if width >= _WIDE:
-        told.append(Text(_rate(whole), "progress.data.speed"))
+        fields.append(Text(_rate(whole), "progress.data.speed"))
     if width >= (_WIDE if count is None else _WIDER):
-        told.append(Text(_clock(whole.seconds), "progress.elapsed"))
+        fields.append(Text(_clock(whole.seconds), "progress.elapsed"))
     left = whole.seconds_left()
-    told.append(Text("" if left is None else f"{_clock(left)} left", "progress.remaining"))
+    fields.append(Text("" if left is None else f"{_clock(left)} left", "progress.remaining"))
     row = Table.grid(padding=(0, 1), expand=True)
     row.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     cells: list[Text | ProgressBar] = [Text(_title(whole, width))]
@@ -517,14 +515,14 @@ def _row(whole: Whole, width: int) -> "Table":
                 width=_LONG_BAR if width >= _WIDER else _BAR,
             )
         )
-    for _ in told:
+    for _ in fields:
         row.add_column(no_wrap=True, justify="right")
-    row.add_row(*cells, *told)
+    row.add_row(*cells, *fields)
     return row
 
 
 def _title(whole: Whole, width: int) -> str:
-    """Say what is done; on a narrow terminal, the part alone."""
+    """Return the title; on a narrow terminal, the current part alone."""
     if width >= _WIDER or not whole.part:
         return whole.title + (f": {whole.part}" if whole.part else "")
     smallest = whole.part.rpartition(": ")[2]
@@ -532,7 +530,7 @@ def _title(whole: Whole, width: int) -> str:
 
 
 def _rate(whole: Whole) -> str:
-    """Say how many steps of the loop that runs are done a second, or how much of the whole."""
+    """Format the rate: steps of the current loop, or percent of the whole, per second."""
     count = whole.count
     if count is not None and count.done and (spent := whole.clock() - count.since) > 0:
         speed = count.done / spent
@@ -544,7 +542,7 @@ def _rate(whole: Whole) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Write a time as a clock does.
+    """Format a duration like a clock.
 
     Examples
     --------
@@ -558,18 +556,18 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def _lines(whole: Whole) -> Iterator[None]:
-    """Write a line a minute until the work ends."""
+    """Write a line a minute until the task ends."""
     ended, writing = threading.Event(), threading.Lock()
 
     def write() -> None:
         while not ended.wait(_EVERY):
             with writing:
-                if sys.stderr is not None and not ended.is_set():  # `print` would take stdout
+                if sys.stderr is not None and not ended.is_set():  # `print` would use stdout
                     print(whole.line(), file=sys.stderr, flush=True)
 
-    # A step may take longer than a minute; so the lines come from beside the work. Nobody waits
-    # for that thread, neither for its begin nor for its end: it may get no memory for either.
-    with suppress(RuntimeError):  # there is none for a thread, and the work may need no more
+    # A step may take longer than a minute, so a separate thread writes the lines. The task waits
+    # neither for its start nor for its end, as either may lack memory.
+    with suppress(RuntimeError):  # no memory for a thread, which the task may not need
         _thread.start_new_thread(write, ())
     try:
         yield

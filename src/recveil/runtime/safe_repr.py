@@ -1,7 +1,7 @@
-"""Brief: what an object shows of itself. Nobody publishes a private thing by looking at it.
+"""Representations without private data: counts and verdicts only.
 
-A cell of a notebook shows its last value, and notebooks are published. So whatever holds ratings,
-people, groups or a seed shows counts and verdicts alone, in one line or a small table.
+A notebook shows the last value of each cell, and notebooks are published. So any object that holds
+ratings, users, groups or a seed shows only counts and verdicts, in a line or a small table.
 """
 
 import copy
@@ -12,18 +12,18 @@ from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-# Rows of a grid that are shown.
+# Maximum number of rows shown of a grid.
 _MOST_ROWS = 12
-# Parameters that are for the publisher alone, and are never shown, whatever their values.
+# Parameters for the publisher alone, which are never shown.
 _HIDDEN = {"seed", "random_state", "links"}
 
 
 def brief(cls: type[T]) -> type[T]:
-    """Let a dataclass or a named tuple show facts about itself instead of its fields.
+    """Replace the representation of a dataclass or a named tuple with summary facts.
 
-    The facts come from its method `_facts`; if it has none, they are its numbers, the seed left
-    out, and how much everything else holds. What its method `_tables` returns, if it has one, are
-    grids that a notebook shows below.
+    The facts come from its method `_facts`. Without one, they are its numbers, except the seed, and
+    the sizes of its other fields. A notebook also shows the grids that its method `_tables`
+    returns.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def brief(cls: type[T]) -> type[T]:
     """
 
     def line(self: Any) -> str:
-        told = [f"{name}: {value}" if name else value for name, value in _facts_of(self).items()]
-        return f"{type(self).__name__}({', '.join(told)})"
+        facts = [f"{name}: {value}" if name else value for name, value in _facts_of(self).items()]
+        return f"{type(self).__name__}({', '.join(facts)})"
 
     def table(self: Any) -> str:
         grids = self._tables() if hasattr(self, "_tables") else []
@@ -60,14 +60,14 @@ def brief(cls: type[T]) -> type[T]:
 
 @brief
 class Grid(NamedTuple):
-    """A small table for a notebook: of shares and verdicts, never of people.
+    """A small table of shares and verdicts for a notebook, without data on users.
 
     Attributes
     ----------
     title : str
     header : tuple of str
     rows : list of tuple of str
-        Those beyond the first dozen are counted.
+        Those beyond the first dozen are only counted.
     """
 
     title: str
@@ -76,10 +76,9 @@ class Grid(NamedTuple):
 
 
 class BriefParameters:
-    """Lets a scikit-learn estimator show its parameters, but no seed and nothing about people.
+    """A mixin whose estimators show their parameters without seeds and private data.
 
-    It stands before `BaseEstimator` among the bases of a class. A seed is left out, and no other
-    value is shown for it.
+    List it before `BaseEstimator` among the bases. The seed is omitted altogether.
 
     Examples
     --------
@@ -98,7 +97,7 @@ class BriefParameters:
             for name, value in shown.get_params(deep=False).items()
             if name not in _HIDDEN
         }
-        shown.get_params = lambda **_: params  # what scikit-learn prints
+        shown.get_params = lambda **_: params  # called by scikit-learn to print an estimator
         estimator: Any = super(BriefParameters, shown)
         return str(estimator.__repr__(N_CHAR_MAX))
 
@@ -110,7 +109,7 @@ class BriefParameters:
 
 
 def html_table(title: str, facts: dict[str, str]) -> str:
-    """Return a table of HTML that loads nothing; whatever stands in it is escaped.
+    """Return a self-contained HTML table; its content is escaped.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def html_table(title: str, facts: dict[str, str]) -> str:
 
 
 def html_grid(grid: Grid) -> str:
-    """Return a grid as HTML that loads nothing; whatever stands in it is escaped.
+    """Return a grid as self-contained HTML; its content is escaped.
 
     Examples
     --------
@@ -143,7 +142,7 @@ def html_grid(grid: Grid) -> str:
 
 
 def share_in_words(share: Any) -> str:
-    """Write a share with its interval, as a cell of a grid; a dash if nobody was looked for.
+    """Format a share with its interval for a grid; a dash if the rate is undefined.
 
     Parameters
     ----------
@@ -162,7 +161,7 @@ def share_in_words(share: Any) -> str:
 
 
 def html_line(shown: object) -> str:
-    """Return what an object shows in one line, for HTML: classes have a `__repr__` of their own.
+    """Return the one-line representation of an object as HTML.
 
     Examples
     --------
@@ -187,10 +186,10 @@ def _fields(shown: Any) -> tuple[str, ...]:
 
 
 def _count(value: Any) -> Any:
-    """Return a number as it is, and of anything else how much it holds, if that can be told."""
+    """Return a number unchanged, and the size of anything else if it has one."""
     if isinstance(value, bool | int | float):
         return value
-    if isinstance(value, str):  # it may be somebody's name
+    if isinstance(value, str):  # may be the name of a user
         return None
     try:
         return len(value)

@@ -1,4 +1,4 @@
-"""Prepare the next step while this one is worked on."""
+"""Thread pools, and a second thread that prepares the next step."""
 
 import mmap
 from collections.abc import Callable, Iterable, Iterator
@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from recveil.runtime.compiled import usual_threads
 
-# A stack of the usual size, and what a thread asks for beside it.
+# A default stack, and the rest that a thread allocates.
 _FOR_ONE = 16 << 20
 
 
 @contextmanager
 def pool(n_threads: int) -> Iterator[Executor]:
-    """Give what does works in so many threads; of one, whoever asks does them.
+    """Yield an executor with `n_threads` threads; with one, the caller does the work.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def pool(n_threads: int) -> Iterator[Executor]:
     Raises
     ------
     MemoryError
-        If there is no room for the threads.
+        If there is too little memory for the threads.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def pool(n_threads: int) -> Iterator[Executor]:
 
 
 def reject_without_room(n_threads: int = 1) -> None:
-    """Raise a MemoryError if the system would not give so many threads what they begin with.
+    """Raise a MemoryError if the system cannot provide memory for `n_threads` threads.
 
     Examples
     --------
@@ -51,15 +51,15 @@ def reject_without_room(n_threads: int = 1) -> None:
 
 
 def reject_without_addresses(n_bytes: int) -> None:
-    """Raise a MemoryError if the system would not give so many bytes in one piece.
+    """Raise a MemoryError if the system cannot provide `n_bytes` contiguous bytes.
 
-    Nothing is written to them, so that this takes no memory.
+    The bytes are not written to, so this uses no memory.
 
     Examples
     --------
     >>> reject_without_addresses(1 << 20)
     """
-    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known to us
+    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known
         return
     try:
         mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
@@ -68,7 +68,7 @@ def reject_without_addresses(n_bytes: int) -> None:
 
 
 class _Asking(Executor):
-    """Whoever asks for a work does it, at once or when its result is asked for."""
+    """An executor whose tasks run in the calling thread."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         done: Future[Any] = Future()
@@ -89,11 +89,11 @@ T = TypeVar("T")
 
 
 def ahead(steps: Iterable[T]) -> Iterator[T]:
-    """Yield the same steps, each made by a second thread while the caller uses the one before.
+    """Yield the same steps, each prepared by a second thread while the caller uses the last one.
 
-    It pays where both spend their time outside the interpreter's lock: hashing, compressing,
-    compiled kernels. At most one step waits. An error comes out where its step would have come.
-    Where kernels have one thread alone, there is no second one.
+    This helps where both run outside the interpreter's lock: hashing, compressing, compiled
+    kernels. At most one step waits. An error is raised in place of its step. If kernels are limited
+    to one thread, no second one is started.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
         return
     iterator = iter(steps)
     end: Any = object()
-    # What the caller is in, such as a work that shows its progress, the second thread is in, too.
+    # The second thread inherits the caller's context, such as a task that shows its progress.
     here = copy_context()
 
     def make() -> Any:

@@ -1,4 +1,4 @@
-"""Databases: a table or the rows of a query, as Arrow batches; nothing is written in there."""
+"""Read-only access to databases: a table or the rows of a query, as Arrow batches."""
 
 from recveil.io.databases.address import Address, address_of, is_given_as_path, scheme_of
 from recveil.io.databases.connection import FILE_DATABASES, kind_of_file, opened_database

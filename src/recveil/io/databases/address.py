@@ -1,4 +1,4 @@
-"""Addresses of databases, such as sqlite:///shop.db; what is secret in one is never shown."""
+"""Addresses of databases, such as sqlite:///shop.db, shown without their secrets."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from recveil.runtime.safe_repr import brief
 _QUOTED = re.compile(rb"%([0-9A-Fa-f]{2})")
 _TO_BE_QUOTED = re.compile(rb"[^A-Za-z0-9/._~-]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
-# What each scheme leads to.
+# The database of each scheme.
 _KINDS = {
     "sqlite": "sqlite",
     "duckdb": "duckdb",
@@ -24,13 +24,13 @@ NAMES = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL"}
 
 @brief
 class Address(NamedTuple):
-    """Where a database is.
+    """Address of a database.
 
     Attributes
     ----------
     kind : {"sqlite", "duckdb", "postgresql"}
     place : str
-        The path of its file; of a server, the whole address, with whatever password is in it.
+        The path of a file; for a server, the whole address, including any password.
     """
 
     kind: str
@@ -38,12 +38,12 @@ class Address(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """The name of the database in messages."""
         return NAMES[self.kind]
 
     @property
     def is_server(self) -> bool:
-        """Whether a server keeps it, and no file that could be opened here."""
+        """Whether the database is on a server, not in a local file."""
         return self.kind == "postgresql"
 
     def _facts(self) -> dict[str, object]:
@@ -51,7 +51,7 @@ class Address(NamedTuple):
 
 
 def unquoted(text: str) -> str:
-    """Return a part of an address as it is meant: %20 is a space.
+    """Decode a part of an address: %20 is a space.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def unquoted(text: str) -> str:
 
 
 def quoted_path(path: Path) -> str:
-    """Return a path as a part of an address.
+    """Encode a path as a part of an address.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def quoted_path(path: Path) -> str:
 
 
 def scheme_of(source: object) -> str | None:
-    """Return what stands before "://" of an address; None for a path.
+    """Return the part of an address before "://"; None for a path.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def scheme_of(source: object) -> str | None:
 
 
 def is_given_as_path(source: str | PathLike[str]) -> bool:
-    """Say whether an address was made a path, which loses one of its slashes.
+    """Return whether an address was converted to a path, which removes one of its slashes.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def is_given_as_path(source: str | PathLike[str]) -> bool:
 
 
 def address_of(source: object) -> Address | None:
-    """Return the address of a database; None for a path, and for addresses of files.
+    """Return the address of a database; None for paths and for addresses of files.
 
     Raises
     ------
     RecveilError
-        For an address that names no file, or says more than that.
+        For an address without a file, or with unsupported parts.
 
     Examples
     --------

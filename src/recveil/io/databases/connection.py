@@ -1,4 +1,4 @@
-"""Connecting: to a database by its address, or to a file of one, told by its first bytes."""
+"""Connections to a database by address, or to a database file detected by content."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from recveil.io.databases.address import NAMES
 from recveil.io.databases.queries import Database
 from recveil.runtime.errors import RecveilError
 
-# Where a file of each kind says what it is.
+# Offset and content of the magic bytes of each kind of file.
 _MAGIC = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 FILE_DATABASES = tuple(_MAGIC)
 _NEEDED = {
@@ -21,7 +21,7 @@ _NEEDED = {
 
 
 def kind_of_file(path: Path) -> str | None:
-    """Say which database a file is, by its first bytes; None if it is none.
+    """Return the kind of a database file by its first bytes; None for other files.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def reject_missing_packages(kind: str, what: str) -> None:
     ----------
     kind : {"sqlite", "duckdb", "postgresql"}
     what : str
-        What it is, as the start of a sentence.
+        Name of the input, as the start of a message.
     """
     for name in _NEEDED[kind]:
         if find_spec(name) is None:
@@ -65,9 +65,9 @@ def opened_database(kind: str, place: str | Path, name: str, limit: int) -> Iter
     place : str or Path
         The path of its file, or the address of its server.
     name : str
-        What to call it in an error.
+        Its name in an error.
     limit : int
-        How many bytes of memory it may take.
+        Maximum memory in bytes.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def opened_database(kind: str, place: str | Path, name: str, limit: int) -> Iter
         If it cannot be opened, or its driver is not installed.
     """
     reject_missing_packages(kind, f"{name}: a {NAMES[kind]} database")
-    # Each driver is loaded where it is needed.
+    # Drivers are imported on demand.
     opened: Any
     if kind == "sqlite":
         from recveil.io.databases.sqlite import opened_sqlite

@@ -1,4 +1,4 @@
-"""DuckDB: a file that is opened for reading, and nothing outside it."""
+"""DuckDB files, opened read-only and without access to other files."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from recveil.runtime.errors import RecveilError, first_line_of
 
 _ROWS_AT_ONCE = 1 << 16
 _ITSELF = {
-    # Larger whole numbers are read as text: no type of Arrow's holds all of them.
+    # Larger whole numbers are read as text, since no Arrow type holds all of them.
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"),
     *("float", "double", "decimal", "varchar", "boolean", "date"),
     *("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"),
@@ -20,7 +20,7 @@ _ITSELF = {
 _NOTHING = {
     *("list", "array", "struct", "map", "union", "blob", "bit", "interval", "variant", "geometry"),
 }
-# What keeps a query, and a view in a stranger's file, from reading or writing anything else.
+# Settings that keep a query, or a view in an untrusted file, from reading or writing other files.
 _CLOSED = {"enable_external_access": "false", "lock_configuration": "true", "temp_directory": ""}
 
 
@@ -30,9 +30,9 @@ class DuckDBFile:
     Parameters
     ----------
     connection : duckdb.DuckDBPyConnection
-        One that cannot write.
+        A read-only connection.
     name : str
-        What to call the database in an error.
+        The name of the database in an error.
     """
 
     def __init__(self, connection: Any, name: str) -> None:
@@ -70,7 +70,7 @@ class DuckDBFile:
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        """Turn what DuckDB raises into one readable line."""
+        """Convert DuckDB's errors to one readable line."""
         from duckdb import Error, OutOfMemoryException
 
         try:
@@ -89,7 +89,7 @@ class DuckDBFile:
 
 
 def _read_as(kind: str, of: str) -> Any:
-    # JSON is text to it.
+    # JSON has the type id of text.
     if of in _NOTHING or kind == "JSON":
         return "nothing"
     return "itself" if of in _ITSELF else "text"
@@ -97,13 +97,13 @@ def _read_as(kind: str, of: str) -> Any:
 
 @contextmanager
 def opened_duckdb(path: Path, limit: int) -> Iterator[DuckDBFile]:
-    """Open a file for reading; it is never written, and never made.
+    """Open an existing file read-only.
 
     Parameters
     ----------
     path : Path
     limit : int
-        How many bytes of memory may be taken.
+        Maximum memory in bytes.
     """
     import duckdb
 

@@ -1,7 +1,7 @@
-"""PostgreSQL: one snapshot that cannot be written to, by way of its Arrow driver.
+"""PostgreSQL databases, read in one read-only snapshot through the Arrow driver.
 
-Who asks, and with which password, is for the driver's own library: the address, the environment
-(PGUSER, PGPASSWORD, PGSERVICE), ~/.pgpass and the service file. None of it stands in an error.
+The driver's own library handles credentials: the address, the environment (PGUSER, PGPASSWORD,
+PGSERVICE), ~/.pgpass and the service file. No error contains them.
 """
 
 import re
@@ -20,24 +20,24 @@ from recveil.runtime.threads import reject_without_room
 
 T = TypeVar("T")
 
-# How long a signal may wait, at most.
+# Maximum delay of a signal, in seconds.
 _SECONDS_TO_HEAR = 0.1
-# So long a server has to take note that nobody waits for its answer any more.
+# Seconds that a server has to cancel a query.
 _SECONDS_TO_STOP = 10.0
 
 
 def heard_meanwhile(work: Callable[[], T], stop: Callable[[], object] | None = None) -> T:
-    """Do what waits outside Python; whatever a signal raises meanwhile is raised at once.
+    """Run a blocking call outside Python, and raise exceptions of signal handlers at once.
 
-    Python runs what a signal asks for between two steps of its own. A driver that waits for a
-    server takes none: SIGTERM would be heard after the answer.
+    Python runs signal handlers between two of its own instructions. A driver that waits for a
+    server executes none, so SIGTERM would take effect only after the answer.
 
     Parameters
     ----------
     work : callable
     stop : callable, optional
-        Asks from this thread that the work end, if its result is not wanted any more. Without it
-        the work is left to itself.
+        Called in this thread to cancel the work, if its result is no longer needed. Without it the
+        work continues in the background.
 
     Examples
     --------
@@ -53,18 +53,18 @@ def heard_meanwhile(work: Callable[[], T], stop: Callable[[], object] | None = N
             done.set_exception(error)
 
     reject_without_room()
-    # Of a thread that is left to itself, nobody waits for the end.
+    # A daemon thread, for whose end Python does not wait.
     thread = threading.Thread(target=run, name="recveil-database", daemon=True)
     thread.start()
     try:
-        # Not one long wait: with some drivers the system goes on with it after a Ctrl-C.
+        # Short waits: with some drivers, the system resumes a long one after a Ctrl-C.
         while not wait([done], _SECONDS_TO_HEAR).done:
-            if not thread.is_alive() and not done.done():  # it had no memory to say how it ended
+            if not thread.is_alive() and not done.done():  # too little memory to report its end
                 raise MemoryError
         return done.result()
     except BaseException:
         if stop is not None and thread.is_alive():
-            with suppress(Exception):  # what was raised is what matters
+            with suppress(Exception):  # the first exception is the relevant one
                 stop()
             thread.join(_SECONDS_TO_STOP)
         raise
@@ -75,15 +75,16 @@ _ITSELF = {
     *("text", "varchar", "bpchar", "name", "date", "timestamp", "timestamptz"),
 }
 _NOTHING = {"json", "jsonb", "bytea", "record", "xml", "tsvector"}
-# Nothing else that happens meanwhile is seen, and nothing is written.
+# A consistent, read-only view of the database.
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# Tables, partitioned ones, views and what stands for such, where the server looks for a name.
+# Tables, partitioned and foreign tables, and views in the server's search path.
 _TABLES = (
     "SELECT relname::text FROM pg_catalog.pg_class WHERE relkind = ANY ('{r,p,v,m,f}') "
     "AND pg_catalog.pg_table_is_visible(oid) AND relnamespace <> ALL "
     "(ARRAY['pg_catalog', 'information_schema']::regnamespace[])"
 )
-# How it begins what it says where it cannot connect, and what to do; the rest names who and where.
+# Start of the server's message for each failure to connect, with a remedy; the rest names user and
+# host.
 _REFUSALS = {
     r"fe_sendauth|.{0,20}authentication": "the user or password was refused; set PGUSER and "
     "PGPASSWORD, or write the password into ~/.pgpass",
@@ -105,21 +106,21 @@ _SAID = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
 
 
 class PostgreSQL:
-    """A PostgreSQL database, as it stands in one moment.
+    """A snapshot of a PostgreSQL database.
 
     Parameters
     ----------
     cursor : cursor of the driver
-        Within a transaction that is read only.
+        In a read-only transaction.
     name : str
-        What to call the database in an error.
+        The name of the database in an error.
     """
 
     def __init__(self, cursor: Any, name: str) -> None:
         self.cursor, self.name = cursor, name
 
     def tables(self) -> list[str]:
-        """List the names of its tables and views, where it looks for them."""
+        """List the names of the tables and views in the search path."""
         _, batches = self.batches(_TABLES)
         return [name for batch in batches for name in batch.column(0).to_pylist()]
 
@@ -129,7 +130,7 @@ class PostgreSQL:
         names: Collection[str] | None = None,
         texts: Collection[str] = (),  # noqa: ARG002  # its columns have types
     ) -> list[DatabaseColumn]:
-        """Describe the columns of a query by their types; no row is asked for."""
+        """Describe the columns of a query by their types, without fetching rows."""
         with self._reporting():
             described = partial(self.cursor.adbc_execute_schema, everything_of(query))
             schema = heard_meanwhile(described, self.cursor.adbc_cancel)
@@ -150,14 +151,14 @@ class PostgreSQL:
     rows = typed_rows
 
     def _sent(self, reader: Any) -> Iterator[pa.RecordBatch]:
-        """Yield what the server sends."""
+        """Yield the batches that the server sends."""
         coming = partial(next, reader, None)
         while (batch := heard_meanwhile(coming, self.cursor.adbc_cancel)) is not None:
             yield batch
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        """Turn what the driver raises into one readable line."""
+        """Convert the driver's errors to one readable line."""
         from adbc_driver_manager import Error
 
         try:
@@ -173,14 +174,14 @@ class PostgreSQL:
 
 
 def _kind_of(field: pa.Field) -> str:
-    """Return what PostgreSQL calls the type of a column."""
+    """Return PostgreSQL's name of a column's type."""
     of = field.metadata or {}
     return str(of.get(b"POSTGRESQL:type", b"").decode(errors="replace")) or str(field.type)
 
 
 def _read_as(kind: str, of: pa.DataType) -> Any:
-    # All others as the server writes them: numbers of any size, ids, words of an enumeration; of
-    # some the driver gives other numbers than people see (money).
+    # All others as the server's text: numbers of any size, ids, enumerations; for some (money), the
+    # driver's values differ from the displayed ones.
     if kind in _ITSELF:
         return "itself"
     return "nothing" if kind in _NOTHING or pa.types.is_nested(of) else "text"
@@ -195,12 +196,12 @@ def opened_postgresql(place: str, name: str) -> Iterator[PostgreSQL]:
     place : str
         The address.
     name : str
-        What to call the database in an error.
+        The name of the database in an error.
 
     Raises
     ------
     RecveilError
-        If the server cannot be reached or lets nobody in, in words that name neither it nor whom.
+        If the server cannot be reached or denies access; the message names neither server nor user.
     """
     with _connected(place, name) as connection, connection.cursor() as cursor:
         database = PostgreSQL(cursor, name)
@@ -217,17 +218,17 @@ def _connected(place: str, name: str) -> Any:
         return heard_meanwhile(partial(dbapi.connect, place))
     except Error as error:
         problem = why_not_connected(str(error))
-    # Not within the handling of the driver's error, which names the host and may quote more.
+    # Raised outside the handler of the driver's error, which contains the host and more.
     raise RecveilError(f"{name}: {problem}", code="database.connection")
 
 
 def why_not_connected(message: str) -> str:
-    """Say in words of our own why there is no connection.
+    """Return why a connection failed, without the driver's text.
 
     Parameters
     ----------
     message : str
-        What the driver says, which names the host, the user and more.
+        The driver's message, which names the host, the user and more.
 
     Examples
     --------
@@ -235,7 +236,7 @@ def why_not_connected(message: str) -> str:
     'no server answers there; check the address, and that it runs and lets you in'
     """
     said = message.partition("Failed to connect:")[2] or message
-    # What the server itself says stands at the end; before it stands where it is.
+    # The server's own message is at the end, after its host.
     for mark in ("FATAL:", " failed: "):
         said = said.rpartition(mark)[2]
     for beginning, words in _REFUSALS.items():

@@ -1,4 +1,4 @@
-"""Queries: what is asked of a database, whatever its kind, and what a name may do in it."""
+"""Queries for all kinds of databases, with quoted names."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 class Wanted(NamedTuple):
-    """What somebody wants to read of a database: exactly one of both.
+    """What to read from a database: exactly one of a query and a table.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class DatabaseColumn(NamedTuple):
     ----------
     name : str
     kind : str
-        What the database calls its type.
+        The database's name of its type.
     read_as : {"itself", "text", "number", "nothing"}
-        As what it is asked for: "nothing" is for several values a row, and for bytes.
+        How it is read: "nothing" is for nested values and for bytes.
     """
 
     name: str
@@ -44,12 +44,12 @@ class DatabaseColumn(NamedTuple):
 
 
 class Database(Protocol):
-    """A database that is open for reading; nothing can be written through it.
+    """A database that is open for reading only.
 
     Attributes
     ----------
     name : str
-        What to call it in an error.
+        Its name in an error.
     """
 
     name: str
@@ -60,14 +60,14 @@ class Database(Protocol):
     def columns(
         self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
-        """Describe the columns of a query: all, or those of some names.
+        """Describe the columns of a query: all, or the named ones.
 
         Parameters
         ----------
         query : str
         names : collection of str, optional
         texts : collection of str
-            Those that are read as text where their values have several types.
+            Columns to read as text if their values have several types.
         """
 
     def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
@@ -82,32 +82,32 @@ class Database(Protocol):
 def typed_rows(
     database: Database, query: str, columns: Sequence[DatabaseColumn]
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return some columns of a query's rows, batch by batch, where each column has a type."""
+    """Return some columns of a query's rows, batch by batch, for databases with typed columns."""
     return database.batches(rows_of(query, columns, database.name))
 
 
 def each_of(
     batches: Iterable[pa.RecordBatch], telling: Callable[[], AbstractContextManager[None]]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches; what their driver raises meanwhile is told by `telling`."""
+    """Yield batches; the context manager `telling` converts the driver's errors."""
     with telling():
         yield from batches
 
 
 def query_of(database: Database, wanted: Wanted, name: str) -> str:
-    """Return the query for what is wanted.
+    """Return the query for the requested rows.
 
     Parameters
     ----------
     database : Database
     wanted : Wanted
     name : str
-        What to call the database in an error.
+        Name of the database in an error.
 
     Raises
     ------
     RecveilError
-        If neither a query nor a table is named, or a table that is not there.
+        If neither a query nor a table is given, or the table does not exist.
     """
     if wanted.query is not None:
         query = wanted.query.strip().rstrip(";").rstrip()
@@ -128,12 +128,12 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
 
 
 def _is_there(table: str, there: Collection[str]) -> bool:
-    # In a schema that is named; or the database will say that it has no such table.
+    # In a schema; if it does not exist, the database reports it.
     return table in there or "." in table
 
 
 def table_name(table: str, there: Collection[str] = ()) -> str:
-    """Return a table's name, quoted; a point separates it from its schema, if it is not its own.
+    """Quote a table's name; a point separates it from its schema, unless a table's own name has it.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def table_name(table: str, there: Collection[str] = ()) -> str:
 
 
 def name_in_sql(name: str) -> str:
-    """Quote a name, so that it is one and nothing else.
+    """Quote a name as an SQL identifier.
 
     Examples
     --------
@@ -160,16 +160,16 @@ def name_in_sql(name: str) -> str:
 
 
 def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
-    """Return the query for some columns of another one's rows, in types that are read.
+    """Return the query for some columns of another query's rows, cast to types that are supported.
 
-    The inner query stands between brackets: anything but one SELECT is no query then.
+    The inner query is parenthesized, so that only a single SELECT is valid.
 
     Parameters
     ----------
     query : str
     columns : sequence of DatabaseColumn
     where : str
-        What to call the database in an error.
+        Name of the database in an error.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
 
 
 def sample_of(query: str, columns: Sequence[DatabaseColumn], n_rows: int) -> str:
-    """Return the query for the first rows, with nothing in columns that cannot be read."""
+    """Return the query for the first rows, with nulls in columns that cannot be read."""
     twice = {*named_twice(column.name for column in columns)}
     shown = [
         f"CAST(NULL AS TEXT) AS {name_in_sql(column.name)}"
@@ -209,12 +209,12 @@ def sample_of(query: str, columns: Sequence[DatabaseColumn], n_rows: int) -> str
 
 
 def everything_of(query: str) -> str:
-    """Return the query for all columns of another one's rows."""
+    """Return the query for all columns of another query's rows."""
     return _select(["*"], query)
 
 
 def with_dictionaries(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:
-    """Encode the text of some columns as dictionaries: labels repeat.
+    """Encode the text of some columns as dictionaries, since ids repeat.
 
     Examples
     --------
@@ -237,5 +237,5 @@ def _expression(column: DatabaseColumn) -> str:
 
 
 def _select(expressions: Sequence[str], query: str) -> str:
-    # On lines of its own, so that a comment at its end comments nothing else.
+    # On lines of its own, so that a trailing comment does not extend beyond it.
     return f"SELECT {', '.join(expressions)} FROM (\n{query}\n) AS asked_for"  # noqa: S608

@@ -1,4 +1,4 @@
-"""SQLite: a file that is opened for reading, by way of its Arrow driver."""
+"""SQLite files, opened read-only through the Arrow driver."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,14 +27,14 @@ _TABLES = (
 
 
 class SQLite:
-    """A SQLite database; each value of a column has a type of its own there.
+    """A SQLite database, in which each value of a column has its own type.
 
     Parameters
     ----------
     cursor : cursor of the driver
-        Of a connection that cannot write.
+        Of a read-only connection.
     name : str
-        What to call the database in an error.
+        The name of the database in an error.
     """
 
     def __init__(self, cursor: Any, name: str) -> None:
@@ -48,7 +48,7 @@ class SQLite:
     def columns(
         self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
-        """Describe the columns of a query by the values that are in them."""
+        """Describe the columns of a query by the types of their values."""
         if names is None:
             schema, batches = self.batches(f"{everything_of(query)} LIMIT 0")
             for _ in batches:
@@ -79,8 +79,8 @@ class SQLite:
         self, query: str, columns: Sequence[DatabaseColumn]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return some columns of a query's rows, batch by batch."""
-        # The driver takes types from the first values, which may be missing: so it gets a row of
-        # them that stands before all others.
+        # The driver infers types from the first values, which may be missing, so a row with values
+        # of these types is prepended.
         rows = rows_of(query, columns, self.name)
         first = ", ".join(_FIRST[column.read_as] for column in columns)
         schema, batches = self.batches(f"SELECT {first} UNION ALL {rows}")
@@ -90,7 +90,7 @@ class SQLite:
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        """Turn what the driver raises into one readable line."""
+        """Convert the driver's errors to one readable line."""
         from adbc_driver_manager import Error
 
         try:
@@ -115,7 +115,7 @@ def _without_first(batches: Iterator[pa.RecordBatch], names: list[str]) -> Itera
 
 
 def _described(name: str, counts: list[int], is_text: bool) -> DatabaseColumn:
-    """Say as what to read a column that holds so many values of each type."""
+    """Return how to read a column, given the number of values of each type."""
     _, n_real, n_text, n_blob = counts
     if n_blob:
         return DatabaseColumn(name, "bytes (BLOB)", "nothing")
@@ -129,7 +129,7 @@ def _described(name: str, counts: list[int], is_text: bool) -> DatabaseColumn:
 
 @contextmanager
 def opened_sqlite(path: Path) -> Iterator[SQLite]:
-    """Open a file for reading; it is never written, and never made.
+    """Open an existing file read-only.
 
     Parameters
     ----------

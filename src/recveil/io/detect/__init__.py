@@ -1,1 +1,1 @@
-"""Detect formats, dialects and columns."""
+"""Detection of formats, dialects and columns."""

@@ -1,4 +1,4 @@
-"""What a file is that recveil does not read, told by its content, and what to do with it."""
+"""Detection of unsupported kinds of files by content, with a remedy for each."""
 
 import codecs
 import json
@@ -18,12 +18,12 @@ from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 HEAD_BYTES = 1 << 16
 
 
-# What recveil does read, beside text.
+# Supported binary formats.
 COLUMNAR = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 
 
 class Kind(NamedTuple):
-    """A kind of file: its name with an article, how to make of it what is read, and its code."""
+    """A kind of file: its name with an article, how to convert it, and its code."""
 
     what: str
     remedy: str
@@ -37,7 +37,7 @@ _AS_CSV = "save it as CSV: one rating a line, commas between columns, points in 
 _UTF_8 = "save it as UTF-8 text"
 _ASK = "ask for the table itself, as CSV or Parquet"
 _TRUSTED = "if you trust it, load it with pandas.read_pickle; "
-# What a command reads, and what replaces it for a packed file.
+# The input of a command, replaced for a packed file.
 _CAT = "cat FILE"
 _UNPACKING = {
     "gzip": "gunzip < FILE",
@@ -61,7 +61,7 @@ _IMAGE, _MEDIA, _PROGRAM = (
     Kind(what, _ASK) for what in ("an image", "a sound or video file", "a program")
 )
 
-# Word's are no workbooks, but begin as Excel's do; whoever opens it will say.
+# Word files begin in the same way; opening them raises an error.
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLD_WORKBOOK = "an old Excel workbook"
 
@@ -90,7 +90,7 @@ _BINARY = {
     b"\xff\xfe": Kind("UTF-16 text", _UTF_8, "input.encoding"),
     b"\xfe\xff": Kind("UTF-16 text", _UTF_8, "input.encoding"),
 }
-# What a line of Python's tuples or lists holds.
+# A line of Python's tuples or lists.
 _LITERAL = rb"""(?:[uU]?'[^'\n]*'|[uU]?"[^"\n]*"|[-\d][-+\d.eE]*|None|True|False)"""
 _TUPLE = rb"\(\s*" + _LITERAL + rb"(?:\s*,\s*" + _LITERAL + rb")+\s*,?\s*\)"
 _TUPLE += rb"(?=\s*(?:\]|,\s*\(|,?\s*(?:[\r\n]|$)))"
@@ -100,7 +100,7 @@ _LINES = "for line in sys.stdin if line.strip()"
 _OF_LINE = "ast.literal_eval(line.strip().rstrip(','))"
 _OF_ALL = "ast.literal_eval(ast.parse(sys.stdin.read()).body[0].value)"
 _TO_CSV = 'write them as CSV: cat FILE | python -c "import ast, csv, sys; csv.writer(sys.stdout)'
-# No table of ratings begins so, whatever format is named.
+# No table of ratings begins with these, whatever the given format.
 _STARTS = {
     rb"%PDF-": Kind("a PDF document", _ASK),
     rb"(?i:<!doctype\s+html|<(?:html|head|title|body|meta|script|style)[\s>])": Kind(
@@ -175,17 +175,17 @@ _SQL = re.compile(
 _DUMP = Kind(
     "an SQL dump", "load it into its database and name that, or write the table of ratings as CSV"
 )
-# The first byte of dBASE and FoxPro files, and the sizes in bytes of what their header holds.
+# The first byte of dBASE and FoxPro files, and the sizes in bytes of the parts of their header.
 _DBASE, _DBASE_HEAD, _DBASE_FIELD, _FOXPRO_LINK = (
     b"\x02\x03\x30\x31\x32\x43\x83\x8b\xcb\xf5",
     32,
     32,
     263,
 )
-# A zip archive, and one that holds nothing.
+# A zip archive, and an empty one.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
-# What the names within a zip archive tell of it.
+# Kinds of zip archives, by the names in them.
 _ZIPPED = {
     r"xl/workbook\.bin$": Kind("a binary Excel workbook (.xlsb)", _SHEET),
     r"xl/": Kind("an Excel workbook", _SHEET),
@@ -200,26 +200,26 @@ _JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
 _SEP_LINE = re.compile(r'"?sep=(.?)"?', re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _MARKUP = re.compile(r"<(\?xml|!doctype|!--|[a-z])", re.IGNORECASE)
-# What a pickle may do before it remembers its first thing: a list, dict, tuple, or a class to call.
+# Instructions of a pickle before it memoizes its first object: a list, dict, tuple, or class.
 _PICKLE_STARTS = {"MARK", "LIST", "DICT", "EMPTY_LIST", "EMPTY_DICT", "GLOBAL", "PUT", "BINPUT"}
 _PICKLE_LOOK = 3
 _DECIMAL_COMMA = re.compile(r'"?-?\d+,\d+"?')
 
 
 def reject_other_kinds(path: Path, *, binary_only: bool = False) -> None:
-    r"""Raise a RecveilError that names what a file is, if recveil cannot read that.
+    r"""Raise a RecveilError for an unsupported kind of file.
 
     Parameters
     ----------
     path : Path
-        A file, gzipped or not; what is within the gzip data is looked at.
+        A file, gzipped or not; gzipped content is inspected.
     binary_only : bool
-        Whether to pass over text of any kind, since the caller knows its format.
+        Whether to accept any text, since the caller knows its format.
 
     Raises
     ------
     RecveilError
-        What the file is, and what to make of it.
+        With the kind of the file, and how to convert it.
 
     Examples
     --------
@@ -241,20 +241,20 @@ def reject_other_kinds(path: Path, *, binary_only: bool = False) -> None:
 
 
 def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> None:
-    """Raise a RecveilError that names what a file is, if it is no table of any kind that is read.
+    """Raise a RecveilError for an unsupported kind of file, given its first bytes.
 
     Parameters
     ----------
     path : Path
     head : bytes
-        How it begins, unpacked.
+        Its first bytes, unpacked.
     binary_only : bool
-        Whether to pass over text of any kind, since the caller knows its format.
+        Whether to accept any text, since the caller knows its format.
 
     Raises
     ------
     RecveilError
-        What the file is, and what to make of it.
+        With the kind of the file, and how to convert it.
     """
     if head.startswith(_ZIP):
         again = Kind("a zip archive within packed data", "unpack it once, and name what comes out")
@@ -267,7 +267,7 @@ def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> 
 
 
 def _refuse(path: Path, kind: Kind | None) -> None:
-    """Raise the RecveilError for a file of some kind, whose command unpacks it if need be."""
+    """Raise the RecveilError for a kind of file, with a command that also unpacks it if needed."""
     if kind is None:
         return
     remedy, packing = kind.remedy, packing_of(path)
@@ -287,7 +287,7 @@ def _refuse(path: Path, kind: Kind | None) -> None:
 
 
 def unpacked_command(remedy: str, path: Path) -> str:
-    r"""Let a command that reads "cat FILE" unpack the file, if it is packed.
+    r"""Adapt a command that reads "cat FILE" to a packed file.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def unpacked_command(remedy: str, path: Path) -> str:
 
 
 def _unpacking(path: Path, packing: str) -> str:
-    """Return the command that unpacks a file; of an archive, the one table."""
+    """Return the command that unpacks a file, or the one table of an archive."""
     if packing != "zip":
         return _UNPACKING[packing]
     with suppress(zipfile.BadZipFile), path.open("rb") as file, opened_archive(file) as archive:
@@ -315,7 +315,7 @@ def _unpacking(path: Path, packing: str) -> str:
 
 
 def is_zip(path: Path) -> bool:
-    """Say whether a file begins as a zip archive does, or is one that holds nothing.
+    """Return whether a file is a zip archive, possibly empty.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def is_zip(path: Path) -> bool:
 
 
 def reject_archive(path: Path) -> None:
-    """Raise a RecveilError for a zip archive that holds anything but exactly one table.
+    """Raise a RecveilError for a zip archive that does not hold exactly one table.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def reject_archive(path: Path) -> None:
     Raises
     ------
     RecveilError
-        Which files are in it, or what its program is.
+        With the files in it, or the program it belongs to.
     """
     try:
         with path.open("rb") as file, opened_archive(file) as archive:
@@ -368,7 +368,7 @@ def _binary(head: bytes) -> Kind | None:
     if kind := _begun(head):
         return kind
     for magic, kind in _BINARY.items():
-        # Somebody's id may start with "ORC", but their table holds no control characters.
+        # An id may start with "ORC", but a table of text has no control characters.
         if head.startswith(magic) and _CONTROL.search(head):
             return kind
     if _is_old_pickle(head):
@@ -377,7 +377,7 @@ def _binary(head: bytes) -> Kind | None:
         return Kind("a tar archive", _UNPACK)
     if b"\0" not in head:
         return None
-    # Half of what UTF-16 makes of Latin letters and digits is zero, and nothing else of it.
+    # In UTF-16, half of the bytes of Latin letters and digits are zero, and no others.
     zeros = sorted((head[0::2].count(0), head[1::2].count(0)))
     if zeros[1] > 0.4 * len(head) and zeros[0] < 0.05 * len(head):
         return Kind("UTF-16 text", _UTF_8, "input.encoding")
@@ -385,7 +385,7 @@ def _binary(head: bytes) -> Kind | None:
 
 
 def _begun(head: bytes) -> Kind | None:
-    """Return what a file is by a beginning that no table of ratings has."""
+    """Return the kind of a file by first bytes that no table of ratings has."""
     text = _without_comments(head.removeprefix(codecs.BOM_UTF8).lstrip())
     for start, kind in _STARTS.items():
         if re.match(start, head) or re.match(start, text):
@@ -398,7 +398,7 @@ def _begun(head: bytes) -> Kind | None:
 
 
 def _without_comments(text: bytes) -> bytes:
-    """Remove comments and the XML declaration above a page of HTML."""
+    """Remove comments and the XML declaration at the start of HTML."""
     for opening, closing in ((b"<?xml", b"?>"), (b"<!--", b"-->")):
         while text.startswith(opening) and closing in text:
             text = text.partition(closing)[2].lstrip()
@@ -406,7 +406,7 @@ def _without_comments(text: bytes) -> bytes:
 
 
 def _is_dbase(head: bytes) -> bool:
-    r"""Say whether a file is a table of dBASE or FoxPro: its header gives its own size.
+    r"""Return whether a file is a dBASE or FoxPro table, whose header states its own size.
 
     Examples
     --------
@@ -428,10 +428,10 @@ def _is_dbase(head: bytes) -> bool:
 
 
 def _is_old_pickle(head: bytes) -> bool:
-    """Say whether a file is a pickle of protocol 0 or 1, which names no version.
+    """Return whether a file is a pickle of protocol 0 or 1, which states no version.
 
-    All of them begin by making something and giving it the number 0 to be remembered by; nothing
-    is loaded to find that out.
+    Such a pickle begins by creating an object and memoizing it as number 0. The check loads
+    nothing.
     """
     try:
         for place, (code, argument, _) in enumerate(pickletools.genops(head)):
@@ -439,18 +439,18 @@ def _is_old_pickle(head: bytes) -> bool:
                 return True
             if place == _PICKLE_LOOK or code.name not in _PICKLE_STARTS:
                 return False
-    except Exception:  # whatever it is, it is no pickle; of text, any word may be an instruction
+    except Exception:  # any error: not a pickle; in text, any word may be an instruction
         return False
     return False
 
 
 def workbook_in(path: Path) -> str | None:
-    """Say what a file is, if it is a workbook of Excel (.xlsx, .xlsb, .xls) or OpenDocument (.ods).
+    """Return the kind of a workbook of Excel (.xlsx, .xlsb, .xls) or OpenDocument (.ods), or None.
 
     Parameters
     ----------
     path : Path
-        As it lies on the disk: what is packed once more is none.
+        Its content is not unpacked first.
 
     Examples
     --------
@@ -477,7 +477,7 @@ def workbook_in(path: Path) -> str | None:
             is_one = _OF_OPEN_DOCUMENT in names and _SHEETS in archive.open("mimetype").read(80)
             return "an OpenDocument spreadsheet" if is_one else None
     except (zipfile.BadZipFile, NotImplementedError, KeyError, zlib.error, RuntimeError):
-        return None  # whoever unpacks it will say what is wrong
+        return None  # reported when it is unpacked
 
 
 def _archive(path: Path) -> Kind:
@@ -504,7 +504,7 @@ def _text(text: str) -> Kind | None:
     if kind := _no_table(lines):
         return kind
     mark = max(";|", key=lines[0].count)
-    # Titles may hold semicolons, and genres stand between pipes: another delimiter goes first.
+    # Titles may hold semicolons, and bars separate genres, so other delimiters take precedence.
     others = (_DECIMAL_COMMA.sub("", lines[0]).count(other) for other in (",", "\t", "::"))
     if lines[0].count(mark) < 2 or max(others) > 1:
         return None
@@ -514,7 +514,7 @@ def _text(text: str) -> Kind | None:
 
 
 def is_json(text: str) -> bool:
-    """Say whether a text begins as JSON does, and not as a table with odd names.
+    """Return whether a text begins like JSON, and not like a table with unusual names.
 
     Examples
     --------
@@ -530,7 +530,7 @@ def _first_lines(text: str) -> list[str]:
 
 
 def _no_table(lines: list[str]) -> Kind | None:
-    """Name a text that is no table."""
+    """Return the kind of a text that is not a table."""
     if not lines:
         return None
     if _MARKUP.match(lines[0]):
@@ -551,7 +551,7 @@ def _json(lines: list[str]) -> Kind:
     try:
         json.loads(lines[0])
     except (ValueError, RecursionError):
-        # A long line may be cut off; so is that of an array.
+        # A long line may be truncated, and so may the line of an array.
         is_line = lines[0].startswith("{") and len(lines) > 1 and lines[1].startswith("{")
         return of_lines if is_line else Kind("JSON", "read it with pandas.read_json; " + _FRAME)
     return of_lines if len(lines) > 1 else Kind("JSON", "read it with pandas.read_json; " + _FRAME)

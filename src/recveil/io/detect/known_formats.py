@@ -1,4 +1,4 @@
-"""The formats that recveil reads, and how it tells them apart by their first bytes."""
+"""The supported formats, and their detection by first bytes and first line."""
 
 import re
 import shlex
@@ -35,13 +35,13 @@ FORMATS = {
 COLUMNAR_FORMATS = ("parquet", "arrow")
 _NETFLIX_FILES = ("mv_*.txt*", "combined_data_*.txt*")
 _PARTS = {"*.parquet": "Parquet", "*.csv*": "CSV", "part-*": "part"}
-# Whom somebody looks for, in a file of outside knowledge; as RecBole writes it, too.
+# The target column in a file of auxiliary information, also with RecBole's type suffix.
 _TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
 _RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 
 
 def resolve_format(path: Path, format: str | None) -> str:
-    """Return the named format if there is one, else find it in the file.
+    """Return the given format, or detect it from the content.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def resolve_format(path: Path, format: str | None) -> str:
     Raises
     ------
     RecveilError
-        For an unknown name, a file that is not there, and a file in no known format.
+        For an unknown name, a missing file, and a file in no known format.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def resolve_format(path: Path, format: str | None) -> str:
 
 
 def check_format(format: str | None) -> None:
-    """Raise a RecveilError for a name that no format has."""
+    """Raise a RecveilError for an unknown format."""
     if format is not None and format not in FORMATS:
         raise RecveilError(
             f"format {quoted(format)}: expected one of {', '.join(FORMATS)}; "
@@ -81,19 +81,19 @@ def check_format(format: str | None) -> None:
 
 
 def columnar_format(head: bytes) -> str | None:
-    """Say whether a file that begins so is "parquet" or "arrow"; None if neither."""
+    """Return "parquet" or "arrow" for the first bytes of such a file, else None."""
     return next((name for magic, name in COLUMNAR.items() if head.startswith(magic)), None)
 
 
 def netflix_files(folder: Path) -> list[Path]:
-    """List the files of the Netflix Prize that lie in a folder, by name."""
+    """List the files of the Netflix Prize in a folder, by name."""
     return sorted(path for pattern in _NETFLIX_FILES for path in folder.glob(pattern))
 
 
 def _folder_format(folder: Path) -> str:
     if netflix_files(folder):
         return "netflix"
-    name = folder.resolve().name  # . has none of its own
+    name = folder.resolve().name  # . has no name of its own
     if (folder / "release.json").is_file():
         published = ", ".join(sorted(file.name for file in folder.glob("ratings.*")))
         raise RecveilError(
@@ -160,7 +160,7 @@ def reject_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
 
 
 def rare_mark(lines: Sequence[str]) -> str:
-    r"""Return what seems to separate the columns of a text, such as "^"; "" if nothing does.
+    """Return the likely delimiter of a text in an unknown format, such as "^"; "" without one.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def rare_mark(lines: Sequence[str]) -> str:
 
 
 def reject_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
-    """Raise the RecveilError for a delimiter that only an option or a new file makes readable."""
+    """Raise the RecveilError for a delimiter that must be given as an option or replaced."""
     if can_split(mark):
         shown = f"${mark!r}" if not mark.isprintable() else shlex.quote(mark)
         remedy = f"say so with delimiter (--delimiter {shown})"
@@ -202,13 +202,13 @@ def reject_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
 
 
 def text_format(line: str) -> str | None:
-    """Tell a format by its first line; a field that is a number means no header."""
+    """Detect a format by its first line; a numeric field implies that there is no header."""
     if re.fullmatch(r"\s*\d+:\s*", line):
         return "netflix"
     if looks_like_data(line.split("::")):
         return "movielens-colons"
     if "\t" not in (without := re.sub(r"\t*,\t*", ",", line.strip())):
-        line = without  # tabs beside commas are blanks
+        line = without  # tabs next to commas are blanks
     for delimiter, plain, with_header in (
         ("\t", "movielens-tab", "tsv"),
         (",", "csv-plain", "csv"),
@@ -224,9 +224,9 @@ def text_format(line: str) -> str | None:
 
 
 def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> bool:
-    """Say whether the fields of a line name users and items, and ratings, if there must be any.
+    """Return whether fields name users and items and, if required, ratings.
 
-    Users may be called targets, as in files of outside knowledge.
+    Users may be called targets, as in files of auxiliary information.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> b
 
 
 def target_among(names: Sequence[str]) -> str | None:
-    """Return what a file of outside knowledge calls its column "target"; None if it has none.
+    """Return the name of the target column in a file of auxiliary information, or None.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def target_among(names: Sequence[str]) -> str | None:
 
 
 def looks_like_data(fields: Sequence[str]) -> bool:
-    """Say whether the fields are a rating rather than names of columns: one is a number.
+    """Return whether fields look like a rating rather than column names: one is a number.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def looks_like_data(fields: Sequence[str]) -> bool:
 
 
 def is_number(field: str) -> bool:
-    """Say whether a field is a number, with a decimal comma or point.
+    """Return whether a field is a number, with a decimal comma or point.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def is_number(field: str) -> bool:
     (True, False)
     """
     try:
-        # Who parses it says that a decimal comma must become a point.
+        # The parser reports decimal commas that must be replaced.
         float(field.replace(",", "."))
     except ValueError:
         return False

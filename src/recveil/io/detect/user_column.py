@@ -1,4 +1,4 @@
-"""Which column holds the people: who says so, and what there is to see where nobody does."""
+"""Identification of the user column, and the facts reported if it is ambiguous."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,25 +16,25 @@ from recveil.runtime.safe_repr import brief
 
 Order = Literal["named", "given", "format", "guessed"]
 
-# MovieLens 100K and its folds; other tables between tabs have an order of their own.
+# MovieLens 100K and its folds; other tab-separated tables have their own order.
 _MOVIELENS_NAME = re.compile(r"u\.data|u[1-5ab]\.(base|test)")
-_PRODUCT = re.compile(r"B0[0-9A-Z]{8}|[0-9]{9}[0-9X]")  # Amazon's product numbers, or books'
+_PRODUCT = re.compile(r"B0[0-9A-Z]{8}|[0-9]{9}[0-9X]")  # product ids of Amazon, or ISBNs
 _LOOKED_AT = 10_000
 
 
 def order_of(
     name: str, source: Source, given: Mapping[str, str | None], format: str | None
 ) -> Order:
-    """Say how the columns of a file were told apart.
+    """Return how the columns of a file were identified.
 
     Parameters
     ----------
     name : str
         The file's name.
     source : Source
-        What was read of it.
+        Its raw table.
     given : mapping
-        What the caller said of `user`, `item`, `rating` and `time`.
+        The caller's names of `user`, `item`, `rating` and `time`.
     format : str or None
         The format that the caller named.
     """
@@ -50,9 +50,9 @@ def order_of(
 
 
 def _fits_movielens(source: Source) -> bool:
-    """Say whether a table can be MovieLens's: four columns, and whole numbers for ids.
+    """Return whether a table may be MovieLens's: four columns, with whole numbers as ids.
 
-    Whoever writes other tables with its delimiters, or under its names, need not keep its order.
+    Other tables with its delimiters or file names need not keep its order.
     """
     if source.n_columns != 4:
         return False
@@ -62,7 +62,7 @@ def _fits_movielens(source: Source) -> bool:
 
 
 def describe_guess(name: str, source: Source) -> str:
-    """Say that columns were taken for what they are by their order alone, and what follows."""
+    """Return a warning that the roles of columns were guessed from their order."""
     user, item = _seen(source, "user"), _seen(source, "item")
     return (
         f"{name} has no header, so column {user.place} was taken for the users ({user.distinct:,} "
@@ -79,20 +79,20 @@ def reject_guess(
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
     danger: str = "would publish them as they are",
 ) -> UnknownOrderError:
-    """Return the error that says which columns there are, and what there is to see in them.
+    """Return the error for ambiguous columns, with facts about each.
 
     Parameters
     ----------
     name, source, given
         As for `order_of`.
     people_in : iterable of (str, path)
-        Files that tell of users by their ids: "levels" or "trust", and where.
+        Files that contain users' ids: "levels" or "trust", and the path.
     danger : str
-        What a wrong guess would do to the users.
+        The consequence of a wrong guess for the users.
     """
     seen = [_seen(source, "user"), _seen(source, "item")]
     facts = [column.describe() for column in seen]
-    likely: list[int] = []  # the position in `seen` that each sign speaks for
+    likely: list[int] = []  # the position in `seen` that each fact favours
     for kind, path in people_in:
         ids = (users_in_levels if kind == "levels" else users_in_trust)(path)
         shared = [len(ids & column.values) for column in seen]
@@ -100,7 +100,7 @@ def reject_guess(
             f"{Path(path).name} lists {describe_count(len(ids), 'user')}: {shared[0]:,} of them "
             f"are in column {seen[0].place}, {shared[1]:,} in column {seen[1].place}"
         )
-        # Where ids are numbers from 1 on, most stand in both columns, and that says nothing.
+        # Ids that are numbers from 1 mostly occur in both columns, which is no evidence.
         if abs(shared[0] - shared[1]) > len(ids) / 2:
             likely.append(int(shared[1] > shared[0]))
     for at, column in enumerate(seen):
@@ -132,7 +132,7 @@ def reject_guess(
 
 @brief
 class _Seen(NamedTuple):
-    """What there is to see in a column."""
+    """Facts about a column."""
 
     place: int
     distinct: int

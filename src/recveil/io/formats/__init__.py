@@ -1,1 +1,1 @@
-"""One module for each file format."""
+"""Readers of each file format."""

@@ -1,4 +1,4 @@
-"""One table of several: in a database, by its name or a query, or a sheet of a workbook."""
+"""Files with several tables: databases, read by table or query, and workbooks, by sheet."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -20,7 +20,7 @@ from recveil.runtime.memory import memory_limit, reject_beyond_limit
 
 OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
 _SAMPLE_ROWS = 1_000
-# What a row takes beside its values while it is put in order.
+# Bytes per row, in addition to its values, while rows are sorted.
 _BESIDE_A_ROW = 16
 
 Within = Mapping[str, str | None]
@@ -40,7 +40,7 @@ def read_within(path: Path, format: str, selection: Selection, within: Within) -
     Raises
     ------
     RecveilError
-        For a table that is not there or not named, a missing column, and a damaged file.
+        For a table that does not exist or is not given, a missing column, and a damaged file.
     """
     with naming(path):
         if format == "workbook":
@@ -59,7 +59,7 @@ def read_within(path: Path, format: str, selection: Selection, within: Within) -
 
 
 def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
-    """Return the first rows of one table of a file; None if it names no columns.
+    """Return the first rows of one table of a file; None if its columns have no names.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
     if format == "workbook":
         if looks_like_data(found.schema.names):
             return None
-        # A column without a name is nobody's.
+        # A column without a name is ignored.
         found = found.select([at for at, name in enumerate(found.schema.names) if name])
     return plain_table(found)
 
@@ -105,14 +105,14 @@ def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
 
 
 def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
-    """Say whether the first row of a sheet names its columns, and what stands there."""
+    """Return whether the first row of a sheet names its columns, and that row."""
     with decoding(path, "workbook", within=within) as found:
         names = list(found.schema.names)
     return not looks_like_data(names), names
 
 
 def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
-    """Read the selected columns of what is wanted of a database that a server keeps.
+    """Read the selected columns of a table or query on a database server.
 
     Parameters
     ----------
@@ -123,9 +123,9 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
     Raises
     ------
     RecveilError
-        If the server cannot be reached, or what is wanted is not there.
+        If the server cannot be reached, or the table does not exist.
     MemoryLimitError
-        If its rows take more memory than may be taken.
+        If its rows take more memory than allowed.
     """
     name = address.name
     with opened_database(address.kind, address.place, name, memory_limit()) as database:
@@ -158,7 +158,7 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
 
 
 def _repeated(chosen: Mapping[str, str]) -> list[str]:
-    """Return the columns whose values repeat, so that they take little as dictionaries."""
+    """Return the columns with repeated values, which dictionaries compress."""
     return [chosen[role] for role in ("user", "item", "rating") if role in chosen]
 
 
@@ -169,7 +169,7 @@ def reject_missing_reader(format: str, what: str) -> None:
     ----------
     format : {"sqlite", "duckdb", "workbook"}
     what : str
-        The file and its kind, as the start of a sentence.
+        The file and its kind, as the start of a message.
     """
     if format != "workbook":
         reject_missing_packages(format, what)

@@ -1,4 +1,4 @@
-"""JSON: one object a rating, as lines (JSON Lines) or in one array, read object by object."""
+"""JSON with one object per rating, as JSON Lines or in one array, read as a stream."""
 
 import io
 import itertools
@@ -17,21 +17,21 @@ from recveil.io.source import Selection, Source, reject_many_columns
 from recveil.runtime.errors import RecveilError, first_line_of, listed, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
 
-# Rows are held as Python's text until there are so many, or so long ones: 100 MB at most.
+# Rows are held as Python strings up to these numbers of rows and characters: 100 MB at most.
 _ROWS_AT_ONCE, _CHARACTERS = 1 << 17, 1 << 23
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
-# What a row takes beside its values while it is put in order.
+# Bytes per row, in addition to its values, while rows are sorted.
 _BESIDE_A_ROW = 16
 
 
 class TextColumns:
-    """Columns of text, in blocks: users, items and ratings as dictionaries, for they repeat.
+    """Columns of text, collected in blocks; users, items and ratings become dictionaries.
 
     Parameters
     ----------
     names : sequence of str
     file : str
-        What to call the file in an error.
+        The name of the file in an error.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class TextColumns:
         Raises
         ------
         MemoryLimitError
-            If all of them take more memory than they may.
+            If all rows take more memory than allowed.
         """
         self.rows.append(row)
         self.characters += sum(map(len, filter(None, row)))
@@ -86,13 +86,13 @@ class TextColumns:
 
 
 _PIECE = 1 << 18
-# Whoever leaves a value out leaves its name out; the columns are all names of so many objects.
+# The columns are all names in the first objects, as an object may omit names of missing values.
 _ROWS, _MOST_CHARACTERS = 1_000, 1 << 23
-# As far before the end of what was read a fault cannot come of that end: longer than \\u1234.
+# A fault farther from the end of the buffer is not caused by truncation: longer than \\u1234.
 _NEAR_THE_END = 16
-# What each name becomes: a column with buffers of its own, and its place in a schema.
+# Bytes of a name: a column with its buffers, and a field in a schema.
 _A_FIELD = 2_000
-# What each value may become: a list or an object with its place in another.
+# Maximum bytes of a value: a list or an object with its place in another.
 _A_VALUE = 80
 _SPACE = " \t\r\n"
 FORMS = "names and types"
@@ -103,23 +103,22 @@ Object = tuple[int, dict[str, Any]]
 
 
 def read_json(path: Path, selection: Selection) -> Source:
-    r"""Read JSON Lines, or an array of objects; numbers stay as they are written.
+    r"""Read JSON Lines, or an array of objects, with numbers as written.
 
     Parameters
     ----------
     path : Path
         Packed or not.
     selection : Selection
-        The columns to read: the names in the first 1,000 objects. Where all are read, as they are
-        published, a column `FORMS` holds the order of names, which are missing and the types of
-        values, if objects differ in these.
+        The columns to read: the names in the first 1,000 objects. If all are read, for a published
+        file, and objects differ in the order of names, missing names or types of values, a column
+        `FORMS` holds these.
 
     Raises
     ------
     RecveilError
-        For a missing column; where all are read, for a name that the first objects lack; and for
-        the first object that is cut short, holds a name twice or a NUL, or has several values
-        where one was expected.
+        For a missing column; if all are read, for a name that the first objects lack; and for the
+        first object that is truncated, repeats a name, holds a NUL, or has a nested value.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def read_json(path: Path, selection: Selection) -> Source:
 
 
 def _form_of(each: dict[str, Any], user: str) -> str:
-    """Return the names of an object in their order, with the types of all values but the user.
+    """Return the names of an object in order, with the types of all values but the user.
 
     Examples
     --------
@@ -170,13 +169,13 @@ def _form_of(each: dict[str, Any], user: str) -> str:
 
 
 class Number(str):
-    """A number as it is written, told from a text of the same characters."""
+    """The text of a number, distinct from a string of the same characters."""
 
     __slots__ = ()
 
 
 def first_objects(path: Path) -> pa.Table:
-    """Return the first objects as rows of text; a value that is nested is null.
+    """Return the first objects as rows of text; a nested value is null.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def first_objects(path: Path) -> pa.Table:
 
 
 def _first(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the first objects, but no more than a few megabytes of them."""
+    """Yield the first objects, up to a few megabytes."""
     length = 0
     for _, each in itertools.islice(read_objects(path), _ROWS):
         yield each
@@ -203,27 +202,27 @@ def _first(path: Path) -> Iterator[dict[str, Any]]:
 def read_objects(
     path: Path, kept: int | None = None, *, has_types: bool = False
 ) -> Iterator[Object]:
-    r"""Read the objects of JSON Lines, or of one array, one after the other.
+    r"""Read the objects of JSON Lines, or of one array, as a stream.
 
     Parameters
     ----------
     path : Path
         Packed or not.
     kept : int, optional
-        How many bytes whoever reads keeps of each line, beside all of its text; nothing of either
-        if not given.
+        How many bytes the caller keeps per line, in addition to its text; neither is counted if not
+        given.
     has_types : bool
         Whether numbers are of the type `Number`.
 
     Yields
     ------
     Object
-        Numbers are text, as they are written.
+        Numbers are text, as written.
 
     Raises
     ------
     RecveilError
-        For what is no object, by its line.
+        For a value that is not an object, with its line.
 
     Examples
     --------
@@ -247,7 +246,7 @@ def read_objects(
         if first.lstrip().startswith("["):
             yield from _of_array(text, first, Place(path.name, blank + 1), decoder)
         else:
-            # A line may be longer than what was looked at.
+            # A line may be longer than the part already read.
             rest = first if first.endswith("\n") else first + text.readline(LONGEST_LINE)
             lines = itertools.chain([rest], iter(partial(text.readline, LONGEST_LINE + 1), ""))
             yield from _of_lines(lines, Place(path.name, blank + 1), decoder)
@@ -287,7 +286,7 @@ def _of_lines(lines: Iterator[str], start: Place, decoder: json.JSONDecoder) -> 
 
 
 def _reject_many_values(text: str, file: str) -> None:
-    """Refuse a long text that becomes more objects than memory may hold, before it does."""
+    """Reject a long text before it becomes more objects than memory holds."""
     if len(text) > _PIECE:
         needed = _A_VALUE * sum(map(text.count, ",[{"))
         reject_beyond_limit(f"{file}: an object of {len(text):,} characters", needed)
@@ -296,7 +295,7 @@ def _reject_many_values(text: str, file: str) -> None:
 def _of_array(
     text: io.TextIOWrapper, first: str, start: Place, decoder: json.JSONDecoder
 ) -> Iterator[Object]:
-    """Yield the objects of an array, of which no more is held than what one of them takes."""
+    """Yield the objects of an array, holding one at a time."""
     stream = _Stream(text, first, start, decoder)
     stream.skip("[")
     if stream.peek() == "]":
@@ -318,7 +317,7 @@ def _of_array(
 
 
 class _Stream:
-    """Text that is taken value by value."""
+    """A text parsed value by value."""
 
     def __init__(
         self, text: io.TextIOWrapper, first: str, start: Place, decoder: json.JSONDecoder
@@ -329,7 +328,7 @@ class _Stream:
         self.decoder = decoder
 
     def peek(self) -> str:
-        """Return the next character that is no space, without taking it; nothing at the end."""
+        """Return the next character that is not a space, without consuming it; "" at the end."""
         while True:
             rest = self.buffer[self.at : self.at + 1]
             if rest and rest not in _SPACE:
@@ -343,7 +342,7 @@ class _Stream:
                 return ""
 
     def skip(self, expected: str) -> None:
-        """Take a character that must stand here."""
+        """Consume an expected character."""
         if (got := self.peek()) != expected:
             came = quoted(self.buffer[self.at : self.at + 40]) if got else "the end of the file"
             raise RecveilError(
@@ -354,7 +353,7 @@ class _Stream:
         self._take(self.at + 1)
 
     def value(self) -> Any:
-        """Take a value, reading on until all of it is there."""
+        """Parse a value, reading on until it is complete."""
         while True:
             try:
                 found, end = self.decoder.raw_decode(self.buffer, self.at)
@@ -363,12 +362,12 @@ class _Stream:
                     raise _no_json(self.place, self.buffer[self.at :], error) from None
                 continue
             if end == len(self.buffer) and self._more():
-                continue  # a number may go on
+                continue  # a number may continue
             self._take(end)
             return found
 
     def _may_be_cut(self, error: Exception) -> bool:
-        """Say whether a fault may come of what is not read yet; a name that stands twice cannot."""
+        """Return whether an error may come from unread text; a repeated name cannot."""
         if not isinstance(error, json.JSONDecodeError):
             return False
         near = error.pos > len(self.buffer) - _NEAR_THE_END
@@ -380,7 +379,7 @@ class _Stream:
         self.at = end
 
     def _more(self) -> bool:
-        """Read on: twice as much each time, so that a long value is not looked at too often."""
+        """Read on, doubling the size each time, so that a long value is not parsed too often."""
         held = len(self.buffer) - self.at
         if held > LONGEST_LINE:
             raise RecveilError(
@@ -390,7 +389,7 @@ class _Stream:
             )
         piece = self.text.read(max(_PIECE, held))
         self.buffer, self.at = self.buffer[self.at :] + piece, 0
-        if held > _PIECE // 2:  # one object: of many small ones, no more is left
+        if held > _PIECE // 2:  # one object: small ones leave less
             _reject_many_values(self.buffer, self.place.file)
         return bool(piece)
 
@@ -403,7 +402,7 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-# Numbers stay text, as in a CSV: 3.50 is not 3.5 before somebody says so.
+# Numbers stay text, as in a CSV: 3.50 is not converted to 3.5.
 _EXACTLY: dict[str, Any] = {
     "parse_float": str,
     "parse_int": str,
@@ -426,7 +425,7 @@ def _object(found: Any, place: Place) -> dict[str, Any]:
 
 
 def text_of(value: Any, name: str, line: int, file: str) -> str | None:
-    """Return a value as it would stand in a CSV; raise for one that cannot stand there.
+    """Return a value as a CSV would have it; raise for a nested value.
 
     Examples
     --------
@@ -472,7 +471,7 @@ def _is_text(value: str) -> bool:
 
 
 def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
-    """Return the error for what no JSON reader takes."""
+    """Return the error for invalid JSON."""
     why = "it is nested too deeply" if isinstance(error, RecursionError) else first_line_of(error)
     if _OF_PYTHON.search(text[:_PIECE]):
         why = "None, True and False are Python's; JSON has null, true and false"

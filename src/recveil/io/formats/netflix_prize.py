@@ -1,4 +1,4 @@
-"""The Netflix Prize: sections that start with "movie:" and go on with "user,rating,date" lines."""
+"""The Netflix Prize format: sections of "movie:" followed by "user,rating,date" lines."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from recveil.io.source import COLUMNS, Selection, Source
 from recveil.runtime.errors import RecveilError, quoted
 
 BLOCK_BYTES = 1 << 26
-# pyarrow's threads share a block in parts of this size.
+# pyarrow's threads split a block into parts of this size.
 _PART_BYTES = 1 << 24
 
 _NEWLINE, _COLON = 10, 58
@@ -37,7 +37,7 @@ def read_netflix(path: Path, selection: Selection) -> Source:
     """Read a file of the Netflix Prize, or a folder of them, block by block.
 
     To hold 100 million ratings in little memory, users are read as int32 and times as dates; items
-    and ratings are dictionary-encoded text. The extras of a selection mean nothing here.
+    and ratings are dictionary-encoded text. The `extras` of a selection are ignored.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def read_netflix(path: Path, selection: Selection) -> Source:
 
 
 class _StrayColonError(Exception):
-    """A colon stands in a line that is not the start of a section."""
+    """Raised for a colon in a line that does not start a section."""
 
 
 class _Movies:
-    """A code for each movie, in order of appearance, and the movie whose section is open."""
+    """Codes of movies, in order of appearance, and the movie of the current section."""
 
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
@@ -84,7 +84,7 @@ class _Movies:
 
 
 def _blocks(files: list[Path]) -> Iterator[bytearray]:
-    """Read files one after the other, in blocks of whole lines; small files share a block."""
+    """Read files in turn, in blocks of whole lines; small files share a block."""
     pending = bytearray()
     for path in files:
         with naming(path), watched_text(path) as file:
@@ -108,9 +108,9 @@ def _blocks(files: list[Path]) -> Iterator[bytearray]:
 
 
 def _read_block(block: bytearray, movies: _Movies) -> tuple[pa.Table, NDArray[np.int32]]:
-    """Return the columns user, rating and time of a block, and each row's movie as a code.
+    """Return the columns user, rating and time of a block, and each row's movie code.
 
-    The lines that start a section are blanked, so that one fast pass reads all that is left.
+    The lines that start a section are blanked, so that one fast pass parses the others.
     """
     characters = np.frombuffer(block, np.uint8)
     if b"\r" in block:
@@ -151,7 +151,7 @@ def _assemble(blocks: list[tuple[pa.Table, NDArray[np.int32]]], movies: _Movies)
 
 
 def _lines(files: list[Path]) -> Iterator[tuple[str, int, bytes]]:
-    """Read slowly, line by line, all that is neither blank nor the start of a section."""
+    """Yield, line by line, all that is neither blank nor the start of a section; slow."""
     for path in files:
         with naming(path), watched_text(path) as file:
             for number, line in enumerate(file, start=1):

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, whose columns keep the types they were written with."""
+"""Parquet and Arrow files, whose columns keep their types."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from recveil.runtime.errors import RecveilError, quoted, shortened
 
 
 def read_columnar(path: Path, format: str, selection: Selection) -> Source:
-    """Read the selected columns of a Parquet or Arrow file, and no others.
+    """Read the selected columns of a Parquet or Arrow file.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
     Raises
     ------
     RecveilError
-        For a missing column, a damaged file, or one that takes more memory than may be taken.
+        For a missing column, a damaged file, or one that takes more memory than allowed.
     """
     with naming(path):
         with decoding(path, format, packings=PACKINGS) as found:
@@ -35,7 +35,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
             path,
             format,
             columns=list(chosen.values()),
-            # Text labels repeat: as dictionaries they take a fraction of the memory.
+            # Text ids repeat: as dictionaries they take a fraction of the memory.
             dictionary=[chosen["user"], chosen["item"]],
             narrow=not selection.extras,
             packings=PACKINGS,
@@ -46,7 +46,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
 
 
 def _reject_nested(schema: pa.Schema, chosen: dict[str, str], path: Path) -> None:
-    """Refuse a column that is read and holds several values a row; others do no harm."""
+    """Reject nested columns among those that are read."""
     for role, name in chosen.items():
         kind = schema.field(name).type
         needed = f" ({role})" if role != name else ""

@@ -1,4 +1,4 @@
-"""Watched: the bytes of a text as they are read, refused where they are no table of ratings."""
+"""Validation of the bytes of a text while they are read."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from recveil.io.files import opened_text
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import reject_beyond_limit
 
-# What to do about a field that seems to span lines, the end of an error.
+# The remedy for a field that seems to span lines, at the end of an error.
 DOUBLE_QUOTE = "remove a stray quote, or double it within a quoted field"
 STRAY_QUOTE = f"{DOUBLE_QUOTE}; write a text in one line, or leave its column out"
 
@@ -31,14 +31,14 @@ class Place(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """How many quoted fields span lines, in a file or in all parts of a table.
+    """Number of multi-line quoted fields, in a file or in all parts of a table.
 
     Attributes
     ----------
     n_fields : int
-        How many of them are in columns other than the user, item, rating and time.
+        How many are in columns other than the user, item, rating and time.
     n_lines, n_rows, n_headers : int
-        How many lines, without blank ones between rows, hold how many rows and headers.
+        Number of lines, without blank ones between rows, and of the rows and headers in them.
     first : str
         Where the first of them opens and ends: the start of an error.
     """
@@ -54,12 +54,12 @@ class Spans(NamedTuple):
         return Spans(fields, lines, rows, headers, self.first or other.first)
 
     def describe(self, name: str) -> list[str]:
-        """Return the counts of a table as a sentence, if fields span lines.
+        """Return the counts as a sentence, if there are multi-line fields.
 
         Raises
         ------
         RecveilError
-            If only one field does: then a stray quote may have opened it.
+            If there is only one, which a stray quote may have opened.
 
         Examples
         --------
@@ -81,7 +81,7 @@ class Spans(NamedTuple):
 
 
 class Places:
-    """Says in which line of which file each row of a table stands.
+    """Finds the file and line of each row of a table.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Places:
 
     @cached_property
     def _runs(self) -> tuple[list[int], list[tuple[str, int]]]:
-        """The rows that do not stand in the line after the row before, and their places."""
+        """Return the rows that do not directly follow the previous row's line, and their places."""
         starts: list[int] = []
         places: list[tuple[str, int]] = []
         expected = ("", 0)
@@ -120,9 +120,9 @@ class Places:
 
 
 LONGEST_LINE = 1 << 24
-# What a row becomes: ids, rating and time, and what stands beside them while they are put in order.
+# Bytes of a row: ids, rating and time, and temporary data while rows are sorted.
 _A_ROW = 36
-# Blocks of text that are read ahead, and being split.
+# Blocks of text that are read ahead or being split.
 _UNDER_WAY = 1 << 26
 _END_BYTES = 1 << 13
 _SPACES, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb" ?([\r\n]+) ?")
@@ -138,30 +138,30 @@ def watched_text(
     squeezed: bool = False,
     longest: int | None = LONGEST_LINE,
 ) -> Iterator[IO[bytes]]:
-    r"""Open a text, unpacked if need be, whose bytes are looked at as they are read.
+    r"""Open a text, unpacked if needed, and validate its bytes as they are read.
 
     Parameters
     ----------
     path : Path
     keeps_text : bool
-        Whether whoever reads keeps all of its text, and not only what ratings need.
+        Whether the caller keeps all of the text, not only the columns of ratings.
     a_row : int
-        How many bytes each line becomes beside its text; as many as a rating's, if not given.
+        Bytes of each row in addition to its text; those of a rating if not given.
     deferred : bool
-        Whether a text seems to end where it is refused, and the error comes at the end of the
-        block: threads of pyarrow that wait for more would wait forever.
+        Whether an invalid text appears to end, with the error raised at the end of the block, since
+        pyarrow's threads would wait forever for more.
     squeezed : bool
-        Whether spaces at the ends of lines are left out, and of several that follow each other all
-        but one: people put numbers under each other with them.
+        Whether to strip spaces at the ends of lines, and merge repeated ones, as in tables with
+        aligned columns.
     longest : int or None
-        How many bytes a line may have; None for whoever sees to that.
+        Maximum number of bytes in a line; None if the caller checks it.
 
     Raises
     ------
     MemoryLimitError
-        While it is read, once its rows take more memory than they may.
+        While reading, once the rows take more memory than allowed.
     RecveilError
-        For a byte that no text has, and for a line without end.
+        For a byte that is not text, and for a line without end.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def watched_text(
 
 
 class _Watched(io.RawIOBase):
-    """Looks at each piece that is read."""
+    """A stream that validates each piece that is read."""
 
     def __init__(self, raw: Any, name: str, a_byte: int, a_row: int) -> None:
         self.raw = raw
@@ -201,8 +201,8 @@ class _Watched(io.RawIOBase):
         self.lines = 0
         self.bytes = 0
         self.has_quotes = False
-        self.end = b""  # of what was read
-        self.of_line = 0  # bytes since the last end of a line
+        self.end = b""  # of the bytes read
+        self.of_line = 0  # bytes since the last line end
         self.is_deferring = False
         self.problem: RecveilError | None = None
         self.squeeze: _Squeeze | None = None
@@ -212,7 +212,7 @@ class _Watched(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        room = len(buffer) - (self.squeeze is not None)  # a space that was held back may come, too
+        room = len(buffer) - (self.squeeze is not None)  # a space that was held back may precede it
         piece = self._next(room)
         while self.squeeze is not None and piece:
             if shorter := self.squeeze(piece):
@@ -223,7 +223,7 @@ class _Watched(io.RawIOBase):
         return len(piece)
 
     def _next(self, most: int) -> bytes:
-        """Read a piece and look at it."""
+        """Read a piece and validate it."""
         if self.problem is not None:
             return b""
         piece: bytes = self.raw.read(max(1, most))
@@ -257,7 +257,8 @@ class _Watched(io.RawIOBase):
         self.end = (self.end + piece[-_END_BYTES:])[-_END_BYTES:]
         needed = self.lines * self.a_row + self.bytes * self.a_byte
         reject_beyond_limit(f"{self.name}: its rows", needed, at_least=True)
-        # What has been made of it: of long ids, and of times as text, more than what rows take.
+        # Memory for the parsed text: long ids, and times as text, take more than the estimate per
+        # row.
         made = pa.total_allocated_bytes() - self.allocated - _UNDER_WAY
         reject_beyond_limit(f"{self.name}: its values", made, at_least=True)
 
@@ -268,16 +269,16 @@ class _Watched(io.RawIOBase):
         return re.split(r"[\r\n]", text)[-1]
 
     def _place(self, before: bytes) -> Place:
-        """Return the line in which the next piece goes on after so many bytes."""
+        """Return the line in which the next piece continues after these bytes."""
         return Place(self.name, self.lines + _count_lines(before) + 1)
 
 
 class _Squeeze:
-    """Leaves out spaces, piece by piece."""
+    """Removes redundant spaces, piece by piece."""
 
     def __init__(self) -> None:
         self.is_start = True  # of a line
-        self.is_spaced = False  # a space is held back, for a line may end there
+        self.is_spaced = False  # a space is held back, as the line may end there
 
     def __call__(self, piece: bytes) -> bytes:
         text = _SPACES.sub(b" ", b" " * self.is_spaced + piece)

@@ -1,4 +1,4 @@
-"""A wide matrix: a row for each user, a column for each item, and a rating where both meet."""
+"""Wide matrices, with a row per user, a column per item, and ratings in the cells."""
 
 import math
 from array import array
@@ -27,7 +27,7 @@ from recveil.runtime.memory import reject_beyond_limit
 
 OTHER_CELLS = "cells without ratings"
 _LOOKED_AT = 1_000
-# Codes of user, item and rating, and what becomes of them while they are put in order.
+# Bytes for the codes of user, item and rating, and temporary data while they are sorted.
 _A_RATING, _A_ROW = 36, 100
 _FEW_ITEMS, _CELLS = 5, 500_000
 _A_CELL = 150  # a text and its place, while a row is split and stripped
@@ -36,11 +36,11 @@ _EMPTY = frozenset({"", "na", "nan", "null", "none", "n/a"})
 
 
 class _Form(NamedTuple):
-    """Which cells of a row are what."""
+    """The roles of the cells in a row."""
 
     items: list[str]
-    user: int | None  # the column of the users' ids; rows are counted if there is none
-    counter: int | None  # the column that counts the ratings of the row
+    user: int | None  # the column of users' ids; None if rows are counted
+    counter: int | None  # the column with the number of ratings in the row
     header: bool
 
 
@@ -52,28 +52,28 @@ def read_wide(
     *,
     is_published: bool = False,
 ) -> Source:
-    r"""Read a matrix as the ratings that are in it, row by row.
+    r"""Read the ratings of a matrix, row by row.
 
     Parameters
     ----------
     path : Path
         Packed or not.
     dialect : Dialect
-        What stands between columns.
+        How the text is split.
     user : str, optional
-        The name or the place of the column with the users' ids. If not given, it is the first
-        where a header calls it so, or nothing, and where it holds text; else rows are counted.
+        The name or the place of the column with the users' ids. If not given, the first column is
+        used if its name means users or is empty, or if it holds text; else rows are counted.
     null : str, optional
-        What stands for "no rating", beside nothing at all and words such as NA.
+        What marks a missing rating, besides an empty cell and words such as NA.
     is_published : bool
-        Whether rows are compared as they are written. Then a column `OTHER_CELLS` holds all of a
-        row that its ratings do not, such as what is written for no rating, if rows differ in that.
+        Whether rows are compared as written. Then, if rows differ in it, a column `OTHER_CELLS`
+        holds the rest of each row, such as the marks of missing ratings.
 
     Raises
     ------
     RecveilError
-        For a row of another length, a cell that is no number, a published row without ratings, and
-        where it is not clear whether the first column is a rating.
+        For a row of another length, a cell that is not a number, a published row without ratings,
+        and if the first column may be ids or ratings.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Record]:
 
 
 def _first(records: Iterator[Record], name: str) -> list[Record]:
-    """Return the first rows, at least two, but not too many cells of them."""
+    """Return the first rows, at least two, up to a number of cells."""
     first: list[Record] = []
     cells = 0
     for record in islice(records, _LOOKED_AT):
@@ -133,7 +133,7 @@ def _name(form: _Form, first: Sequence[Record]) -> str:
 
 
 class _Nulls:
-    """Says what stands for no rating."""
+    """The marks of missing ratings."""
 
     def __init__(self, null: str | None) -> None:
         self.null = None if null is None else null.strip()
@@ -183,7 +183,7 @@ def _form(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -
             code="column.duplicate",
         )
     if count is not None:
-        items = ["", *map(str, range(1, width))]  # the items are numbered without it
+        items = ["", *map(str, range(1, width))]  # item numbers do not count it
     kept = ["" if at in taken else each for at, each in enumerate(items)]
     return _Form(kept, place, count, header)
 
@@ -198,7 +198,7 @@ def _is_text(cell: str, nulls: _Nulls) -> bool:
 
 
 def _is_header(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -> bool:
-    """Say whether the first line names the items."""
+    """Return whether the first line names the items."""
     names = first[0][1]
     if len(names) < 2:
         raise RecveilError(
@@ -216,7 +216,7 @@ def _is_header(name: str, first: Sequence[Record], user: str | None, nulls: _Nul
 
 
 def _has_ids(name: str, first: Sequence[Record], start: int) -> bool:
-    """Say whether the numbers of the first line are ids of items: of these, no two are alike."""
+    """Return whether the numbers of the first line are item ids, which are distinct."""
     ids = first[0][1][start:]
     if len(set(ids)) < len(ids) or not all(each.isdigit() for each in ids):
         return False
@@ -247,7 +247,7 @@ def _place_of_user(names: list[str], user: str | None, header: bool, where: str)
 
 
 def _counts_others(rows: Sequence[Sequence[str]], nulls: _Nulls) -> bool:
-    """Say whether the first column tells, in each row, how many ratings follow, as Jester's."""
+    """Return whether the first column counts the ratings of each row, as in Jester."""
     return len(rows) > 1 and all(_is_count(fields, nulls) for fields in rows)
 
 
@@ -274,7 +274,7 @@ class _Cells:
         self.name, self.form, self.nulls = name, form, nulls
         self.users: list[str] = []
         self.lines = array("q")
-        self.ends = array("q")  # how many ratings there are up to the end of each row
+        self.ends = array("q")  # number of ratings up to the end of each row
         self.items, self.ratings = array("i"), array("i")
         self.codes: dict[str, int] = {}  # of each text in a cell; -1 for no rating
         self.texts: list[str] = []
@@ -282,7 +282,7 @@ class _Cells:
         self.bytes = 0
 
     def add(self, record: Record, written: Sequence[str] | None = None) -> None:
-        """Add a row; of a published one, also what is written but no rating."""
+        """Add a row, and for a published one also its cells without ratings."""
         line, fields = record
         form = self.form
         if len(fields) != len(form.items):
@@ -326,7 +326,7 @@ class _Cells:
             reject_beyond_limit(f"{self.name}: its ratings", needed, at_least=True)
 
     def _add_other_cells(self, record: Record, written: Sequence[str]) -> None:
-        """Keep the cells whose text is not that of a rating, or of nothing, with their places."""
+        """Keep non-empty cells that are not ratings, with their places."""
         line, fields = record
         start = self.ends[-1] if self.ends else 0
         if len(self.items) == start:
@@ -343,7 +343,7 @@ class _Cells:
         self.bytes += len(self.others[-1])
 
     def _new(self, cell: str, line: int, at: int) -> int:
-        """Give a text that was not seen before a code."""
+        """Assign a code to a new text."""
         code = -1
         if cell not in self.nulls:
             if not _is_number(cell):
@@ -379,7 +379,7 @@ class _Cells:
 
 
 def _encoded(codes: np.ndarray, texts: list[str]) -> pa.DictionaryArray:
-    """Return a column of texts; those that stand twice share a code, and unused ones have none."""
+    """Return a column of texts; equal texts share a code, and unused ones are removed."""
     used = np.unique(codes).tolist()
     first: dict[str, int] = {}
     renamed = np.zeros(len(texts), np.int32)

@@ -1,4 +1,4 @@
-"""Reading files with types from anybody: another process decodes them, and may die of it."""
+"""Decoding of untrusted binary files in a child process, which may crash."""
 
 from recveil.io.worker.decoder import Decoded, decoded_table, decoding
 from recveil.io.worker.packing import (

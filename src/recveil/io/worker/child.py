@@ -1,8 +1,8 @@
-"""Child: the process that decodes files with types, and answers with what is in them.
+"""The child process that decodes binary files and returns their content.
 
-A damaged file can make the decoder crash, and a small one can become many gigabytes. So it is
-decoded here, where nothing is lost if the process dies or runs out of memory. Each value is
-checked, and written anew for the process that asked. Of libraries, pyarrow alone is needed.
+A damaged file can crash the decoder, and a small one can unpack to many gigabytes. A crash or a
+lack of memory of this process loses nothing. Each value is validated and encoded again for the
+parent. The only library needed is pyarrow.
 """
 
 import json
@@ -24,20 +24,20 @@ from recveil.runtime.child_process import hold_on
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError
 
-# For each row that is kept: what becomes of it beside the decoded values, while it is put in order.
+# Bytes for each row kept, in addition to its decoded values, while rows are sorted.
 _BESIDE_A_ROW = 16
-# Of batches, one is held there, and a few by the process that asked; such a one always may be.
+# Batches held at a time by the child and its parent; a small batch is always allowed.
 _HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
 
 
 class TooLargeError(Exception):
-    """What is decoded takes more memory than it may: so many bytes, and of how many rows."""
+    """Raised if the decoded data exceed the memory limit, with their bytes and rows."""
 
 
 def each_small(
     batches: Iterator[tuple[pa.RecordBatch, int]], limit: int
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield batches of which a few are held at a time; refuse one that is too large for that."""
+    """Yield batches; reject one that is too large to hold a few like it."""
     most = max(limit // _HELD_AT_A_TIME, _SMALL_BATCH)
     for batch, group in batches:
         if batch.nbytes > most:
@@ -46,7 +46,7 @@ def each_small(
 
 
 class Held:
-    """Counts what the asking process will hold of all that is read."""
+    """Counts the memory that the parent will hold."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -54,7 +54,7 @@ class Held:
         self.bytes = 0
 
     def reject_rows(self, n_rows: int, schema: pa.Schema) -> None:
-        """Refuse so many rows, as the file tells them, before any is read."""
+        """Check the number of rows stated by the file, before any is read."""
         a_row = sum(_bits(field.type) for field in schema) // 8 + _BESIDE_A_ROW
         if n_rows * a_row > self.limit:
             raise TooLargeError(n_rows * a_row, n_rows)
@@ -62,7 +62,7 @@ class Held:
     def counting(
         self, batches: Iterator[tuple[pa.RecordBatch, int]]
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches until they are too many."""
+        """Yield batches until they exceed the limit."""
         for batch, group in batches:
             self.rows += batch.num_rows
             self.bytes += batch.nbytes + _BESIDE_A_ROW * batch.num_rows
@@ -72,19 +72,19 @@ class Held:
 
 
 def _bits(kind: pa.DataType) -> int:
-    """Return how many bits a value takes at least."""
+    """Return the minimum number of bits of a value."""
     if pa.types.is_dictionary(kind):
         return _bits(kind.index_type)
     try:
         return int(kind.bit_width)
-    except ValueError:  # text: where it begins
+    except ValueError:  # text: the size of its offset
         return 32
 
 
 _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
-# What reads a file that may hold several tables.
+# Module that reads files with several tables.
 _OF_FILES = "recveil.io.worker.database_file"
 _LOADED = {
     "sqlite": (_OF_FILES, "recveil.io.databases.sqlite", "adbc_driver_sqlite.dbapi"),
@@ -94,20 +94,20 @@ _LOADED = {
 
 
 def serve(lifeline: int = -1) -> None:
-    """Answer requests, a line of JSON each, until there are no more.
+    """Answer requests, one line of JSON each, until the input ends.
 
-    Each is answered by a process of its own, a copy of this one: however it dies, so does this one,
-    which the asking process sees.
+    A forked copy of this process answers each request. If it dies, this process dies in the same
+    way, which the parent detects.
 
     Parameters
     ----------
     lifeline : int
-        The end of a pipe whose other end the asking process holds, and nobody else; -1 for none.
+        The read end of a pipe whose other end only the parent holds; -1 for none.
     """
     if lifeline >= 0:
         hold_on(lifeline, group=True)
     with suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked decides when it is over
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     _leave_no_core()
     for line in sys.stdin.buffer:
         if not hasattr(os, "fork"):
@@ -119,7 +119,7 @@ def serve(lifeline: int = -1) -> None:
             try:
                 answer(json.loads(line), sys.stdout.buffer)
             except BrokenPipeError:
-                os._exit(0)  # nobody listens any more
+                os._exit(0)  # the parent has closed the pipe
             except BaseException:
                 os._exit(1)
             os._exit(0)
@@ -132,14 +132,14 @@ def serve(lifeline: int = -1) -> None:
 
 
 def _load(format: str) -> None:
-    """Load what reads a format, once for all copies; they will say what is missing."""
+    """Import the reader of a format once for all copies, which report a missing library."""
     with suppress(ImportError):
         for name in _LOADED.get(format, ()):
             import_module(name)
 
 
 def answer(request: dict[str, Any], out: Any) -> None:
-    """Write a line of JSON, the values as an Arrow stream, and a line of JSON as the end."""
+    """Write a line of JSON, the values as an Arrow stream, and a final line of JSON."""
     try:
         _limit(request["limit"])
         source = _open(request)
@@ -169,7 +169,7 @@ def _write_line(out: Any, content: dict[str, Any]) -> None:
 
 
 def _told(error: Exception) -> dict[str, Any]:
-    """Tell an error in plain data."""
+    """Return an error as plain data."""
     if isinstance(error, TooLargeError):
         needed, rows = error.args
         return {"error": "large", "needed": needed, "rows": rows}
@@ -185,7 +185,7 @@ def _told(error: Exception) -> dict[str, Any]:
 
 
 def _leave_no_core() -> None:
-    """See to it that no copy of what is decoded stays on the disk if the process crashes."""
+    """Disable core dumps, which would leave decoded data on the disk."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -193,7 +193,7 @@ def _leave_no_core() -> None:
 
 
 def _limit(n_bytes: int) -> None:
-    """Let this process take no more memory than it may, beside what it has."""
+    """Limit the memory of this process to what it has, plus `n_bytes`."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -201,7 +201,7 @@ def _limit(n_bytes: int) -> None:
         pages = Path("/proc/self/statm").read_text().split()[5]
         taken = int(pages) * resource.getpagesize()
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = taken + n_bytes + (1 << 28)  # for threads, and what is decompressed at a time
+        most = taken + n_bytes + (1 << 28)  # for threads and decompression
         ends = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
         resource.setrlimit(resource.RLIMIT_DATA, (min([most, *ends]), hard))
 
@@ -209,16 +209,16 @@ def _limit(n_bytes: int) -> None:
 def _open(request: dict[str, Any]) -> "_Parquet | _Arrow | _Within":
     if request["format"] in _LOADED:
         return _Within(_table_within(request))
-    path = os.fsencode(request["path"])  # it may be no UTF-8
+    path = os.fsencode(request["path"])  # may not be UTF-8
     if request["packed"]:
         source: Any = pa.BufferReader(_unpacked(path, request["limit"]))
     else:
-        source = pa.OSFile(path)  # not mapped: a file may shrink while it is read
+        source = pa.OSFile(path)  # not memory-mapped: a file may shrink while it is read
     return (_Parquet if request["format"] == "parquet" else _Arrow)(source)
 
 
 def _table_within(request: dict[str, Any]) -> Any:
-    """Open a file that may hold several tables; what reads it is loaded where it is needed."""
+    """Open a file with several tables; its reader is imported on demand."""
     path = Path(request["path"])
     if request["format"] == "workbook":
         from recveil.io.worker.workbook import Workbook
@@ -250,7 +250,7 @@ class _Parquet:
         self.parquet = pq.ParquetFile(file)
 
     def answer(self, request: dict[str, Any]) -> Answer:
-        """Return what to tell first, the schema, and the batches with their row groups."""
+        """Return the head of the answer, the schema, and the batches with their row groups."""
         about = self.parquet.metadata
         groups = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
         head: dict[str, Any] = {"groups": groups}
@@ -273,7 +273,7 @@ class _Parquet:
         return head, schema, held.counting(self._all(groups, schema))
 
     def _all(self, groups: list[int], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield all rows; groups are read together, to keep all cores busy, but not all at once."""
+        """Yield all rows, reading a few groups at a time to use all cores."""
         run, rows = [], 0
         for group, n_rows in enumerate(groups):
             run.append(group)
@@ -290,7 +290,7 @@ class _Parquet:
                 yield batch.select(schema.names), group
 
     def _narrowed(self, schema: pa.Schema) -> pa.Schema:
-        """Read whole numbers as 32 bits where the file says that all of them fit."""
+        """Use 32 bits for columns of whole numbers that fit, according to the file's statistics."""
         for at, field in enumerate(schema):
             if pa.types.is_int64(field.type) and self._fits_32_bits(field.name):
                 schema = schema.set(at, pa.field(field.name, pa.int32()))
@@ -315,7 +315,7 @@ class _Arrow:
         self.file = file
 
     def answer(self, request: dict[str, Any]) -> Answer:
-        """Return what to tell first, the schema, and the batches; an Arrow file has no groups."""
+        """Return the head of the answer, the schema, and the batches, which have no groups."""
         head: dict[str, Any] = {"groups": []}
         reader = self._reader()
         if request["wanted"] == "schema":
@@ -340,13 +340,13 @@ class _Arrow:
 
 
 class _Within:
-    """One table of a file that may hold several."""
+    """One table of a file with several."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
 
     def answer(self, request: dict[str, Any]) -> Answer:
-        """Return what to tell first, the schema, and the batches; there are no groups."""
+        """Return the head of the answer, the schema, and the batches; there are no groups."""
         head: dict[str, Any] = {"groups": []}
         if request["wanted"] == "schema":
             schema = pa.schema([(name, pa.null()) for name in self.table.names()])
@@ -377,19 +377,19 @@ def _chosen(schema: pa.Schema, columns: list[str]) -> pa.Schema:
 
 
 def _flat(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with nothing in the place of columns that hold several values a row."""
+    """Return the schema with null columns in place of nested ones."""
     fields = [field.with_type(pa.null()) if _is_nested(field) else field for field in schema]
     return pa.schema(fields)
 
 
 def _legible(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
-    """Return metadata as text, whatever bytes they are."""
+    """Return metadata as text, whatever its encoding."""
     pairs = (metadata or {}).items()
     return {key.decode(errors="replace"): of.decode(errors="replace") for key, of in pairs}
 
 
 def _reject_no_text(field: pa.Field) -> None:
-    """Refuse a name that is no UTF-8: whoever asks what it is would get an error of Python's."""
+    """Reject a name that is not UTF-8, for which pyarrow would raise a Python error."""
     try:
         _ = field.name, getattr(field.type, "tz", None)
     except UnicodeDecodeError:

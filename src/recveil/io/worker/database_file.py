@@ -1,4 +1,4 @@
-"""Database files, for the child: a damaged one, or one made to do harm, is opened there."""
+"""Database files in the child process, since they may be damaged or malicious."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from recveil.io.databases.queries import sample_of, with_dictionaries
 
 
 class DatabaseFile:
-    """A SQLite or DuckDB file, and what is wanted of it.
+    """A SQLite or DuckDB file, and the query or table to read.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class DatabaseFile:
     within : dict
         The fields of `Wanted`.
     limit : int
-        How many bytes of memory it may take.
+        Maximum memory in bytes.
     """
 
     def __init__(self, kind: str, path: Path, within: dict[str, Any], limit: int) -> None:
@@ -31,18 +31,18 @@ class DatabaseFile:
         self.query = query_of(self.database, Wanted(**within), path.name)
 
     def names(self) -> list[str]:
-        """Return the names of its columns."""
+        """Return its column names."""
         return [column.name for column in self.database.columns(self.query)]
 
     def first(self, n_rows: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the first rows, with nothing in columns that cannot be read."""
+        """Return the first rows, with nulls in columns that cannot be read."""
         columns = self.database.columns(self.query)
         return self.database.batches(sample_of(self.query, columns, n_rows))
 
     def rows(
         self, names: list[str], dictionary: list[str]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return some columns of all rows; the text of some of these as dictionaries."""
+        """Return some columns of all rows, with those in `dictionary` as dictionaries."""
         found = {each.name: each for each in self.database.columns(self.query, names, dictionary)}
         chosen = [found[name] for name in dict.fromkeys(names)]
         schema, batches = self.database.rows(self.query, chosen)

@@ -1,4 +1,4 @@
-"""Decoder: asks another process what is in a file with types, such as Parquet."""
+"""Client of the child process that decodes binary files, such as Parquet."""
 
 import atexit
 import io
@@ -24,24 +24,24 @@ from recveil.runtime.errors import MachineError, RecveilError, describe_count
 from recveil.runtime.memory import in_words, memory_limit, not_enough, reject_for_memory
 from recveil.runtime.safe_repr import brief
 
-# Seconds between two looks at a process that does not answer; after so many looks it is given up.
+# Seconds between two checks of a process that does not answer, and checks before giving up.
 _LOOK, _LOOKS = 15.0, 12
-# Where a process says what it does, a line with numbers after its name in brackets.
+# Status of each process, a line with numbers after its name in brackets.
 _PROCESSES = Path("/proc")
 _STATE, _GROUP, _USED = 0, 2, slice(11, 15)
-# It waits for a disk, and will go on.
+# State of a process that waits for a disk, and will continue.
 _FOR_A_DISK = "D"
 
 CAN_LOOK = (_PROCESSES / "self" / "stat").exists()
 
 
 def work_of(group: int) -> tuple[int, bool]:
-    """Return how long the processes of a group have worked, and whether one waits for a disk.
+    """Return the processor time of a process group, and whether a process waits for a disk.
 
     Parameters
     ----------
     group : int
-        The number of the group, which is that of its first process.
+        Number of the group, which is that of its first process.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def work_of(group: int) -> tuple[int, bool]:
     for about in _PROCESSES.glob("[0-9]*/stat"):
         try:
             told = about.read_text("utf-8", "replace").rpartition(")")[2].split()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         if int(told[_GROUP]) == group:
             spent += sum(map(int, told[_USED]))
@@ -61,23 +61,23 @@ def work_of(group: int) -> tuple[int, bool]:
 
 
 class WatchedAnswers(io.RawIOBase):
-    """What a process answers; it raises a MachineError if nothing comes, and it does not work.
+    """A stream of answers that raises a MachineError if the child is silent and idle.
 
     Parameters
     ----------
     pipe : file
-        Where the answers come from.
+        The answers.
     group : int
-        The group of the processes that give them.
+        The group of the child processes.
     name : callable
-        Returns what is asked about, for the error.
+        Returns the file's name, for the error.
     """
 
     def __init__(self, pipe: IO[bytes], group: int, name: Callable[[], str]) -> None:
         self._pipe, self._group, self._name = pipe, group, name
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: "memoryview") -> int:  # type: ignore[override]
@@ -105,15 +105,15 @@ _START = (
     "import sys; lifeline = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
     "from recveil.io.worker.child import serve; serve(lifeline)"
 )
-# What the other process is told of its surroundings; it needs no more, and learns no secrets.
+# Environment variables passed to the child, which needs no others; secrets stay here.
 _HANDED_ON = re.compile(
     r"PATH|PYTHON(HOME|PATH|DONTWRITEBYTECODE|PYCACHEPREFIX|NOUSERSITE)|(DY)?LD_LIBRARY_PATH|"
     r"LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|TMPDIR|TMP|TEMP|[A-Z]+_NUM_THREADS|SYSTEMROOT"
 )
 _PIPE_BYTES = 1 << 20
 _SECONDS_TO_END = 10.0
-# Whether the other process can be given a limit of its own, and how libraries end it that get no
-# memory then: as they do of a damaged file.
+# Whether the child can have a memory limit of its own. If so, libraries that get no memory end it
+# just as a damaged file does.
 _IS_LIMITED = Path("/proc/self/statm").exists()
 _DEATHS_FOR_MEMORY = ("SIGABRT", "SIGSEGV")
 Wanted = Literal["schema", "first", "table", "batches"]
@@ -121,17 +121,17 @@ Wanted = Literal["schema", "first", "table", "batches"]
 
 @brief
 class Decoded(NamedTuple):
-    """What is in a file with types, such as Parquet.
+    """The decoded content of a binary file, such as Parquet.
 
     Attributes
     ----------
     schema : pyarrow.Schema
     groups : list of int
-        The rows of each row group, as a Parquet file tells them; empty for an Arrow file.
+        Number of rows of each row group of a Parquet file; empty for an Arrow file.
     batches : iterator of (RecordBatch, int)
-        The values that were asked for, with the row group in which they stand.
+        The requested values, each with its row group.
     metadata : mapping of str to str
-        What the file tells beside its columns, where nothing but the schema was asked for.
+        The file's metadata, if only the schema was requested.
     """
 
     schema: pa.Schema
@@ -156,7 +156,7 @@ def decoding(
     packings: Collection[str] = ("gzip",),
     within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Iterator[Decoded]:
-    """Let another process decode a file, which this one could die of.
+    """Decode a file in a child process, as a damaged file may crash the decoder.
 
     Parameters
     ----------
@@ -164,30 +164,30 @@ def decoding(
         The file, packed (see `packing_of`) or not.
     format : {"parquet", "arrow", "sqlite", "duckdb", "workbook"}
     wanted : {"schema", "first", "table", "batches"}
-        Which values: none, the first rows (without those of nested columns), all of some columns,
-        or these in batches that keep to row groups, of which few are held at a time.
+        Which values: none, the first rows (without nested columns), all of some columns, or these
+        in batches that follow the row groups, of which few are held at a time.
     columns : sequence of str
-        Of a table or of batches.
+        Columns of a table or of batches.
     dictionary : sequence of str
-        Columns of text that are to be read as dictionaries.
+        Text columns to encode as dictionaries.
     narrow : bool
-        Whether to read whole numbers as 32 bits where all of a column fit.
+        Whether to read columns of whole numbers as 32 bits if all values fit.
     rows : int
-        How many are the first, or in a batch at most.
+        Number of first rows, or maximum number of rows in a batch.
     packings : collection of str
-        How the file may be packed. An archive has room for more than a table, so that whoever
-        looks into what others wrote does not want it opened.
+        Allowed packings. Archives can hold other files, so callers that inspect untrusted files
+        exclude them.
     within : mapping of str to (str or None)
-        Which table it is, of a file that may hold several: its `query`, `table` or `sheet`.
+        Which table of a file with several: its `query`, `table` or `sheet`.
 
     Raises
     ------
     MemoryLimitError
-        If it takes more memory than may be taken.
+        If it takes more memory than allowed.
     RecveilError
-        If the other process dies of it, or says what is wrong with it.
+        If the child process crashes, or reports a fault of the file.
     OSError, pyarrow.ArrowInvalid
-        As if it were read here.
+        As for decoding in this process.
 
     Examples
     --------
@@ -216,16 +216,16 @@ def decoding(
     try:
         head, stream = child.ask(request, path.name)
         batches = child.batches(stream, path.name)
-        if wanted == "schema":  # whatever is said of it then, the child waits for the next request
+        if wanted == "schema":  # the child is ready for the next request in any case
             batches = iter(list(batches))
         yield Decoded(stream.schema, head["groups"], batches, head.get("metadata", {}))
-        next(batches, None)  # the end, if all was read
+        next(batches, None)  # reads the end of the answer
     finally:
         child.give_back()
 
 
 def decoded_table(path: Path, format: str = "parquet", **wanted: Any) -> pa.Table:
-    """Return the values of `decoding` in one table.
+    """Return the values of `decoding` as one table.
 
     Examples
     --------
@@ -242,24 +242,24 @@ def decoded_table(path: Path, format: str = "parquet", **wanted: Any) -> pa.Tabl
 
 
 class _Child:
-    """A process that answers requests, one after the other; it ends when this one does."""
+    """A child process that answers requests in turn, and ends when this process does."""
 
-    # Those that wait for the next request: to start one takes longer than to read a small file.
+    # Idle children, kept because starting one takes longer than reading a small file.
     _idle: list["_Child"] = []  # noqa: RUF012
 
     def __init__(self) -> None:
         self.owner = os.getpid()
         self.is_waiting = True  # for a request: its last answer was read to the end
-        # Only this process holds the other end: however it ends, so does that one.
+        # Only this process holds the other end, so the child ends with it in any case.
         lifeline, self.held = lifeline_pipe() if HAS_LIFELINES else (-1, -1)
         self.process = subprocess.Popen(  # noqa: S603  # a fixed command, and no shell
             [sys.executable, "-c", _START, str(lifeline), *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # A group of its own, so that what it started ends with it.
+            # A group of its own, so that its own children end with it.
             start_new_session=True,
-            # What is decoded goes back to the system at once, and takes no more than it must.
+            # Memory of decoded data is returned to the system at once.
             env=_surroundings(),
             pass_fds=(lifeline,) if HAS_LIFELINES else (),
         )
@@ -279,24 +279,24 @@ class _Child:
 
     @classmethod
     def take(cls) -> "_Child":
-        """Return one that waits, or start one."""
+        """Return an idle child, or start one."""
         while cls._idle:
             child = cls._idle.pop()
-            # After a fork, those of the parent are not ours to ask.
+            # After a fork, the parent's children must not be used.
             if child.owner == os.getpid() and child.process.poll() is None:
                 return child
             child.end()
         return cls()
 
     def give_back(self) -> None:
-        """Keep it for the next request, if its last answer was read to the end; else end it."""
+        """Keep the child if its last answer was read to the end; else end it."""
         if self.is_waiting and self.process.poll() is None:
             self._idle.append(self)
         else:
             self.end()
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         if self.owner != os.getpid():
             return
         for pipe in (self.requests, self.answers):
@@ -312,7 +312,7 @@ class _Child:
 
     @classmethod
     def end_all(cls) -> None:
-        """End those that wait."""
+        """Kill all idle children."""
         while cls._idle:
             cls._idle.pop().end()
 
@@ -331,7 +331,7 @@ class _Child:
             self._died(name)
 
     def batches(self, stream: Any, name: str) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield the batches of an answer, and raise what its end tells."""
+        """Yield the batches of an answer, and raise the error at its end, if any."""
         while True:
             try:
                 batch, about = stream.read_next_batch_with_custom_metadata()
@@ -349,12 +349,12 @@ class _Child:
             self._died(name)
         told: dict[str, Any] = json.loads(line)
         if "error" in told:
-            self.is_waiting = True  # an error is the end of an answer
+            self.is_waiting = True  # an error ends an answer
             _raise(told, name)
         return told
 
     def _died(self, name: str) -> NoReturn:
-        """Raise what the death of the process says of the file."""
+        """Raise the error that the death of the process implies."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_SECONDS_TO_END)
         code = self.process.poll()
@@ -370,7 +370,9 @@ class _Child:
                 f"{name}: decoding it was killed by the system: {not_enough()}",
                 code="machine.killed",
             )
-        if _IS_LIMITED and number.name in _DEATHS_FOR_MEMORY:  # nobody can tell which it was
+        if (
+            _IS_LIMITED and number.name in _DEATHS_FOR_MEMORY
+        ):  # the two causes cannot be distinguished
             raise MachineError(
                 f"{name}: it is damaged, or takes more memory than the "
                 f"{in_words(memory_limit())} it may, so that decoding it crashed ({number.name}); "
@@ -385,13 +387,13 @@ class _Child:
 
 
 def _surroundings() -> dict[str, str]:
-    """Return the environment of the other process: no credentials, and nothing else unneeded."""
+    """Return the environment of the child, without credentials or anything else unneeded."""
     handed = {name: value for name, value in os.environ.items() if _HANDED_ON.fullmatch(name)}
     return handed | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def _raise(told: dict[str, Any], name: str) -> None:
-    """Raise here what went wrong there."""
+    """Raise an error of the child in this process."""
     message = told.get("message", "")
     if told["error"] == "large":
         rows = f"its {describe_count(told['rows'], 'row')}" if told["rows"] else "its values"

@@ -1,6 +1,7 @@
-"""Packing: gzip, bzip2, xz, zstd, and zip around one table; found by content, unpacked bit by bit.
+"""Decompression of gzip, bzip2, xz, zstd, and zip archives with one table, as a stream.
 
-Of libraries, pyarrow alone is needed, for the process that decodes opens packed files, too.
+Packings are detected by content. The only library needed is pyarrow, since the child process opens
+packed files, too.
 """
 
 import io
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from recveil.runtime.memory import memory_limit, reject_for_memory
 
-# By how the data start. Somebody's id may be "BZh9", but no block of bzip2 begins in its place.
+# Magic bytes. An id may be "BZh9", but no block of bzip2 follows it.
 _STARTS = {
     "gzip": re.compile(rb"\x1f\x8b"),
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)"),
@@ -31,21 +32,21 @@ PACKINGS = tuple(_STARTS)
 _OF_PYARROW = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd"}
 _HEAD_BYTES = 16
 _PIECE = 1 << 18
-# What stands in an archive beside its table: what a Mac or a publisher puts there.
+# Files in an archive that are not tables, added by macOS or a publisher.
 _BESIDE = re.compile(
     r"(.*/)?(\.[^/]*|(readme|licen[cs]e|copying|citation|datapackage)[^/]*|thumbs\.db)|"
     r"__MACOSX/.*|.*(/|\.(md|html?|pdf))",
     re.IGNORECASE,
 )
-# Marks of a file in an archive: encrypted, only the changes to another file, strongly encrypted.
+# Flags of a file in an archive: encrypted, patch data, strongly encrypted.
 _UNUSUAL = 1 | 1 << 5 | 1 << 6
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-# What is raised for data that are cut short or damaged; pyarrow raises an OSError of its own.
+# Errors for truncated or damaged data; pyarrow raises an OSError of its own.
 DAMAGED = (EOFError, zlib.error, BadGzipFile, lzma.LZMAError, zipfile.BadZipFile)
 
 
 def packing_of(path: Path) -> str | None:
-    r"""Say how a file is packed, by its first bytes and not by its name.
+    r"""Return the packing of a file, detected by its first bytes rather than its name.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def packing_of(path: Path) -> str | None:
 
 
 def tables_in(names: Iterable[str]) -> list[str]:
-    """Return which files of an archive may be tables; a licence or what a Mac adds is none.
+    """Return the files of an archive that may be tables; licences and macOS metadata are excluded.
 
     Examples
     --------
@@ -79,15 +80,15 @@ def tables_in(names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def opened_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    r"""Open a file for reading, unpacked on the way; nothing is read ahead but a piece.
+    r"""Open a file for reading, decompressed as a stream.
 
     Raises
     ------
     EOFError, zlib.error, LZMAError, BadZipFile, OSError
-        For data that are cut short or damaged, or an archive of several tables, or one that
-        cannot be unpacked: where it is opened, or as it is read.
+        For truncated or damaged data, an archive of several tables, or one that cannot be unpacked:
+        on opening, or while reading.
     MemoryLimitError
-        For data that take more memory to be unpacked than may be taken.
+        If decompression takes more memory than allowed.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def opened_unpacked(path: Path) -> Iterator[IO[bytes]]:
         if packing in _OF_PYARROW:
             file = stack.enter_context(pa.OSFile(os.fsencode(path)))
             raw = stack.enter_context(pa.input_stream(file, compression=_OF_PYARROW[packing]))
-            # Of what is damaged, pyarrow's `read` never gives back the memory for a piece.
+            # For damaged data, pyarrow's `read` never frees the memory of a piece.
             yield io.BufferedReader(_Unpacked(raw.read_buffer), _PIECE)
             return
         plain = stack.enter_context(path.open("rb"))
@@ -124,7 +125,7 @@ def opened_archive(file: Path | IO[bytes]) -> zipfile.ZipFile:
     Raises
     ------
     BadZipFile
-        For all that Python cannot read as one: also where a name is no text, or a version too new.
+        For any file that Python cannot read as one, including invalid names and newer versions.
     """
     try:
         return zipfile.ZipFile(file)
@@ -147,7 +148,7 @@ def _member(archive: zipfile.ZipFile) -> Any:
 
 
 class _Unpacked(io.RawIOBase):
-    """Bytes from a function that returns as many as it is asked for, or fewer, and none at last."""
+    """A raw stream over a function that returns up to as many bytes as requested."""
 
     def __init__(self, read: Any) -> None:
         self.read_some = read
@@ -162,7 +163,7 @@ class _Unpacked(io.RawIOBase):
 
 
 class _XZ:
-    """Unpacks xz data, of one stream or several, in no more memory than may be taken."""
+    """Decompresses xz data of one or more streams within the memory limit."""
 
     def __init__(self, packed: IO[bytes], name: str) -> None:
         self.packed, self.name = packed, name
@@ -179,7 +180,7 @@ class _XZ:
             if self.stream.eof or self.stream.needs_input:
                 more = more or self.packed.read(_PIECE)
                 if self.stream.eof:
-                    more = more.lstrip(b"\0")  # zeros may stand between streams
+                    more = more.lstrip(b"\0")  # zeros may separate streams
                 if not more:
                     if self.stream.eof:
                         return b""

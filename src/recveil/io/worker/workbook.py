@@ -1,4 +1,4 @@
-"""Workbooks of Excel and OpenDocument, for the child: a small one can unpack to many gigabytes."""
+"""Workbooks of Excel and OpenDocument, read in the child process as they may unpack to many GB."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,31 +13,31 @@ from recveil.runtime.errors import RecveilError, first_line_of, listed, quoted
 from recveil.runtime.memory import MemoryLimitError
 
 _ROWS_AT_ONCE = 1 << 16
-# From here on a number no longer tells neighbours apart, and two people may be one: the one behind
-# it arrives as this one.
+# From here on, floats do not distinguish neighbouring whole numbers, so two ids of users may become
+# one.
 _EXACT = 2.0**53
-# What has fewer columns or rows is no table, but a title or a note.
+# A sheet with fewer columns or rows is a title or a note, not a table.
 _LEAST_COLUMNS, _LEAST_ROWS = 2, 2
-# By what stands in the archive; else it is an OpenDocument spreadsheet.
+# Files that identify an archive; others are OpenDocument spreadsheets.
 _ARCHIVED = {"xl/workbook.xml": "an Excel workbook", "xl/workbook.bin": "a binary Excel workbook"}
 _OPEN, _OLD = "an OpenDocument spreadsheet", "an old Excel workbook, or another file of Office"
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
-# The column that says in which row of the sheet each one stands.
+# Name of the column with the row number in the sheet.
 PLACE = "row"
 
 
 class Workbook:
-    """One sheet of a workbook, as text: dates in ISO's way, numbers as short as they are.
+    """One sheet of a workbook, as text: dates in ISO format, numbers in their shortest form.
 
     Parameters
     ----------
     path : Path
     limit : int
-        How many bytes of memory it may take.
+        Maximum memory in bytes.
     sheet : str or None
-        Its name; if None, the only sheet that holds a table.
+        Its name; None for the only sheet that holds a table.
     header : str
-        "yes" if its first row holds the names of its columns.
+        "yes" if its first row holds the column names.
     """
 
     def __init__(self, path: Path, limit: int, sheet: str | None, header: str = "") -> None:
@@ -63,7 +63,7 @@ class Workbook:
         return [_text(cell) or "" for cell in cells]
 
     def first(self, n_rows: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the rows behind the first one, under what stands in that."""
+        """Return the rows after the first one, which names the columns."""
         names = self.names()
         rows = [cells for _, cells in itertools.islice(self._rows(), 1, n_rows + 1)]
         texts = [[_text(cells[at]) for cells in rows] for at in range(len(names))]
@@ -74,13 +74,13 @@ class Workbook:
     def rows(
         self, columns: list[str], dictionary: list[str]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return some columns, by their places from 1 on, of all rows, and where each row stands.
+        """Return some columns of all rows, by their places from 1, and the row numbers.
 
         Parameters
         ----------
         columns : list of str
         dictionary : list of str
-            Those of ids.
+            Columns of ids.
         """
         fields = [(place, _ENCODED) for place in columns]
         schema = pa.schema([*fields, (PLACE, pa.int32())])
@@ -116,7 +116,7 @@ class Workbook:
                 yield number, cells
 
     def _sheet(self, wanted: str | None) -> Any:
-        """Return the sheet of a name, or the only one that holds a table."""
+        """Return the named sheet, or the only one that holds a table."""
         from python_calamine import SheetTypeEnum
 
         names = [m.name for m in self.book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
@@ -150,7 +150,7 @@ class Workbook:
 
 
 def _looked_into(path: Path) -> tuple[str, int]:
-    """Say what a workbook is, and how many bytes it becomes at least; old ones are not packed."""
+    """Return the kind of a workbook, and its minimum unpacked size; old formats are not packed."""
     with path.open("rb") as file:
         if file.read(2) != b"PK":
             return _OLD, path.stat().st_size
@@ -165,7 +165,7 @@ def _is_inexact(cell: Any) -> bool:
 
 
 def _text(cell: Any) -> str | None:
-    """Return what is in a cell as a text file would have it; nothing for an empty one.
+    """Return the text of a cell as a CSV would have it; None for an empty one.
 
     Examples
     --------
