@@ -1,4 +1,4 @@
-"""How easily are the people in a table found again?"""
+"""Re-identification and inference audits of tables and releases."""
 
 from recveil.auditing._audit import Audit, audit
 from recveil.auditing._selftest import Check, check_attack, selftest

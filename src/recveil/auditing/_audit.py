@@ -1,4 +1,4 @@
-"""audit: how easily are the people in this table found again?"""
+"""Re-identification audit of a table and its releases."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,7 @@ from recveil.runtime.safe_repr import Grid, brief, share_in_words
 def reject_releases(
     release: str | PathLike[str] | None, against: str | PathLike[str] | None
 ) -> None:
-    """Refuse another release without one, or beside itself.
+    """Reject a second release without a first one, or together with itself.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def reject_releases(
 
 
 def reject_shadows(shadows: int | None, release: str | PathLike[str] | None) -> None:
-    """Refuse shadow releases of none, and too few of them.
+    """Reject shadow releases without a release, and too few of them.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def reject_shadows(shadows: int | None, release: str | PathLike[str] | None) -> 
 
 
 def reject_catalogue(catalogue: Any, release: Any) -> None:
-    """Refuse a public table that is no file, or without a release whose items it could name.
+    """Reject a public table that is not a file, or that comes without a release.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def reject_catalogue(catalogue: Any, release: Any) -> None:
         )
 
 
-# More people are in no table, and nobody waits for more draws.
+# A table has fewer users than this, and more draws would take too long.
 _MOST = 1_000_000_000
-# No rate of theirs may reassure anybody who holds ratings of the same people.
+# Notes for tables of likes: the rates do not hold for adversaries who know ratings.
 _OF_LIKES = (
     "These are likes: people were looked for by their items, and by dates where there are any. A "
     "table that says how they rated gives the same people away more easily, and these rates say "
@@ -121,32 +121,32 @@ _OF_LIKES = (
 @brief
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What an audit found.
+    """Results of an audit.
 
     Parameters
     ----------
     ratings : Ratings
     reading : Reading
-        What was understood of the table.
+        How the table was read.
     attacks : list of Outcome
-        One for each adversary.
+        One per adversary.
     figures : list of Figure
     checks : list of Check
-        The positive controls: does the attack itself work on this data?
+        Positive controls: does the attack itself work on this data?
     sufficient : list of Sufficient
-        The smallest number of known ratings that finds half, and nine tenths, of the people.
+        Smallest number of known ratings that re-identifies half, and nine tenths, of the users.
     risk : Risk or None
-        How often each user is found (private).
+        Re-identification rate of each user (private).
     suspects : list of Suspects
-        The best candidates for each target of somebody's own file.
+        Best candidates for each target of an auxiliary file.
     published : AttackedRelease or None
-        What the adversaries achieve against a release of the same people.
+        Attacks on a release of the same users.
     knowledge : Reading or None
-        What was understood of somebody's own file of outside knowledge.
+        How the auxiliary file was read.
     graphs : list of GraphAttack
-        What Chang et al.'s attacks achieve.
+        Chang et al.'s attacks.
     deanonymized : list of Deanonymized
-        Narayanan & Shmatikov's Definition 3, as measured for each adversary.
+        Narayanan & Shmatikov's Definition 3, measured for each adversary.
     """
 
     ratings: Ratings
@@ -163,10 +163,10 @@ class Audit:
     deanonymized: list[Deanonymized] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data, for JSON and for the page."""
+        """Return the audit as plain data for JSON and the HTML page."""
         ratings = self.ratings
         verdict = write_verdict(self.attacks, self.checks, self.sufficient)
-        # What is to be published comes first; what the raw table gives away is the "before".
+        # The release comes first; the attacks on the raw table are the "before".
         released = {"release": self.published.to_dict()} if self.published else {}
         return {
             **released,
@@ -196,7 +196,7 @@ class Audit:
         }
 
     def chart(self, name: str = "adversaries") -> Any:
-        """Return a chart of altair: the same as on the page of the audit.
+        """Return an Altair chart, as on the audit's page.
 
         Parameters
         ----------
@@ -210,14 +210,13 @@ class Audit:
         Raises
         ------
         RecveilError
-            If there is no such chart, or nothing to be drawn.
+            If there is no such chart, or it has no data.
         """
         from recveil.auditing.charts import draw_part  # altair takes a second to load
 
         return draw_part(self.to_dict(), name).with_key()
 
     def _warnings(self) -> list[str]:
-        """Say what makes the numbers less worth: of what was read, and of the attacks."""
         known = self.knowledge
         of_knowledge = [f"{known.name}: {note}" for note in known.notes] if known else []
         of_likes = [_OF_LIKES] if self.ratings.is_unary else []
@@ -238,7 +237,7 @@ class Audit:
         }
 
     def _tables(self) -> list[Grid]:
-        """Tell whom each adversary finds, for a notebook."""
+        """Return the tables of a notebook: re-identification by each adversary."""
         of_release = [] if self.published is None else self.published.attacks
         in_release = {adversary.name: attack.person_found for adversary, attack in of_release}
         header: tuple[str, ...] = ("adversary", "found", "control")
@@ -275,38 +274,38 @@ def audit(
     shadows: int | None = None,
     **reading: Any,
 ) -> Audit:
-    """Attack a table as if it had been published with the names removed.
+    """Attack a table as if it had been published without names.
 
     Parameters
     ----------
     source : path, Ratings, or data frame
     release : path, optional
-        A release of the same people, to be attacked, too; its private twin judges.
+        A release of the same users to attack as well; its private folder is the ground truth.
     against : path, optional
-        Another release of the same people: what do the two tell together? Needs `release`.
+        Another release of the same users, attacked together with `release`, which is required.
     adversaries : iterable of Adversary, optional
-        All of `PRESETS` if not given. Without their dates if none were recognized; and where no
-        value could be wrong without them, or a preset's value could not (all ratings are equal,
-        say), wrong entries are items that the target never rated. The descriptions say so.
+        All of `PRESETS` by default. Dates are dropped if the table has none. Where dates are
+        dropped, or a preset cannot have wrong values (all ratings are equal, say), wrong entries
+        are items that the target never rated. The descriptions say so.
     targets : int or None
-        How many people each adversary looks for; None for all.
+        Number of targets per adversary; None for all users.
     draws : int
-        How often knowledge is drawn for each of them.
+        Number of draws of knowledge per target.
     seed : int
     curves : bool
-        Whether to compute the curves and everybody's risk, too.
+        Whether to compute the curves and each user's risk.
     aux : path or data frame, optional
-        Somebody's own table of outside knowledge: (target, item[, rating][, date]).
+        Auxiliary information: (target, item[, rating][, date]).
     catalogue : path or data frame, optional
-        Where `release` hides its items: a table of other people's ratings under the items' own
-        ids, with which an adversary may name them again. If not given, half of the people
-        themselves stand in for it.
+        If `release` hides its items, a table of other users' ratings under the original item ids,
+        from which an adversary may re-identify items. By default, half of the users serve as this
+        table.
     shadows : int, optional
-        How many releases like `release` to make of halves of the people, to learn from them who is
-        in another one: an even number of at least 8, such as 32. Each takes as long as making one.
+        Number of shadow releases for membership inference, made like `release` from halves of the
+        users: even and at least 8, such as 32. Each takes as long as making one release.
     **reading
-        Passed to `understand`. Of `aux` and `catalogue`, columns with these names are read if the
-        file has them, else those with the usual names; and `duplicates` holds for them, too.
+        Passed to `understand`. In `aux` and `catalogue`, columns with these names are read if the
+        file has them, and otherwise those with the usual names. `duplicates` applies to all files.
 
     Returns
     -------
@@ -315,8 +314,8 @@ def audit(
     Raises
     ------
     RecveilError
-        If a file cannot be read, a number makes no sense, `against` comes without `release`, or an
-        adversary of somebody's own is to have wrong values where none can be wrong.
+        If a file cannot be read, a number is out of range, `against` comes without `release`, or a
+        custom adversary has wrong values where none can be wrong.
 
     Examples
     --------
@@ -351,10 +350,10 @@ def audit(
         if is_paired:
             reject_catalogue_of_words(catalogue)
             adversaries = who_know_words(adversaries, PRESETS.values())
-        if words.scale.words:  # other files have the same words, by the same numbers
+        if words.scale.words:  # other files use the same words, coded by the same numbers
             reading = {**reading, "scale": words.scale}
         candidates = Candidates.from_ratings(ratings)
-        # The other files first: if one cannot be read, nobody should wait for the attacks to hear.
+        # Read the other files first, so that a read error comes before the attacks run.
         known = None if aux is None else _knowledge(aux, reading)
         suspects = [] if known is None else find_suspects(words, ratings, candidates, known)
         chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
@@ -405,16 +404,16 @@ def audit(
 
 
 def _knowledge(aux: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
-    """Read somebody's own table with what was said of the other, as far as it fits."""
+    """Read an auxiliary file with those reading options of the table that fit."""
     if not isinstance(aux, str | PathLike):
-        table = frame_of(aux).table  # once, as some can be read but once
+        table = frame_of(aux).table  # once, because some frames can be read only once
         return read_knowledge(table, **reading_of(table, reading))
     with file_next_to_table("aux", aux) as file:
         return read_knowledge(file, **reading_of(file, reading))
 
 
 def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Catalogue:
-    """Read a public table with what was said of the private one, as far as it fits."""
+    """Read a public table with those reading options of the private table that fit."""
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
         told = understand(table, times=False, **reading_of(table, reading))

@@ -1,4 +1,4 @@
-"""selftest: does the attack itself work on this data? Without that, no rate means anything."""
+"""Positive controls: checks that the attack itself works on a table."""
 
 import dataclasses
 from collections.abc import Callable
@@ -25,10 +25,10 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.ratings import Ratings
 from recveil.runtime.progress import THE_REST, parts
 
-# Targets of each check; enough to see a rate that is off, soon done.
+# Targets of each check: enough to detect a wrong rate, and fast.
 _TARGETS = 1_000
 _GROUP = 5
-# Of two tails of chance, each; several attacks and many users of this check share it.
+# Probability of each tail; several attacks and many users share this check.
 _RARE = 1e-5
 _ATTACKS = (ScoreboardRH(), Likelihood())
 
@@ -41,7 +41,7 @@ class Check(NamedTuple):
     name : str
     holds : bool
     found : str
-        What was measured, in words.
+        The measured values, in words.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Check(NamedTuple):
 def selftest(
     source: str | PathLike[str] | Ratings | Any, *, seed: int = 0, **reading: Any
 ) -> list[Check]:
-    """Check on somebody's own data that the attack finds whom it must, and nobody by chance.
+    """Check on a table that the attack finds whom it must, and no user by chance.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def selftest(
     Returns
     -------
     list of Check
-        Full exact knowledge finds everyone who is unique; random knowledge falls to the blind
-        baseline; the denominator is the number of targets asked for; a group of s identical
-        records is found with 1/s.
+        Full exact knowledge finds every unique user; random knowledge falls to the baseline of a
+        random guess; the denominator is the number of targets; a group of s identical records is
+        found with 1/s.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def selftest(
 def check_attack(
     ratings: Ratings, seed: int = 0, candidates: Candidates | None = None
 ) -> list[Check]:
-    """Run the checks of `selftest` on ratings; `candidates` are these, where they are at hand."""
+    """Run the checks of `selftest` on ratings; `candidates` indexes the same ratings."""
     candidates = Candidates.from_ratings(ratings) if candidates is None else candidates
     checks: dict[str, Callable[[], Check]] = {
         "Who is unique": lambda: _full_knowledge(ratings, candidates, seed),
@@ -107,7 +107,7 @@ def check_attack(
 
 
 def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
-    """Attacks that share no code must agree on who is unique."""
+    """Check that attacks that share no code agree on who is unique."""
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     targets = targets[ratings.activity[targets] > 0]
     own = own_rows(ratings, targets)
@@ -129,7 +129,7 @@ def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Chec
 
 def _random_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
     rng = np.random.default_rng(seed)
-    # Items in proportion to their ratings, and labels of other ratings: nobody's knowledge.
+    # Items drawn by item count, with labels of other ratings: knowledge about no user.
     n, known = _TARGETS, min(8, ratings.n_items)
     items = ratings.indices[rng.integers(ratings.n_ratings, size=n * known)]
     values = ratings.values[rng.integers(ratings.n_ratings, size=n * known)]
@@ -150,14 +150,14 @@ def _random_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Ch
 
 
 def _by_chance(found: float, n: int, blind: float) -> bool:
-    """Say whether blind guesses find so many; Wilson's interval errs where few are expected."""
+    """Return whether random guesses find as many; Wilson's interval errs where few are expected."""
     at_most = stats.binom.cdf(np.ceil(found), n, blind)
     at_least = stats.binom.sf(np.floor(found) - 1, n, blind)
     return bool(min(at_most, at_least) > _RARE)
 
 
 def _denominator(ratings: Ratings, seed: int) -> Check:
-    # More known items than the least active half has: many targets must be skipped.
+    # More known items than half of the users have, so that many targets must be skipped.
     known = int(np.median(ratings.activity)) + 1
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
@@ -170,7 +170,7 @@ def _denominator(ratings: Ratings, seed: int) -> Check:
 
 
 def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
-    """Let each record stand for several people: the same guesses, each worth as much less."""
+    """Let each record represent several users: the guesses stay, each with a share of the weight."""
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     known = max(1, min(4, int(np.median(ratings.activity))))
     knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)

@@ -1,4 +1,4 @@
-"""AttackedRelease: the same adversaries against a release of the same people."""
+"""Results of attacks on a release, with sentences for users."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,13 +28,13 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class AttackedRelease(FoundInRelease):
-    """What the adversaries achieve against a release, and what is to be said of it.
+    """Results of attacks on a release, with warnings and a verdict.
 
-    Its parameters are those of `FoundInRelease`.
+    The parameters are those of `FoundInRelease`.
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, for JSON and for the page."""
+        """Return the findings as plain data for JSON and the HTML page."""
         return {
             "name": self.name,
             "claim": self.manifest.claim.kind,
@@ -73,7 +73,7 @@ class AttackedRelease(FoundInRelease):
         }
 
     def warnings(self) -> list[str]:
-        """Say what was not measured, or on too few of the people to show anything."""
+        """Return what was not measured, or measured on too few users."""
         rare = [
             Uncovered(adversary.name, attack.skipped, attack.requested, attack.person_found.rate)
             for adversary, attack in self.attacks
@@ -101,19 +101,19 @@ class AttackedRelease(FoundInRelease):
         return warnings
 
     def verdict(self) -> list[str]:
-        """Say in plain words what was found, and what it means."""
+        """Return the findings and their meaning as sentences."""
         return sentences_of(self.told())
 
     def told(self) -> list[Statement]:
-        """Return what was found, and what it means, in sentences and as rows of a table."""
+        """Return the findings as sentences and as table rows."""
         return describe_release_findings(self, self.warnings(), self.about_membership())
 
     def headline(self) -> str:
-        """Say in one sentence how many are found, and what is promised."""
+        """Return the re-identification rate and the guarantee in one sentence."""
         return headline(self)
 
     def about_membership(self) -> list[Statement]:
-        """Say how well somebody tells who was in the data at all, by how much they know."""
+        """Describe membership inference for each amount of knowledge."""
         likes = self.manifest.scale.unary
         shadows: list[Statement] = []
         if self.shadows is None:
@@ -130,7 +130,7 @@ class AttackedRelease(FoundInRelease):
 
     @property
     def best_membership(self) -> tuple[str, Interval] | None:
-        """Return the best adversary of membership and the AUC; None if too few were measured."""
+        """Return the best membership adversary and its AUC; None if too few users were measured."""
         is_unary = self.manifest.scale.unary
         told = {
             f"who knows {known} {'likes' if is_unary else 'ratings'} of a user"
@@ -142,7 +142,7 @@ class AttackedRelease(FoundInRelease):
 
 
 def _cannot_be_repeated(manifest: Manifest) -> str:
-    """Say why no such release can be made of other people; nothing, if one can or nobody asks."""
+    """Return why such a release cannot be made of other users; empty if it can or is not needed."""
     if manifest.claim.levels:
         return (
             "because it needs a release without some of the people, and with privacy levels they "
@@ -155,7 +155,7 @@ def _cannot_be_repeated(manifest: Manifest) -> str:
 
 
 def columns_of(claim: Claim) -> dict[str, str]:
-    """Name the rates: where real ratings stay, each record is one person's.
+    """Return the column titles of the rates; where real ratings stay, a record is one user's.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""AttackedDrawn: adversaries against a release in which no record is anybody's."""
+"""Attacks on releases of synthetic users."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from recveil.release.manifest import Manifest
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
 
-# Who looks at drawn records: they know eight exact ratings, and nothing else.
+# The adversary knows eight exact ratings.
 _WHO = Adversary(known=8, name="adversary with 8 exact ratings")
 _STRONGEST = "strongest"
 
@@ -44,24 +44,24 @@ _FROM_MODEL = (
 @brief
 @dataclass(frozen=True)
 class AttackedDrawn(AttackedRelease):
-    """What adversaries achieve against a release in which no record is anybody's.
+    """Results of attacks on a release of synthetic users.
 
-    Nobody is looked for in it, so that `attacks` is empty. What is measured is what being in the
-    data tells: membership, and what is guessed of members beyond what is guessed of strangers.
+    No record belongs to a user, so `attacks` is empty. Measured instead are membership inference,
+    and attribute inference about members beyond that about non-members.
 
     Parameters
     ----------
     nearest : Resemblance or None
-        How much of the drawn record that fits somebody best is true of them.
+        How much of a user's nearest synthetic record is true of that user.
     inference : Resemblance or None
-        How well tastes are guessed by what the whole release teaches.
+        How well preferences are inferred from the release as a whole.
     """
 
     nearest: Resemblance | None = None
     inference: Resemblance | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, for JSON and for the page."""
+        """Return the findings as plain data for JSON and the HTML page."""
         claim, bounds = self.manifest.claim, bounds_of(self.manifest.claim)
         return {
             **super().to_dict(),
@@ -80,12 +80,12 @@ class AttackedDrawn(AttackedRelease):
         }
 
     def does_not_apply(self) -> list[str]:
-        """Say what is asked of other releases, and not of these."""
+        """Return which measures of other releases do not apply."""
         likes = self.manifest.scale.unary
         return [_NOBODY_TO_FIND, _NO_GROUPS_OF_LIKES if likes else _NO_GROUPS]
 
     def headline(self) -> str:
-        """Return membership inference and the promise in one sentence."""
+        """Return membership inference and the guarantee in one sentence."""
         told = "membership inference was not measured"
         if self.membership is not None:
             told = "membership inference was not measured, as there are too few users"
@@ -98,13 +98,13 @@ class AttackedDrawn(AttackedRelease):
         return f"No record of the release belongs to a user; {told}; {_promise(self.manifest)}."
 
     def told(self) -> list[Statement]:
-        """Return what does not apply, what was found, and what it means."""
+        """Return the findings, and what does not apply, as statements."""
         drawn = [_FROM_MODEL] if self.manifest.layout == "model" else []
         first = [Statement(each) for each in (*self.does_not_apply(), *drawn, *self.warnings())]
         return [*first, *self.about_membership(), *map(Statement, self._of_synthetic_users())]
 
     def _of_synthetic_users(self) -> list[str]:
-        """Say what the promise allows, what drawn people tell, and what undoes such releases."""
+        """Describe what the guarantee allows, what synthetic users reveal, and known attacks."""
         told = []
         if bounds := bounds_of(self.manifest.claim):
             told.append(
@@ -136,27 +136,27 @@ def attack_drawn(
     name: str = "release",
     anonymizer: Anonymizer | None = None,
 ) -> AttackedDrawn:
-    """Measure what a release of drawn people tells because somebody was in the data.
+    """Measure membership and attribute inference on a release of synthetic users.
 
     Parameters
     ----------
     ratings : Ratings
-        The private ratings that it was drawn from.
+        The private ratings that the synthetic users were sampled from.
     table : ReleasedTable or None
-        None for a model, from which people are still to be drawn.
+        None for a model that has not been sampled yet.
     manifest : Manifest
-        What it says of itself.
+        The release's manifest.
     seed : int
     name : str
         As in `AttackedRelease`.
     anonymizer : Anonymizer, optional
-        Makes such releases; without it nothing can be measured, as all is measured on a release
-        that is drawn in the same way without a fifth of the people.
+        Makes such releases. Required for every measure: each is taken on a release sampled in the
+        same way without a fifth of the users.
 
     Raises
     ------
     RecveilError
-        If records of the release are people's.
+        If records of the release belong to users.
     """
     if manifest.contains_users if table is None else table.contains_users:
         raise RecveilError(
@@ -175,10 +175,10 @@ def attack_drawn(
                 "by_known": told,
                 "nearest": score_nearest(ratings, held_out, _WHO, seed),
             }
-            if not ratings.is_unary:  # of likes, nobody can guess which were liked most
+            if not ratings.is_unary:  # likes have no order of preference to infer
                 found["attributes"] = infer_attributes(ratings, held_out, _WHO, seed)
                 found["inference"] = infer_embeddings(ratings, held_out, _WHO, seed)
-        except RecveilError as error:  # four fifths of the people may be too few
+        except RecveilError as error:  # four fifths of the users may be too few
             unmeasured = str(error)
     return AttackedDrawn(
         name=name,
@@ -202,7 +202,7 @@ def _promise(manifest: Manifest) -> str:
 
 
 def _describe_nearest(told: Resemblance) -> str:
-    """Say how much of the nearest drawn record is true, beside the same for strangers.
+    """Describe how much of the nearest synthetic record is true, for members and non-members.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def _describe_nearest(told: Resemblance) -> str:
 
 
 def _describe_inference(told: Resemblance) -> str:
-    """Describe how well likings are inferred from the release, for members and strangers."""
+    """Describe how well preferences are inferred, for members and non-members."""
     what = "An adversary who learns from the whole release which items go together"
     if not told.has_guessed:
         return _no_attack(what, told)
@@ -233,7 +233,6 @@ def _describe_inference(told: Resemblance) -> str:
 
 
 def _no_attack(what: str, told: Resemblance) -> str:
-    """State that the attack guessed nothing about any user."""
     return (
         f"{what}: {NO_ATTACK}. It guessed nothing about "
         f"{describe_count(told.members.trials, 'member')} and "

@@ -1,4 +1,4 @@
-"""Outside knowledge: an adversary's own file of what they know about their targets."""
+"""Attacks with auxiliary information from a file."""
 
 import math
 from collections.abc import Mapping
@@ -41,16 +41,16 @@ class Suspects:
     Parameters
     ----------
     target : str
-        As the file calls them.
+        The target's name in the file.
     known, matched : int
-        Entries about them, and those among them whose item stands in the table.
+        Number of entries about the target, and of those whose item is in the table.
     users : list of str
         The candidates with the highest scores, best first; ties by position.
     scores : list of float
     eccentricity : float
-        (highest - second highest score) / σ; at least 1.5 stands out.
+        (highest - second highest score) / σ; a match needs at least 1.5.
     bits : float
-        Entropy of the adversary's distribution over all people: what they still do not know.
+        Entropy of the adversary's distribution over all users, in bits: the remaining uncertainty.
     """
 
     target: str
@@ -62,7 +62,7 @@ class Suspects:
     bits: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the suspects as plain data, for JSON."""
+        """Return the candidates as plain data, for JSON."""
         return dict(vars(self))
 
     def _facts(self) -> dict[str, object]:
@@ -78,34 +78,34 @@ def look_for(
     day_width: float = 30.0,
     **reading: Any,
 ) -> list[Suspects]:
-    """Attack with real outside knowledge, by Scoreboard-RH.
+    """Attack with auxiliary information from a file, by Scoreboard-RH.
 
     Parameters
     ----------
     ratings : Ratings
-        The table in which the targets are looked for.
+        The table to search for the targets.
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     path : path, data frame or Reading
-        A file of (target, item[, rating][, date]), packed or not, in any format that
-        `read_ratings` reads, or a data frame; the items carry the table's own ids. Or what
-        `read_knowledge` made of it. Without ratings people are looked for by their items.
+        A file of (target, item[, rating][, date]), compressed or not, in any format that
+        `read_ratings` reads; a data frame; or the result of `read_knowledge`. Items carry the
+        table's ids. Without ratings, users are matched by items alone.
     rating_width, day_width : float
         See `ScoreboardRH`.
     **reading
-        Passed to `read_ratings`, such as `user` for the name of the target column, which otherwise
-        is "target" or one of the usual names for users.
+        Passed to `read_ratings`, such as `user` for the name of the target column, which defaults
+        to "target" or one of the usual names for users.
 
     Raises
     ------
     RecveilError
-        If the file cannot be read, or none of its items stands in the table.
+        If the file cannot be read, or none of its items is in the table.
     """
     told = path if isinstance(path, Reading) else read_knowledge(path, **reading)
     known = told.ratings
     item_of = places_in(ratings, told)
     weights = 1 / np.log(np.maximum(candidates.support, 2))
-    if known.is_unary or ratings.is_unary:  # ratings are not known, or there are none to be known
+    if known.is_unary or ratings.is_unary:  # no rating is known
         rating_width = math.inf
     found = []
     for target in range(known.n_users):
@@ -123,12 +123,12 @@ def look_for(
 
 
 def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
-    """Return where each item of outside knowledge stands in the table; -1 where it does not.
+    """Return each known item's position in the table; -1 if it is not there.
 
     Raises
     ------
     RecveilError
-        If none does.
+        If no item is in the table.
     """
     items = told.ratings.items
     place = {str(label): position for position, label in enumerate(ratings.items)}
@@ -143,7 +143,7 @@ def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
 
 
 def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
-    r"""Read somebody's own table of outside knowledge, and tell what was understood of it.
+    r"""Read a table of auxiliary information, and report how it was read.
 
     Parameters
     ----------
@@ -173,28 +173,27 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
 
 
 def _without_scale(told: Reading) -> Reading:
-    """Leave out what was said of the scale: what an adversary knows has none of its own."""
+    """Drop the options of the scale: auxiliary information has no scale of its own."""
     told.require_times()
     notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
     return replace(told, notes=notes)
 
 
 def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]) -> dict[str, Any]:
-    r"""Return those of a table's reading options that fit a table of outside knowledge.
+    r"""Return those of a table's reading options that fit an auxiliary table.
 
     Parameters
     ----------
     path : path or pyarrow.Table
-        The file of outside knowledge, or what was in a frame.
+        The auxiliary file, or the table of a data frame.
     reading : mapping
-        What `read_ratings` was told about the table.
+        The options of `read_ratings` for the table.
 
     Returns
     -------
     dict
-        How duplicates count and times are written, which words ratings are or that they count, and
-        the names of those columns that the file has, too. A column called "target" goes before the
-        table's user column.
+        Duplicates, time format, and words or counts; and the names of columns that the file has,
+        too. A column "target" takes precedence over the table's user column.
 
     Examples
     --------
@@ -227,10 +226,10 @@ def _feedback(
     given: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return what was said of the table's ratings, as far as the file has any.
+    """Return the options about ratings that fit the file.
 
-    Who knows items alone knows neither words nor counts. What may be ratings is never passed over:
-    that would make the adversary weaker than they are.
+    An adversary who knows items alone knows neither words nor counts. A column that may hold
+    ratings is never skipped, since that would weaken the adversary.
     """
     scale, counts, likes = (reading.get(name) for name in ("scale", "counts", "likes"))
     if not _leaves_ratings_out(names, width, given):
@@ -253,23 +252,23 @@ def _feedback(
 
 
 def _leaves_ratings_out(names: list[str], width: int, given: Mapping[str, Any]) -> bool:
-    """Say whether a file names users and items, and no ratings; or has two columns in all."""
+    """Return whether a file names users and items but no ratings, or has only two columns."""
     if not names:
         return width == 2
     try:
         return find_columns(names, feedback=LIKED, **_roles(names, given)).rating is None
     except RecveilError:
-        return False  # the reader will say what is wrong
+        return False  # the reader will report the error
 
 
 def _roles(names: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of columns that are known beforehand."""
+    """Return the column names that the options fix."""
     target = target_among(names)
     return dict(given) if target is None else {**given, "user": target}
 
 
 def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
-    """Return the names of a file's columns, none if it has no header, and how many there are."""
+    """Return the column names (none without a header) and the number of columns."""
     with naming(path):
         found = recognize(path, format, Layout())
         if found.format in OF_SEVERAL_TABLES:
@@ -286,7 +285,7 @@ def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
         try:
             first = next((fields for _, fields in read_records(path, dialect)), [])
         except RecveilError:
-            return [], 0  # the reader will say what is wrong
+            return [], 0  # the reader will report the error
         return (first if dialect.header else []), len(first)
 
 
@@ -297,7 +296,7 @@ def _scores(
     rating_width: float,
     day_width: float,
 ) -> NDArray[np.float64]:
-    """Score every record, plainly: there are few targets, and all scores are wanted."""
+    """Score every record by a direct loop: targets are few, and all scores are needed."""
     scores = np.zeros(candidates.n_records)
     for item, rating, day in entries:
         carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])

@@ -1,4 +1,4 @@
-"""The charts of an audit: of its page, and one by one for a notebook."""
+"""Charts of an audit, for its page and for notebooks."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +22,7 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
     Raises
     ------
     RecveilError
-        If there is no such part, or nothing in it to be drawn.
+        If there is no such part, or it has no data.
     """
     drawn: dict[str, Callable[[], Chart | None]] = {
         "adversaries": lambda: draw_adversaries(result["attacks"]),
@@ -46,7 +46,7 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
 
 
 def draw_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
-    """Draw how many people each adversary finds in the table; None of nobody.
+    """Draw each adversary's re-identification rate; return None without attacks.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def draw_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
 
 
 def draw_release(release: dict[str, Any] | None) -> Chart | None:
-    """Draw the same of the release, no interval above what is proven; None without one."""
+    """Draw the rates on a release, with intervals cut at the proven bound; None without one."""
     measures = {
         "the group is found": "group_found",
         "the person is found in it": "person_found",
@@ -75,7 +75,7 @@ def draw_release(release: dict[str, Any] | None) -> Chart | None:
 
 
 def draw_risk(risk: dict[str, Any] | None) -> Chart | None:
-    """Draw how many people are found how often; None where that was not asked."""
+    """Draw a histogram of the users' risk; return None if it was not measured."""
     if not risk or not risk["bins"]:
         return None
     x = f"probability of being found ({risk['draws']} draws of knowledge)"
@@ -83,13 +83,13 @@ def draw_risk(risk: dict[str, Any] | None) -> Chart | None:
 
 
 def meaning_of(release: dict[str, Any] | None) -> ClaimKind:
-    """Return what a release's claim means; of what nobody knows, that it is not known."""
+    """Return what a release's claim means; unknown if there is none."""
     claimed = (release or {}).get("claim")
     return claim_kind(claimed if claimed in {kind.name for kind in all_claims()} else "unknown")
 
 
 def _promised(attack: dict[str, Any]) -> dict[str, Any]:
-    """Return the interval of the people found, which ends at what is promised, as in the table."""
+    """Return the interval of users found, cut at the guaranteed bound."""
     found = attack["person_found"]
     if found["high"] is None or attack.get("bound") is None:
         return dict(found)
@@ -109,6 +109,6 @@ def _draw_rates_of(
         )
         for attack in attacks
         for series, key in measures.items()
-        if attack[key]["rate"] is not None  # nobody was attacked
+        if attack[key]["rate"] is not None  # no target was attacked
     ]
     return draw_rates(rows, title) if rows else None

@@ -1,4 +1,4 @@
-"""The curves of Narayanan & Shmatikov's figures, for the data at hand."""
+"""The curves of Narayanan & Shmatikov's figures, for a given table."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -31,12 +31,12 @@ _MOST_KNOWN = 16
 
 @dataclass(frozen=True)
 class Sufficient:
-    """The smallest number of known ratings, all right, that finds a share of the people.
+    """The smallest number of correct known ratings that re-identifies a share of the users.
 
     Parameters
     ----------
     adversary : str
-        Their name.
+        The adversary's name.
     share : float
     known : int or None
         None if sixteen are not enough.
@@ -47,13 +47,13 @@ class Sufficient:
     known: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the number as plain data, for JSON and for the page."""
+        """Return the number as plain data for JSON and the HTML page."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What Narayanan & Shmatikov's Theorem 1 says of a number of known ratings.
+    """Narayanan & Shmatikov's Theorem 1 for a number of known ratings.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Guarantee:
     items: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the number with its meaning, for JSON and for the page."""
+        """Return the number and its meaning for JSON and the HTML page."""
         return asdict(self) | {
             "text": f"so many random entries of a record, each known closely, find a record that "
             f"agrees with the target on {1 - self.delta:.0%} of its entries, with probability "
@@ -82,13 +82,13 @@ def find_sufficient(
     targets: NDArray[np.int64],
     seed: int,
 ) -> list[Sufficient]:
-    """Find the smallest number of ratings, all right, with which enough people are found.
+    """Find the smallest number of correct known ratings that re-identifies enough users.
 
     Parameters
     ----------
     ratings : Ratings
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     adversaries : list of Adversary
     targets : ndarray of int64
         User positions.
@@ -97,7 +97,7 @@ def find_sufficient(
     Returns
     -------
     list of Sufficient
-        For half of the people, and for nine tenths, by each adversary.
+        For half and for nine tenths of the users, by adversary.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def find_sufficient(
 
 
 def guarantees(n_users: int) -> list[Guarantee]:
-    """Return Theorem 1's number of items for some errors.
+    """Return Theorem 1's number of items for several error rates.
 
     Examples
     --------
@@ -151,9 +151,9 @@ class Point:
         Text, such as "3 of 4", keeps its order on the axis.
     y : float
     low, high : float or None
-        The ends of the interval, if it is a rate or a mean.
+        Ends of the interval, if y is a rate or a mean.
     attacked : int or None
-        How many targets had enough ratings, where that may differ.
+        Number of targets with enough ratings, where it may differ between points.
     """
 
     series: str
@@ -164,12 +164,12 @@ class Point:
     attacked: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what there is as plain data, for JSON."""
+        """Return the fields that are set, as plain data for JSON."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
 class _Place(NamedTuple):
-    """What was found at one place of the x axis."""
+    """The results at one position of the x axis."""
 
     series: str
     x: str
@@ -179,20 +179,20 @@ class _Place(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class Figure:
-    """One curve sheet: points of several series.
+    """One figure: points of several series.
 
     Parameters
     ----------
     number : str
         The paper's figure.
     title : str
-        What it shows, as a plain sentence.
+        A plain sentence on what the figure shows.
     x, y : str
-        What the axes count.
+        Axis titles.
     points : list of Point
-        Where no target had enough ratings, there is no point.
+        Positions where no target had enough ratings have no point.
     note : str
-        Whom the figure is about, and what this table changed about the adversaries.
+        The targets, and how the adversaries were adapted to this table.
     """
 
     number: str
@@ -203,7 +203,7 @@ class Figure:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figure as plain data, for JSON."""
+        """Return the figure as plain data for JSON and the HTML page."""
         return vars(self) | {"points": [point.to_dict() for point in self.points]}
 
     def _facts(self) -> dict[str, object]:
@@ -212,7 +212,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class _Family:
-    """Attacks that differ in one thing, over growing knowledge."""
+    """Attacks that differ in one setting, over growing knowledge."""
 
     series: dict[str, Adversary]
     mixtures: tuple[tuple[int, int], ...]
@@ -226,13 +226,13 @@ class _Family:
 def draw_figures(
     ratings: Ratings, candidates: Candidates, targets: NDArray[np.int64], seed: int = 0
 ) -> list[Figure]:
-    """Compute the curves of Figs. 1 and 4 to 12; those with dates only if there are dates.
+    """Compute the curves of Figs. 1 and 4 to 12; those with dates only if the table has dates.
 
     Parameters
     ----------
     ratings : Ratings
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     targets : ndarray of int64
         User positions for each point.
     seed : int
@@ -267,7 +267,7 @@ def draw_figures(
 
 
 def _words(ratings: Ratings) -> tuple[str, str]:
-    """Return what is known exactly, and what about; of likes, nobody knows ratings.
+    """Return the names of exact and of approximate knowledge; likes have no ratings.
 
     Examples
     --------
@@ -345,10 +345,10 @@ def _rates(number: str, title: str, places: list[_Place]) -> Figure:
 
 
 def _in_or_out(places: list[_Place]) -> Figure:
-    """Draw both curves for the same people: those who were attacked.
+    """Draw both curves over the attacked targets.
 
-    Whoever has too few ratings is neither found nor missed, and noticing that they are not in the
-    data would be no achievement.
+    Targets with too few ratings are excluded: they are neither found nor missed, and detecting that
+    they are absent would prove nothing.
     """
     points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")
     points += _points(places, _noticed, " (not in the data)")
@@ -369,14 +369,14 @@ def _points(
     points = []
     for series, x, outcome in places:
         value, low, high, _ = measure(outcome)
-        # Nobody attacked is not the same as nobody found.
+        # No attacked target is not the same as a rate of zero.
         if outcome.attacked and np.isfinite(value):
             points.append(Point(series + suffix, x, value, low, high, outcome.attacked))
     return points
 
 
 def _note(places: list[_Place], of_these: str) -> str:
-    """Say how many targets were attacked, what that means, and what this table changed."""
+    """Describe the number of attacked targets, and how this table changed the adversaries."""
     outcomes = [place.outcome for place in places]
     attacked = [outcome.attacked for outcome in outcomes]
     requested, least, most = outcomes[0].requested, min(attacked), max(attacked)
@@ -390,7 +390,7 @@ def _note(places: list[_Place], of_these: str) -> str:
 
 
 def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
-    """Turn a share of any number of targets into one of those who were attacked."""
+    """Rescale a share of all targets to a share of the attacked ones."""
     successes = interval.rate * interval.trials if interval.trials else 0.0
     return wilson_interval(min(successes, outcome.attacked), outcome.attacked)
 
@@ -401,7 +401,7 @@ def _noticed(outcome: Outcome) -> Interval:
 
 
 class _Compared(NamedTuple):
-    """What two records are compared by, beside their items; None: not by that."""
+    """What two records are compared by in addition to their items; None if not compared."""
 
     series: str
     rating_error: float | None = None
@@ -443,7 +443,7 @@ def _information(ratings: Ratings) -> Figure:
 
 
 def plain_figure(figure: Figure, is_unary: bool) -> dict[str, Any]:
-    """Return a figure as plain data, whose words speak of likes where those were attacked.
+    """Return a figure as plain data, worded for likes where likes were attacked.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""FoundInRelease: all that an audit measured of a release."""
+"""Measured results of an audit of a release."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -42,23 +42,24 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class Content:
-    """What the cells of a release tell, beyond who is found by the adversaries.
+    """What the cells of a release reveal beyond re-identification.
 
     Parameters
     ----------
     fills : list of InferredFills
-        For a co-rated release: who knows nobody, and learns from a shadow release if such a one
-        can be made, then who knows 1 % and 5 % of the people. Empty for others.
+        For a co-rated release: an adversary who knows no user, and learns from a shadow release if
+        one can be made, then adversaries who know 1 % and 5 % of the users. Empty for other
+        methods.
     companions : Companions or None
-        Where labels are the means of those who rated: who knows all of the group but one.
+        Where values are means over the raters: an adversary who knows all of the group but one.
     behind : PossibleRatings or None
-        Where groups share their labels: how many different ratings stand behind one.
+        Where groups share values: how many different ratings a value may represent.
     graphs : tuple of GraphAttack
-        What Chang et al.'s attacks achieve against the release.
+        Chang et al.'s attacks on the release.
     untold : str
-        Why fills were not looked for, if they could not be; the end of a sentence.
+        Why fills could not be searched for; the end of a sentence.
     has_too_fine_labels : bool
-        Whether nothing is said of what stands behind labels as the scale is continuous.
+        Whether `behind` was skipped because the scale is continuous.
     """
 
     fills: list[InferredFills]
@@ -69,7 +70,7 @@ class Content:
     has_too_fine_labels: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, for JSON and for the page."""
+        """Return the findings as plain data for JSON and the HTML page."""
         return {
             "fills": [told.to_dict() for told in self.fills] or None,
             "companions": self.companions and self.companions.to_dict(),
@@ -78,7 +79,7 @@ class Content:
         }
 
     def warnings(self) -> list[str]:
-        """Say what was not measured."""
+        """Return what was not measured."""
         if self.has_too_fine_labels:
             return [
                 "How many different ratings stand behind a label was not measured, because on a "
@@ -90,12 +91,12 @@ class Content:
         return [f"Whether fills can be told from ratings{by_whom} was not measured: {self.untold}."]
 
     def sentences(self) -> list[str]:
-        """Say in plain words what was found."""
+        """Return the findings as sentences."""
         return sentences_of(self.told())
 
     def told(self) -> list[Statement]:
-        """Return what was found, in plain words and as rows of a table."""
-        # Who knows nobody, and who knows most.
+        """Return the findings as sentences and as table rows."""
+        # Report only the adversaries who know least and most.
         ends = dict.fromkeys((0, len(self.fills) - 1)) if self.fills else {}
         told = [Statement(_of_fills(self.fills[end])) for end in ends]
         if self.companions is not None and self.companions.told.trials:
@@ -114,16 +115,16 @@ class Content:
 
 @brief
 class LookedFor(NamedTuple):
-    """What somebody who knows nobody makes of the labels of a co-rated release.
+    """What an adversary who knows no user infers about the values of a co-rated release.
 
     Attributes
     ----------
     cells : Cells
-        Its labels.
+        The release's values.
     likely : ndarray of float64, shape (n_labels,), or None
-        How probably each is a real rating; None if that could not be learned.
+        Probability that each value is a real rating; None if it could not be learned.
     why_not : str
-        Why not, if it was tried.
+        Why learning failed, if it was tried.
     """
 
     cells: Cells
@@ -142,29 +143,29 @@ def measure_content(
     seed: int = 0,
     looked: LookedFor | None = None,
 ) -> Content:
-    """Measure what applies to a release, by what its method and claim say of its labels.
+    """Measure what applies to a release, by its method and its claim about values.
 
     Parameters
     ----------
     ratings : Ratings
-        The truth.
+        The true ratings.
     table : ReleasedTable
     manifest : Manifest
     targets : ndarray of int64
-        Who is looked for; those without a record are left out.
+        The targets; those without a record are left out.
     seed : int
     looked : LookedFor, optional
-        What `look_for_fills` says of the release, where labels may have been filled in.
+        The result of `look_for_fills`, where values may be fills.
     """
     targets = targets[table.record_of[targets] >= 0]
     graphs = tuple(attack_graphs(ratings, table, targets, seed))
     if looked is not None:
         fills, untold = _describe_fills(ratings, table, targets, seed, looked)
         return Content(fills, None, None, graphs, untold)
-    if ratings.is_unary:  # labels that are all 1 tell nothing beyond the items
+    if ratings.is_unary:  # values that are all 1 reveal nothing beyond the items
         return Content([], None, None, graphs)
     method, grid = manifest.known_method, manifest.label_grid
-    # For diversity, items are added to rows that nobody behind them rated.
+    # For diversity, rows gain items that no user of the class rated.
     are_means = (
         method is not None
         and method.averages_raters(manifest.settings)
@@ -179,7 +180,7 @@ def measure_content(
 def look_for_fills(
     table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
 ) -> LookedFor:
-    """Let somebody who knows nobody learn from a shadow release which labels are fills.
+    """Predict which values are fills, by an adversary who knows no user, from a shadow release.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def look_for_fills(
         A co-rated release.
     scale : RatingScale
     seed : int
-        Fixes what the shadow release is made of.
+        Fixes the content of the shadow release.
     anonymizer : Anonymizer, optional
         Makes such releases; without it nothing is learned.
     """
@@ -196,7 +197,7 @@ def look_for_fills(
         return LookedFor(cells, None, "")
     try:
         return LookedFor(cells, infer_fills_by_shadow(cells, anonymizer, seed), "")
-    except RecveilError as error:  # a part of the labels may be too few for k
+    except RecveilError as error:  # a part of the values may be too few for k
         why = f"no such release can be made of the published labels: {error}"
         return LookedFor(cells, None, why)
 
@@ -208,14 +209,14 @@ def _describe_fills(
     seed: int,
     looked: LookedFor,
 ) -> tuple[list[InferredFills], str]:
-    """Return what is told of fills, or why nothing is."""
+    """Return what is inferred about fills, or why nothing is."""
     cells, nobody = looked.cells, np.empty(0, np.int64)
     try:
         told = [
             measure_fills(ratings, table, targets, share, seed, cells=cells)
             for share in KNOWN_SHARES
         ]
-    except RecveilError as error:  # too large, or the few known people have no fills
+    except RecveilError as error:  # too large, or the few known users have no fills
         return [], str(error)
     if looked.likely is None:
         return told, looked.why_not
@@ -294,59 +295,60 @@ def _of_labels(behind: PossibleRatings) -> Statement:
 @brief
 @dataclass(frozen=True)
 class FoundInRelease:
-    """What the adversaries achieve against a release, in figures.
+    """Measured results of attacks on a release.
 
     Parameters
     ----------
     name : str
         The release's folder.
     manifest : Manifest
-        What it says of itself.
+        The release's manifest.
     attacks : list of (Adversary, ReleaseAttack)
     membership : Membership or None
-        Whether the adversary can tell who was in the data, measured on a release that was made in
-        the same way without a fifth of the people.
+        Membership inference, measured on a release made in the same way without a fifth of the
+        users.
     lone_share : float or None
-        With simple homogenizing, the share of the ratings that are published as they are because
-        nobody else in the group rated the item.
+        With simple homogenizing, the share of ratings that are published unchanged because no other
+        user of the group rated the item.
     unmeasured : str
-        Why membership could not be measured, if it was tried.
+        Why membership inference failed, if it was tried.
     unprotected : int or None
-        With privacy levels, the people whose records promise nothing, because their level is 1
-        and they share them with nobody of a higher one.
+        With privacy levels, the number of users without a guarantee: their level is 1, and they
+        share their record with no user of a higher level.
     lowest_level : int or None
-        With privacy levels, the smallest k above 1 that a record promises; None if none does.
+        With privacy levels, the smallest guaranteed k above 1; None if there is none.
     untried : str
-        Which labels of a co-rated release were not struck out, because to find them takes too long.
+        Which values of a co-rated release were not struck out, because the search takes too long.
     as_given : ExactRatings or None
-        How many of all ratings stand in the release exactly, and how many labels are ratings.
+        Share of all ratings that are in the release exactly, and of values that are ratings.
     by_known : dict of str to Membership
-        As `membership`, by who knows "8", "16" and "all" ratings, exactly.
+        As `membership`, by number of exact ratings known: "8", "16" and "all".
     residual : InferredCells or None
-        What a smooth fit of all rows tells of who rated what; None if rows do not hold all items.
+        What a smooth fit of all rows reveals about who rated what; None if rows do not hold all
+        items.
     unfitted : str
         Why there is no such fit, if rows do hold all items.
     attributes : Attributes or None
-        What the strongest adversary learns of members that is not told of strangers, by the release
-        that membership was measured on.
+        What the strongest adversary infers about members beyond non-members, from the release that
+        membership was measured on.
     content : Content or None
-        What its cells tell: fills, companions, and ratings behind labels.
+        What its cells reveal: fills, companions, and possible ratings.
     against : Against or None
-        What it tells together with another release of the same people.
+        What it reveals together with another release of the same users.
     hidden_items : HiddenItems or None
-        Where the release hides its items, how many can be named again, and what follows.
+        Where the release hides its items, how many are re-identified, and what follows.
     shadows : ShadowMembership or None
-        Who is in such a release, told by many others like it; None if nobody asked.
+        Membership inference with shadow releases; None if not requested.
     same_ratings : bool or None
-        Whether the release was made from the ratings by which it is judged; None if nothing tells.
+        Whether the release was made from the given ratings; None if unknown.
     all_known : ReleaseAttack or None
-        What an adversary achieves who knows all ratings of a target exactly; None where rows hold
-        most items, and nobody is looked for so.
+        Results of an adversary who knows all ratings of a target exactly; None where rows hold most
+        items and this attack is not run.
     clusters : ClusterAttack or None
-        How often that adversary infers the cluster of a target, and the equivalence class, by
-        a fit on other targets; where no records share their values, each is its own cluster.
+        How often that adversary infers the cluster and the equivalence class of a target, by a fit
+        on other targets; where no records share values, each is its own cluster.
     uncompared : bool
-        Whether records are too many to look for clusters.
+        Whether there are too many records to look for clusters.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Against: a release beside another one of the same people, and what the two tell together."""
+"""Linkage of two releases of the same users."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -32,23 +32,24 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class Against:
-    """What two releases of the same people tell together.
+    """What two releases of the same users reveal together.
 
     Parameters
     ----------
     name : str
         The folder of the other release.
     k : int
-        What both releases promise: the smaller of their k; the lowest level, if people have levels.
+        What both releases guarantee: the smaller of their k; the lowest level, if users have
+        levels.
     found : Intersection
     finding : list of (str, JointFinding)
-        For each adversary, by name, how often they find both rows.
+        For each adversary, by name, how often both rows are found.
     links : LinksOfTwo or None
-        Which items two rows tell; None if the rows are too large.
+        Which items two rows reveal; None if the rows are too large.
     hiding : tuple of str
         Which of the two hide their items: names of folders.
     likes : bool
-        Whether the two are of likes.
+        Whether the releases hold likes.
     """
 
     name: str
@@ -61,11 +62,11 @@ class Against:
 
     @property
     def strongest(self) -> tuple[str, JointFinding]:
-        """The adversary who finds most people by both releases."""
+        """The adversary who re-identifies most users with both releases."""
         return max(self.finding, key=lambda pair: pair[1].person_in_both.rate)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, for JSON and for the page."""
+        """Return the findings as plain data for JSON and the HTML page."""
         found = self.found
         return {
             "name": self.name,
@@ -92,7 +93,7 @@ class Against:
         }
 
     def warnings(self) -> list[str]:
-        """Say that the promise of each release does not hold for both, if it does not."""
+        """Warn if the guarantee of each release does not hold for both together."""
         found = self.found
         if not found.below_k.rate:
             return []
@@ -105,7 +106,7 @@ class Against:
         ]
 
     def verdict(self) -> list[str]:
-        """Say what two releases come to in practice; the warnings are apart."""
+        """Describe what two releases reveal in practice; warnings are separate."""
         sentences = [] if self.found.below_k.rate else [self._no_user_below()]
         return [
             *sentences,
@@ -115,7 +116,7 @@ class Against:
         ]
 
     def headline(self) -> str:
-        """Return a sentence for the release's headline; nothing if nobody more is found by both."""
+        """Return a sentence for the headline; empty if both releases reveal no more users."""
         name, finding = self.strongest
         if finding.person_in_both.rate <= finding.person_in_one.rate:
             return ""
@@ -133,7 +134,7 @@ class Against:
         )
 
     def _describe_hidden(self) -> list[str]:
-        """Say that nothing here rests on the belief that items are hidden."""
+        """State that the results do not assume hidden items to be unknown."""
         if not self.hiding:
             return []
         which = " and ".join(f"“{name}”" for name in self.hiding)
@@ -195,7 +196,7 @@ class Against:
 
 @brief
 class OtherRelease(NamedTuple):
-    """Another release of the same people.
+    """Another release of the same users.
 
     Attributes
     ----------
@@ -203,7 +204,7 @@ class OtherRelease(NamedTuple):
     table : ReleasedTable
     manifest : Manifest
     common : ndarray of int64
-        Positions of the people who are in both releases.
+        Positions of the users who are in both releases.
     """
 
     name: str
@@ -213,22 +214,22 @@ class OtherRelease(NamedTuple):
 
 
 def read_other(ratings: Ratings, table: ReleasedTable, other: str | PathLike[str]) -> OtherRelease:
-    """Read another release of the same people.
+    """Read another release of the same users.
 
     Parameters
     ----------
     ratings : Ratings
         The private ratings that both were made from.
     table : ReleasedTable
-        The first one.
+        The first release.
     other : path
-        The published folder of the other one; its private twin must lie beside it.
+        The published folder of the other release; its private folder must be next to it.
 
     Raises
     ------
     RecveilError
-        If the other one cannot be read, is of other ratings, or shares fewer than two people with
-        the release.
+        If the other release cannot be read, is of other ratings, or shares fewer than two users
+        with the first.
     """
     folder = Path(other).resolve()
     manifest = known_manifest(folder)
@@ -260,23 +261,23 @@ def hold_against(
     *,
     own_name: str = "this release",
 ) -> Against:
-    """Hold a release against another one of the same people; both twins judge.
+    """Attack two releases of the same users together; both private folders are the ground truth.
 
     Parameters
     ----------
     ratings : Ratings
-        The private ratings that both were made from; where they are words without an order, they
-        are looked for by pairs of item and word.
+        The private ratings that both were made from; nominal labels are attacked as pairs of item
+        and word.
     table : ReleasedTable
     manifest : Manifest
-        What the release says of itself.
+        The release's manifest.
     other : OtherRelease
     adversaries : list of Adversary
     targets : ndarray of int64
         User positions; those who are not in both releases are left out.
     seed : int
     own_name : str
-        What the release is called.
+        The release's name.
     """
     name, second, again, common = other
     hiding = [
@@ -309,14 +310,14 @@ def hold_against(
 def _attacked(
     ratings: Ratings, first: ReleasedTable, second: ReleasedTable
 ) -> tuple[Ratings, ReleasedTable, ReleasedTable]:
-    """Return what people are looked for in: of words without an order, pairs of item and word."""
+    """Return the tables to attack; nominal labels become pairs of item and word."""
     if ratings.scale.ordered:
         return ratings, first, second
     return pairs_of(ratings), released_pairs(first, ratings), released_pairs(second, ratings)
 
 
 def _promised(table: ReleasedTable, manifest: Manifest) -> NDArray[np.int64]:
-    """Return with how many people each user shares a group at least, as the release promises."""
+    """Return the guaranteed minimum group size of each user."""
     promised = np.full(table.record_of.size, manifest.claim.k, np.int64)
     if manifest.claim.levels:
         inside = table.record_of >= 0
@@ -335,7 +336,7 @@ def _of_finding(name: str, finding: JointFinding) -> dict[str, Any]:
 
 
 def _of_mean(mean: Mean) -> dict[str, Any]:
-    """Return a mean as plain data; None for what JSON does not know."""
+    """Return a mean as plain data; None for what JSON cannot hold."""
     return {key: value if np.isfinite(value) else None for key, value in mean._asdict().items()}
 
 

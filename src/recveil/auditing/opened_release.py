@@ -1,7 +1,7 @@
-"""Paired: audits of words without an order, which are of who gave which word to which item.
+"""Releases opened for an audit, and audits of nominal labels as pairs of item and word.
 
-A known word equals the one in a row, or it does not: there is no distance between two, and nobody
-is taken to know a word roughly.
+Two words are equal or they are not: they have no distance, so that no adversary knows a word
+approximately.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class NominalSource(NamedTuple):
-    """Words without an order, and a release of them, where pairs of item and word are attacked.
+    """Nominal labels and a release of them, attacked as pairs of item and word.
 
     Attributes
     ----------
@@ -43,23 +43,23 @@ class NominalSource(NamedTuple):
 
 @brief
 class OpenedRelease(NamedTuple):
-    """A release that was read from its folder.
+    """A release as read from its folder.
 
     Attributes
     ----------
     name : str
     manifest : Manifest
-        What it says of itself.
+        The release's manifest.
     table : ReleasedTable or None
-        None for a model, from which people are still to be drawn.
+        None for a model that has not been sampled yet.
     lone_share : float or None
         As in `recveil.release.reader.Twin`.
     other : OtherRelease or None
-        Another release of the same people, to be held against it.
+        Another release of the same users, for linkage.
     words : NominalSource or None
-        Where `table` is of pairs of items and words: the words themselves.
+        The nominal labels, where `table` holds pairs of items and words.
     same_ratings : bool or None
-        Whether it was made from these ratings; None if nobody can tell.
+        Whether it was made from these ratings; None if unknown.
     """
 
     name: str
@@ -78,7 +78,7 @@ def open_release(
     against: str | PathLike[str] | None = None,
     has_catalogue: bool = False,
 ) -> OpenedRelease:
-    """Read a release, its private twin where one is needed, and another one beside it.
+    """Read a release, its private folder where needed, and a second release.
 
     Parameters
     ----------
@@ -87,15 +87,15 @@ def open_release(
     folder : path
         The published folder.
     against : path, optional
-        Another release of the same people.
+        Another release of the same users.
     has_catalogue : bool
-        Whether there is a public table that may name hidden items.
+        Whether there is a public table that may re-identify hidden items.
 
     Raises
     ------
     RecveilError
-        If a catalogue is given and the items are not hidden, nobody can be found in both, or a
-        release or its twin cannot be read, or is not one of these ratings.
+        If a catalogue is given and the items are not hidden, if no user is in both releases, or if
+        a release or its private folder cannot be read or does not belong to these ratings.
     """
     folder = Path(folder).resolve()  # its name is needed, and . has none
     manifest = known_manifest(folder)
@@ -119,17 +119,18 @@ def open_release(
 
 
 def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> None:
-    """Refuse likes as the truth behind a release with ratings, other words, and the reverse.
+    """Reject likes as the ground truth of a release of ratings or words, and the reverse.
 
-    Whoever knows ratings finds more by them: rates of likes would reassure for nothing.
+    An adversary who knows ratings re-identifies more users, so that rates of likes would be falsely
+    reassuring.
 
     Parameters
     ----------
     ratings : Ratings
-        What was read.
+        The table that was read.
     manifest : Manifest
     name : str
-        What the release is called.
+        The release's name.
     """
     if manifest.scale.unary and not ratings.is_unary:
         raise RecveilError(
@@ -155,7 +156,7 @@ def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
 def _of_no_user(
     ratings: Ratings, folder: Path, manifest: Manifest, against: str | PathLike[str] | None
 ) -> OpenedRelease:
-    """Read drawn people, or see to it that the model is the one that was written."""
+    """Read a release of synthetic users, or check that the model is the one that was written."""
     if against is not None:
         raise RecveilError(
             f"against (--against): no record of {folder.name} is anybody's, so that there is "
@@ -183,19 +184,19 @@ _NOTE = "Here words are known as they are: two of them are equal, or they are no
 def who_know_words(
     adversaries: Iterable[Adversary] | None, presets: Iterable[Adversary]
 ) -> list[Adversary]:
-    """Return adversaries for a table of words: those of the presets who know words.
+    """Return the adversaries for a table of words: those who know exact words.
 
     Parameters
     ----------
     adversaries : iterable of Adversary, or None
-        Those that somebody asked for.
+        The requested adversaries.
     presets : iterable of Adversary
-        Taken where nobody did.
+        Used where none are requested.
 
     Raises
     ------
     RecveilError
-        If somebody asked for one who knows items alone, or whether they were liked.
+        If a requested adversary knows items alone, or whether they were liked.
 
     Examples
     --------
@@ -217,7 +218,7 @@ def who_know_words(
 
 
 def reject_catalogue_of_words(catalogue: object) -> None:
-    """Refuse a public table beside words without an order: it names items that a release hides.
+    """Reject a public table for nominal labels, whose releases do not hide items.
 
     Examples
     --------
@@ -234,30 +235,31 @@ def reject_catalogue_of_words(catalogue: object) -> None:
 def find_suspects(
     table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
 ) -> list[Suspects]:
-    """Look for the targets of somebody's own file; of words, by items with the very words.
+    """Attack the targets of an auxiliary file; nominal labels are matched as pairs of item and
+    word.
 
     Parameters
     ----------
     table : Ratings
-        What was read.
+        The table that was read.
     attacked : Ratings
-        The same; of words without an order, the pairs that stand for it.
+        The same table; for nominal labels, its pairs.
     candidates : Candidates
-        What is attacked, listed by item.
+        The attacked table, indexed by item.
     known : Reading
-        What `read_knowledge` made of the file. Where it tells items alone, people are looked for
-        by these, whatever they said of them.
+        The result of `read_knowledge`. If it holds items alone, users are matched by these,
+        whatever their words.
 
     Raises
     ------
     RecveilError
-        If none of its items stands in the table.
+        If none of its items is in the table.
     """
     if attacked is table:
         return look_for(table, candidates, known)
     if known.ratings.is_unary:
         return look_for(table, Candidates.from_ratings(table), known)
-    places_in(table, known)  # refuses other items by their own names, which pairs have not
+    places_in(table, known)  # rejects unknown items by their names, which pairs do not have
     return look_for(attacked, candidates, replace(known, ratings=pairs_of(known.ratings)))
 
 
@@ -271,9 +273,9 @@ def opened_pairs(opened: OpenedRelease, words: Ratings) -> OpenedRelease:
     Parameters
     ----------
     opened : OpenedRelease
-        Of words without an order.
+        A release of nominal labels.
     words : Ratings
-        What it was made from.
+        The words that it was made from.
     """
     manifest, table = replace(opened.manifest, scale=LIKES), opened.table
     if table is None:

@@ -1,4 +1,4 @@
-"""Outcome: how often one adversary succeeds, with everything that is needed to believe it."""
+"""Results of one adversary's attacks on a raw table, with baseline and control."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -33,35 +33,34 @@ ECCENTRICITY = 1.5
 @brief
 @dataclass(frozen=True)
 class Outcome:
-    """What one adversary achieves; every rate but `control` is a share of `requested`.
+    """Results of one adversary; every rate but `control` is a share of `requested`.
 
-    Scoreboard-RH is the attack of the paper. `Likelihood` is the one that finds most on a table of
-    true ratings. `found` is the best of all that are registered: by it data should be judged.
+    Scoreboard-RH is the attack of the paper. `Likelihood` finds most on a table of true ratings.
+    `found` is the best of all registered attacks: judge a table by it.
 
     Parameters
     ----------
     adversary : Adversary
     requested, skipped : int
-        Targets asked for, and those among them with too few ratings (they count as no match).
+        Number of targets, and of those with too few ratings, which count as no match.
     success : Interval
-        Scoreboard-RH: the best guess is right and stands out (eccentricity at least 1.5).
+        Scoreboard-RH: the best guess is right, with eccentricity at least 1.5.
     wrong_match : Interval
-        Scoreboard-RH: the best guess stands out and is wrong.
+        Scoreboard-RH: the best guess is wrong, with eccentricity at least 1.5.
     no_match : Interval
-        Scoreboard-RH: no guess stands out.
+        Scoreboard-RH: no guess reaches the eccentricity.
     by_attack : dict of str to Interval
         For each registered attack on raw tables: the record that fits best is the target's; ties
-        count 1 / people tied. No eccentricity is asked.
+        count 1 / tied users. No eccentricity is required.
     bits_by_attack : dict of str to Mean
-        Bits that the adversary still needs, over the targets that were attacked; for those attacks
-        that tell.
+        Remaining uncertainty in bits over the attacked targets, for attacks that report it.
     baseline : float
-        What a blind guess achieves: 1 / people.
+        Success rate of a random guess: 1 / users.
     control : Interval
-        The same attack on people who are *not* in the data (their record was taken out, and the
-        supports that weigh the items counted without it): how often some record stands out, which
-        then is a wrong match. A share of the targets who were
-        attacked: nobody was spared a wrong match by having too few ratings. nan if none was.
+        The same attack on users who are *not* in the data (their record is removed, and the item
+        counts that weigh the items exclude it): how often some record reaches the eccentricity,
+        which is then a wrong match. A share of the attacked targets, since a target with too few
+        ratings cannot be matched wrongly. nan if none was attacked.
     """
 
     adversary: Adversary
@@ -82,32 +81,32 @@ class Outcome:
 
     @property
     def top1(self) -> Interval:
-        """How many Scoreboard-RH finds by its top score; no eccentricity is asked."""
+        """Success rate of Scoreboard-RH by its top score, without an eccentricity threshold."""
         return self.by_attack[ScoreboardRH.name]
 
     @property
     def likeliest(self) -> Interval:
-        """How many `Likelihood` finds."""
+        """Success rate of `Likelihood`."""
         return self.by_attack[Likelihood.name]
 
     @property
     def entropy_bits(self) -> Mean:
-        """Bits that the adversary still needs after Scoreboard-RH."""
+        """Remaining uncertainty after Scoreboard-RH, in bits."""
         return self.bits_by_attack[ScoreboardRH.name]
 
     @property
     def likelihood_bits(self) -> Mean:
-        """Bits that the adversary still needs after `Likelihood`."""
+        """Remaining uncertainty after `Likelihood`, in bits."""
         return self.bits_by_attack[Likelihood.name]
 
     @property
     def strongest(self) -> str:
-        """The name of the attack that finds most; of several, the one registered last."""
+        """The name of the attack that finds most; of equals, the one registered last."""
         return max(reversed(self.by_attack), key=lambda name: self.by_attack[name].rate)
 
     @property
     def found(self) -> Interval:
-        """How many the best of the attacks finds; no eccentricity is asked."""
+        """Success rate of the strongest attack, without an eccentricity threshold."""
         return self.by_attack[self.strongest]
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,9 +123,9 @@ class Outcome:
             "targets_skipped": self.skipped,
             **{name: getattr(self, name)._asdict() for name in rates},
             "entropy_bits": self.entropy_bits.mean if self.attacked else None,
-            # One target alone has no interval, and JSON knows no infinity.
+            # A single target has no interval, and JSON has no infinity.
             "entropy_bits_interval": self.entropy_bits._asdict() if self.attacked > 1 else None,
-            # JSON knows no nan either: of nobody there is no rate.
+            # JSON has no nan either: without attacked targets there is no rate.
             **({} if self.attacked else {"control": self.control._asdict() | {"rate": None}}),
             "likelihood_bits": self.likelihood_bits.mean if self.attacked else None,
             "baseline": self.baseline,
@@ -153,18 +152,18 @@ def run_attack(
     draws: int = 1,
     seed: int = 0,
 ) -> Outcome:
-    """Attack the raw table, as if it had been published with the names removed.
+    """Attack the raw table as if it had been published without names.
 
     Parameters
     ----------
     ratings : Ratings
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     adversary : Adversary
     targets : ndarray of int64
-        User positions; the denominator of every rate is their number.
+        User positions; their number is the denominator of every rate.
     draws : int
-        How often knowledge is drawn for each target; the rates are means over the draws.
+        Number of draws of knowledge per target; the rates are means over the draws.
     seed : int
 
     Examples
@@ -211,19 +210,19 @@ def run_attack(
 
 @brief
 class _Tally(NamedTuple):
-    """How often the attacks were right with one draw of knowledge."""
+    """Success counts of the attacks for one draw of knowledge."""
 
-    right: int  # Scoreboard-RH: stands out, and is the target
-    wrong: int  # Scoreboard-RH: stands out, and is somebody else
-    of_control: int  # Scoreboard-RH: stands out although the target's record was taken out
+    right: int  # Scoreboard-RH: eccentric enough, and the target
+    wrong: int  # Scoreboard-RH: eccentric enough, and another user
+    of_control: int  # Scoreboard-RH: eccentric enough although the target's record was removed
     hits: dict[str, float]  # by attack: expected number of targets found
-    bits: dict[str, NDArray[np.float64]]  # by attack that tells: bits still needed, each target
+    bits: dict[str, NDArray[np.float64]]  # by attack that reports it: remaining bits of each target
 
 
 def _count(
     guesses: dict[str, Guesses], leads: NDArray[np.float64], targets: NDArray[np.int64]
 ) -> _Tally:
-    """Count who is found; everybody's own record has their own position."""
+    """Count the targets found; a user's own record has the user's position."""
     paper = guesses[ScoreboardRH.name]
     if paper.eccentricity is None:
         raise RecveilError(
@@ -246,7 +245,7 @@ def _seed(seed: int, draw: int) -> int:
 
 
 def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
-    """Return what one adversary achieved."""
+    """Return one adversary's results as plain data."""
     errors = attack.rating_errors
     return {
         "name": adversary.name,
@@ -275,14 +274,14 @@ def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
 def best_member(
     strongest: Membership, by_known: dict[str, Membership]
 ) -> tuple[str | None, Membership]:
-    """Return who tells best who is in the data: whoever knows so many ratings, or the strongest.
+    """Return who infers membership best: an adversary with exact ratings, or the strongest.
 
     Parameters
     ----------
     strongest : Membership
         Of the strongest adversary of an audit, who need not be the strongest here.
     by_known : dict of str to Membership
-        By who knows "8", "16" and "all" ratings, exactly.
+        By number of exact ratings known: "8", "16" and "all".
 
     Examples
     --------
@@ -299,7 +298,7 @@ def best_member(
 def plain_membership(
     strongest: Membership, by_known: dict[str, Membership], *, likes: bool = False
 ) -> dict[str, Any]:
-    """Return the areas: of who tells most, and by how many ratings are known."""
+    """Return the best AUC, and the AUC by number of known ratings, as plain data."""
     known_best, best = best_member(strongest, by_known)
     plain: dict[str, Any] = {
         known: {
@@ -328,16 +327,16 @@ def plain_membership(
 
 
 def _plain_interval(interval: Interval) -> dict[str, Any]:
-    """Return an interval as plain data; its rate is None where nobody could be scored."""
+    """Return an interval as plain data; its rate is None if no user was scored."""
     return interval._asdict() | {"rate": _plain_number(interval.rate)}
 
 
 def _plain_mean(found: Mean) -> dict[str, Any]:
-    """Return a mean with its interval as a rate; None for what nothing was there to measure on."""
+    """Return a mean with its interval as a rate; None if it was not measured."""
     ends = {"rate": found.mean, "low": found.low, "high": found.high}
     return {name: _plain_number(value) for name, value in ends.items()} | {"trials": found.trials}
 
 
 def _plain_number(value: float) -> float | None:
-    """Return None for nan, which JSON does not know."""
+    """Return None for nan, which JSON does not have."""
     return None if np.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""Theirs: the measures of the papers, taken on a table as they define them."""
+"""Metrics as the papers define them, measured on a table or a release."""
 
 from typing import Any, NamedTuple
 
@@ -22,29 +22,29 @@ from recveil.attacks.release_target import ReleasedTable
 from recveil.auditing.outcome import Outcome
 from recveil.ratings import Ratings
 
-# How many ratings the graph attacks know.
+# Number of ratings that the graph attacks know.
 _KNOWN = (4, 8)
-# How similar the guessed record is to the target's.
+# Thresholds of similarity between the guessed record and the target's.
 _THETAS = (1.0, 0.9, 0.5)
 
 
 class GraphAttack(NamedTuple):
-    """What one of Chang et al.'s attacks achieves.
+    """Results of one of Chang et al.'s attacks.
 
     Attributes
     ----------
     attack : str
-        "structure-based" (items known), "label-based" (their exact labels, too), or "homogeneity"
-        (whether all that match tell the same, so that a profile is found and no person).
+        "structure-based" (items known), "label-based" (exact labels, too), or "homogeneity" (all
+        matches share their data, so that a profile is found although no single user is).
     known : int
-        How many items.
+        Number of known items.
     alone : Interval
-        Share of the people asked for who are the only match; for homogeneity, whose profile is
-        found.
+        Share of the targets that are the only match; for homogeneity, whose profile is found.
     expected : Interval
-        Expected share who are hit by a pick among the people who match; for homogeneity, the same.
+        Expected share of targets hit by a random pick among the matches; for homogeneity, the same
+        as `alone`.
     baseline : float
-        What a pick among all people hits.
+        Hit rate of a random pick among all users.
     """
 
     attack: str
@@ -54,7 +54,7 @@ class GraphAttack(NamedTuple):
     baseline: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data, for JSON and for the page."""
+        """Return the figures as plain data for JSON and the HTML page."""
         return {
             "attack": self.attack,
             "known": self.known,
@@ -65,17 +65,17 @@ class GraphAttack(NamedTuple):
 
 
 class Deanonymized(NamedTuple):
-    """How many people are (theta, omega)-de-anonymized by one adversary, as measured.
+    """Share of users that one adversary (theta, omega)-de-anonymizes, as measured.
 
     Attributes
     ----------
     adversary : str
     theta : float
-        How similar the guessed record must be to the target's.
+        Required similarity of the guessed record to the target's.
     omega : Interval
-        Share of the people asked for whose guessed record is so similar; no guess is none.
+        Share of the targets whose guessed record is that similar; no guess counts as a miss.
     control : float
-        Share for whom a random other person's record would be.
+        Share of the targets for whom another user's random record is that similar.
     """
 
     adversary: str
@@ -84,7 +84,7 @@ class Deanonymized(NamedTuple):
     control: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data, for JSON and for the page."""
+        """Return the figures as plain data for JSON and the HTML page."""
         return self._asdict() | {"omega": self.omega._asdict()}
 
 
@@ -95,24 +95,24 @@ def attack_graphs(
     seed: int = 0,
     candidates: Candidates | None = None,
 ) -> list[GraphAttack]:
-    """Run Chang et al.'s attacks on a raw table, or on a release of it.
+    """Run Chang et al.'s attacks on a raw table or a release.
 
     Parameters
     ----------
     ratings : Ratings
-        The truth about the targets.
+        The true ratings of the targets.
     table : ReleasedTable or None
-        None: the ratings themselves, as if they had been published with the names removed.
+        None for the ratings themselves, as if published without names.
     targets : ndarray of int64
-        Everybody asked for counts, those with too few ratings as not found.
+        All targets count; those with too few ratings count as not found.
     seed : int
     candidates : Candidates, optional
-        The ratings, listed by item, where they are at hand and no release is attacked.
+        The ratings, indexed by item, if available and no release is attacked.
 
     Notes
     -----
-    Source: Chang et al., Definitions 3.1, 3.2 and 5.1. Their attacks ask for exact agreement, so
-    that published means escape the label-based one, though not the stronger attacks.
+    Source: Chang et al., Definitions 3.1, 3.2 and 5.1. Their attacks require exact agreement, so
+    that published means resist the label-based one, but not the stronger attacks.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def attack_graphs(
         knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
         for name, attack in (("structure-based", structure_based), ("label-based", label_based)):
             matches = attack(candidates, knowledge, record_of)
-            # On a raw table each person is a record; in a release its people share one.
+            # On a raw table each user is a record; in a release, users share records.
             found.append(_as_graph_attack(name, known, matches.probability, targets, candidates))
         profiles = homogeneity(candidates, knowledge, record_of)
         of_profile = profiles.found.astype(np.float64)
@@ -153,9 +153,9 @@ def measure_deanonymized(
     ----------
     ratings : Ratings
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     outcomes : list of Outcome
-        They tell which attack is the strongest.
+        Determine each adversary's strongest attack.
     targets : ndarray of int64
     seed : int
 
@@ -163,8 +163,8 @@ def measure_deanonymized(
     -----
     Source: Narayanan & Shmatikov, Definitions 1 and 3: an adversary (theta, omega)-de-anonymizes a
     table if they output, with probability omega, a record that is at least theta similar to the
-    target's. Similarity is the share of the items of both records that stand in both with the same
-    rating. A tie for the best guess is no guess, so that omega is a lower bound.
+    target's. Similarity is the share of the items of either record that are in both with the same
+    rating. A tie for the best guess counts as no guess, so that omega is a lower bound.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def measure_deanonymized(
         similar = _similarities(ratings, knowledge, best)
         others = rng.integers(max(ratings.n_users - 1, 1), size=knowledge.targets.size)
         others += others >= knowledge.targets
-        others[others >= ratings.n_users] = -1  # of one person alone there is nobody else
+        others[others >= ratings.n_users] = -1  # a single user has no other users
         by_chance = _similarities(ratings, knowledge, others)
         for theta in _THETAS:
             told.append(
@@ -201,7 +201,7 @@ def measure_deanonymized(
 
 
 def similarity(ratings: Ratings, first: int, second: int) -> float:
-    """Return the share of two people's items that both rated alike.
+    """Return the share of two users' items that both rated alike.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def _as_graph_attack(
 def _similarities(
     ratings: Ratings, knowledge: Knowledge, guessed: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return how similar each target's record is to the guessed one; -1 where there is none."""
+    """Return each target record's similarity to the guessed one; -1 without a guess."""
     people, position = np.unique(np.append(knowledge.targets, guessed), return_inverse=True)
     people, position = people[people >= 0], position - np.count_nonzero(people < 0)
     rows = own_rows(ratings, people)

@@ -1,4 +1,4 @@
-"""Attacking: the adversaries of an audit against a release of the same people."""
+"""Attacks of an audit's adversaries on a release of the same users."""
 
 from dataclasses import replace
 from os import PathLike
@@ -53,9 +53,9 @@ from recveil.release.records import Groups, Records
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts, track
 
-# The strongest adversary of an audit, beside those who know so many ratings.
+# The strongest adversary of an audit, in addition to those who know a number of ratings.
 _STRONGEST = "strongest"
-# So many users are looked for by all of their ratings, which are many times as many as others know.
+# Number of targets attacked with all of their ratings, which cost far more than a few ratings.
 _BY_ALL = 300
 
 
@@ -69,29 +69,29 @@ def attack_published(
     against: str | PathLike[str] | None = None,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
-    """Attack a release with every adversary, and judge by its private twin.
+    """Attack a release with every adversary; its private folder is the ground truth.
 
     Parameters
     ----------
     ratings : Ratings
         The private ratings that were released.
     folder : path
-        The published folder; `folder` + ".private" tells who is where.
+        The published folder; `folder` + ".private" maps users to records.
     adversaries : list of Adversary
-        Homogenized rows carry no dates, so what they know of dates is left out.
+        Homogenized rows carry no dates, so known dates are dropped.
     targets : ndarray of int64
     seed : int
     against : path, optional
-        Another release of the same people, to be attacked together with this one.
+        Another release of the same users, attacked together with this one.
     catalogue : Catalogue, optional
-        Other people's ratings with the names of items, where the release hides them; half of the
-        people themselves, if not given.
+        Where the release hides its items: other users' ratings with item names. By default, half of
+        the users themselves.
 
     Raises
     ------
     RecveilError
-        If a catalogue is given and the items are not hidden, or a release or its twin cannot be
-        read, or is not one of these ratings.
+        If a catalogue is given and the items are not hidden, or if a release or its private folder
+        cannot be read or does not belong to these ratings.
     """
     opened = open_release(ratings, folder, against=against, has_catalogue=catalogue is not None)
     return attack_opened(ratings, opened, adversaries, targets, seed, catalogue=catalogue)
@@ -106,7 +106,7 @@ def attack_opened(
     *,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
-    """Attack a release that was opened with every adversary; see `attack_published`."""
+    """Attack an opened release with every adversary; see `attack_published`."""
     name, manifest, table, lone_share, other, words, same = opened
     if table is None or not table.contains_users:
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
@@ -151,7 +151,7 @@ def attack_table(
     tell_content: bool = False,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
-    """Attack a release that was read already with every adversary.
+    """Attack a release that was already read with every adversary.
 
     Parameters
     ----------
@@ -159,21 +159,21 @@ def attack_table(
         As in `attack_published`.
     table : ReleasedTable
     manifest : Manifest
-        What it says of itself.
+        The release's manifest.
     name, lone_share
         As in `AttackedRelease`.
     anonymizer : Anonymizer, optional
-        Makes such releases; without it membership is not measured.
+        Makes such releases; without it membership inference is not measured.
     tell_content : bool
-        Whether to measure what its cells tell, too, which takes a while where labels were filled
-        in; see `measure_content`. And what an adversary with all ratings infers, and, where items
-        are hidden, what names them again.
+        Whether to measure also what cells reveal (see `measure_content`; slow where values were
+        filled in), what an adversary with all ratings infers, and which hidden items are
+        re-identified.
     catalogue
         As in `attack_published`.
     """
     if not table.contains_users:
         return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=anonymizer)
-    # Whoever is not in the release cannot be found in it, and must not lower the rates.
+    # Users who are not in the release cannot be found in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
     inside = targets[np.isin(targets, released)]
     if inside.size < min(targets.size, released.size):
@@ -189,7 +189,7 @@ def attack_table(
         if tell_content and table.co_rated:
             looked = look_for_fills(table, ratings.scale, seed, anonymizer)
         likely = None if looked is None else looked.likely
-        # First, since all that comes then takes the fit as it is remembered.
+        # This runs first, since all later parts use its cached fit.
         begin(durations.CELLS)
         residual, unfitted = _fit_of_rows(ratings, table)
         begin(durations.PEOPLE)
@@ -209,12 +209,17 @@ def attack_table(
         if anonymizer is not None:
             try:
                 held_out = hold_out(ratings, anonymizer, seed=seed)
-                find_residuals(held_out.table.candidates, ratings.scale)  # it is remembered
+                find_residuals(held_out.table.candidates, ratings.scale)  # cached
                 begin(durations.MEMBERS)
+<<<<<<< HEAD
                 told = infer_memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
                 if not ratings.is_unary:  # of likes, nobody can guess which were liked most
+=======
+                told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
+                if not ratings.is_unary:  # likes have no order of preference to infer
+>>>>>>> fix-e5
                     attributes = infer_attributes(ratings, held_out, strongest, seed)
-            except RecveilError as error:  # four fifths of the people may be fewer than k
+            except RecveilError as error:  # four fifths of the users may be fewer than k
                 unmeasured = str(error)
         begin(durations.CONTENT)
         content = None
@@ -253,7 +258,7 @@ def attack_table(
 
 
 def _has_sparse_classes(table: ReleasedTable) -> bool:
-    """Return whether users share rows of few items: who holds all items cannot be told by them."""
+    """Return whether users share rows of few items; rows with all items do not distinguish users."""
     n_cells = table.candidates.n_records * (table.candidates.indptr.size - 1)
     return not table.co_rated and 2 * table.indices.size < n_cells
 
@@ -261,7 +266,7 @@ def _has_sparse_classes(table: ReleasedTable) -> bool:
 def _attack_by_all_ratings(
     ratings: Ratings, table: ReleasedTable, inside: NDArray[np.int64], manifest: Manifest
 ) -> tuple[ReleaseAttack, ClusterAttack | None]:
-    """Look for equivalence classes, and for clusters of them, by all ratings of the targets."""
+    """Infer equivalence classes, and clusters of them, from all ratings of the targets."""
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
     everything = Adversary(known=1, name="all ratings")
     known = know_everything(ratings, few)
@@ -276,7 +281,7 @@ def _attack_by_all_ratings(
 
 
 def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[InferredCells | None, str]:
-    """Return what a smooth fit of all rows tells, or why there is none; of likes, nothing."""
+    """Return what a smooth fit of all rows reveals, or why there is none; none for likes."""
     if ratings.is_unary:
         return None, ""
     residual = infer_cells(ratings, table)
@@ -286,7 +291,7 @@ def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[InferredCells 
 def _count_exact_ratings(
     ratings: Ratings, table: ReleasedTable, grid: float | None
 ) -> ExactRatings | None:
-    """Compare everybody's ratings with the record that they stand behind; likes have none."""
+    """Compare each user's ratings with the user's record; likes have none."""
     if ratings.is_unary:
         return None
     released = np.flatnonzero(table.record_of >= 0)
@@ -299,7 +304,7 @@ def _count_exact_ratings(
 
 
 def _levels(table: ReleasedTable) -> tuple[int, int | None]:
-    """Return how many people are promised nothing, and the least that the others are."""
+    """Return the number of users without a guarantee, and the lowest level of the others."""
     nothing = table.promised <= 1
     lowest = None if nothing.all() else int(table.promised[~nothing].min())
     return int(table.candidates.sizes[nothing].sum()), lowest

@@ -1,4 +1,4 @@
-"""Release verdict: what adversaries found in a release, in plain words, and as rows of a table."""
+"""Sentences and table rows about the attacks on a release."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from recveil.runtime.errors import describe_count
 
 
 class Finding(NamedTuple):
-    """How many users an adversary finds, and who it is."""
+    """Number of users that an adversary finds, and who it is."""
 
     found: Interval
     who: str
@@ -68,7 +68,7 @@ def describe_knowledge(adversary: Adversary, *, is_unary: bool = False) -> str:
 
 
 def headline(published: FoundInRelease) -> str:
-    """Return how many users the strongest adversary finds, what they know, and the promise."""
+    """Return how many users the strongest adversary finds, what they know, and the guarantee."""
     worst, attack = _strongest(published)
     if attack.skipped == attack.requested:
         return "No user could be attacked in the release, which shows nothing."
@@ -107,7 +107,7 @@ def headline(published: FoundInRelease) -> str:
 def describe_release_findings(
     published: FoundInRelease, warnings: list[str], of_members: list[Statement]
 ) -> list[Statement]:
-    """Return what was found in a release, and what it means.
+    """Return the findings about a release, and what they mean.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def describe_release_findings(
     warnings : list of str
         What was not measured.
     of_members : list of Statement
-        What is said of who is in the data.
+        Statements on membership inference.
     """
     worst, attack = _strongest(published)
     told = []
@@ -134,7 +134,7 @@ def describe_release_findings(
 
 
 def _by_all_ratings(published: FoundInRelease) -> list[Statement]:
-    """Say how often equivalence classes, and clusters of them, are inferred by all ratings."""
+    """Describe how often equivalence classes and clusters are inferred by all ratings."""
     told, found, clusters = [], published.all_known, published.clusters
     what = "likes" if published.manifest.scale.unary else "ratings"
     if found is not None and found.requested > found.skipped:
@@ -160,7 +160,7 @@ def _by_all_ratings(published: FoundInRelease) -> list[Statement]:
 
 
 def _by_joined_scores(clusters: ClusterAttack, what: str) -> Statement:
-    """Say how often a fit on half of the targets names the cluster and class of the others."""
+    """Describe how often a fit on half of the targets infers the class and cluster of the others."""
     found = percent(clusters.class_found)
     blind = f"always naming the largest: {clusters.class_baseline:.1%}"
     row = FigureRow(
@@ -194,9 +194,9 @@ def _by_joined_scores(clusters: ClusterAttack, what: str) -> Statement:
 
 
 def _of_cells(published: FoundInRelease, attack: ReleaseAttack) -> list[Statement]:
-    """Return what the cells of a release tell of ratings."""
+    """Return what the cells of a release reveal about ratings."""
     told, given, content = [], published.as_given, published.content
-    # Where labels are rounded off ratings, hardly one stands there exactly, and that reassures.
+    # Where values are rounded off ratings, a low exact rate would be falsely reassuring.
     if attack.exact.rate > 0 and not (given and given.is_rounded_off):
         told.append(_exact(published, attack))
     if given is not None:
@@ -206,18 +206,18 @@ def _of_cells(published: FoundInRelease, attack: ReleaseAttack) -> list[Statemen
 
 
 def _undone(published: FoundInRelease) -> list[Statement]:
-    """Return what undoes releases of the method: as measured here, or else elsewhere."""
+    """Return known attacks on the method: as measured here, or as reported elsewhere."""
     method, settings = published.manifest.known_method, published.manifest.settings
     undone = () if method is None else method.undone_by(settings)
-    if published.residual is not None:  # which says more than what others measured
+    if published.residual is not None:  # a measurement here replaces those made elsewhere
         return [_of_fit(published.residual), *map(Statement, members_told(undone))]
-    # What was measured elsewhere can hold only where the same can be tried.
+    # Results from elsewhere apply only where the same attack is possible.
     unfitted = [published.unfitted] if undone and published.unfitted else undone
     return [Statement(each) for each in unfitted]
 
 
 def _of_fit(told: InferredCells) -> Statement:
-    """Return what a fit of all rows tells; where that is nothing new, in a sentence alone."""
+    """Return what a fit of all rows reveals; a sentence without rows if that is nothing new."""
     sentence, lone = describe_cells(told), told.lone_exact
     popular = told.popularity_recall_at_95
     if not told.recall_at_95.trials or no_better(told.recall_at_95, popular, ""):
@@ -249,14 +249,14 @@ def _strongest(published: FoundInRelease) -> tuple[Adversary, ReleaseAttack]:
 
 
 def _high(published: FoundInRelease, person: Interval, bound: float) -> float:
-    """Return the interval's upper end; it does not reach above what is proven."""
+    """Return the interval's upper end, at most the proven bound."""
     if published.manifest.claim.about.is_bound:
         return max(person.rate, min(person.high, bound))
     return person.high
 
 
 def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -> Statement:
-    """Return how many users the strongest adversary finds, and what is promised."""
+    """Return the strongest adversary's rate and the guarantee."""
     remark = None
     person, group = attack.person_found, attack.group_found
     claim = published.manifest.claim
@@ -277,7 +277,7 @@ def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -
         promise = (
             f"the promise is at most {attack.bound:.1%}. Better attacks may find more, up to that."
         )
-        # The rest stands in the headline, and in the table of adversaries.
+        # The other figures are in the headline and in the table of adversaries.
         remark = (
             None
             if _blindly(published, attack)
@@ -292,7 +292,7 @@ def _found(published: FoundInRelease, worst: Adversary, attack: ReleaseAttack) -
 
 
 def _among_attacked(published: FoundInRelease, attack: ReleaseAttack) -> str:
-    """Say the rate of those who could be looked for, where many could not."""
+    """Return the rate among the attacked targets, where many could not be attacked."""
     attacked = attack.requested - attack.skipped
     if attacked >= COVERAGE * attack.requested:
         return ""
@@ -302,9 +302,10 @@ def _among_attacked(published: FoundInRelease, attack: ReleaseAttack) -> str:
 
 
 def _blindly(published: FoundInRelease, attack: ReleaseAttack) -> str:
-    """Say that no more are found than by a blind guess among all people, if so.
+    """Return a note if a random guess among all users finds as many.
 
-    Among the k people of a group anybody finds few. Whose group is found is told what its row says.
+    Within a group of k users, few are found by chance alone. An adversary who finds the group still
+    learns its row.
     """
     still = _groups_found(published)
     about = "" if still else "the release"
@@ -313,7 +314,7 @@ def _blindly(published: FoundInRelease, attack: ReleaseAttack) -> str:
 
 
 def _groups_found(published: FoundInRelease) -> str:
-    """Say how many groups are found, if more than by always naming the largest; else nothing."""
+    """Describe the groups found, if more than by always guessing the largest; else nothing."""
     attacks = [attack for _, attack in published.attacks]
     best = max(attacks, key=lambda attack: attack.group_found.low - attack.group_baseline)
     if best.group_found.low <= best.group_baseline:
@@ -331,7 +332,7 @@ def _alone(unprotected: int | None) -> str:
 
 
 def _promise_of_levels(published: FoundInRelease) -> str:
-    """Say whom privacy levels protect: an average over people is promised to nobody."""
+    """Describe whom privacy levels protect: an average over users guarantees nothing to a user."""
     alone, lowest = _alone(published.unprotected), published.lowest_level
     if lowest is None:
         return f"{alone}, and nobody is promised more."
@@ -342,7 +343,7 @@ def _promise_of_levels(published: FoundInRelease) -> str:
 
 
 def _exact(published: FoundInRelease, attack: ReleaseAttack) -> Statement:
-    """Say how many ratings that were not known the adversary reads off."""
+    """Describe how many unknown ratings the adversary infers exactly."""
     group, row = "group", "the group's row"
     if published.manifest.claim.about.one_person_each:
         group, row = "record", "it"
@@ -363,7 +364,7 @@ def _exact(published: FoundInRelease, attack: ReleaseAttack) -> Statement:
 
 
 def _no_promise(published: FoundInRelease) -> str:
-    """Say what a release does not promise whose claim bounds no rate."""
+    """Describe the missing guarantee of a release whose claim bounds no rate."""
     manifest, method = published.manifest, published.manifest.known_method
     if method is None:
         return f"{manifest.claim.about.unpromised}. Better attacks may find more."

@@ -1,4 +1,4 @@
-"""Risk table: everybody's risk as a file that people open in a spreadsheet."""
+"""Re-identification risk per user, as a CSV file."""
 
 import csv
 import io
@@ -19,23 +19,23 @@ from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
-# Everybody is looked for so many times in all, at least once and at most ten times each.
+# Total number of attacks; each user is attacked at least once and at most ten times.
 _ATTACKS = 500_000
 
 
 @brief
 class Risk(NamedTuple):
-    """How often each user is found.
+    """Re-identification rate of each user.
 
     Attributes
     ----------
     found : ndarray of float64, shape (n_users,)
-        Share of the draws of knowledge with which they are found; nan for those who have too few
-        ratings for every adversary, which is no low risk.
+        Share of the draws of knowledge with which the user is found; nan (which is no low risk) for
+        users with too few ratings for every adversary.
     adversary : ndarray of object, shape (n_users,)
-        The name of the adversary who looked for them; None if nobody could.
+        The name of the adversary used; None if no adversary applied.
     draws : int
-        How often knowledge was drawn for each.
+        Number of draws of knowledge per user.
     """
 
     found: NDArray[np.float64]
@@ -43,7 +43,7 @@ class Risk(NamedTuple):
     draws: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Count the people by tenths of risk and by adversary, for JSON and for the page."""
+        """Count the users by tenths of risk and by adversary, for JSON and the HTML page."""
         known = self.found[~np.isnan(self.found)]
         tenths = np.minimum(np.floor(known * 10 + 1e-9), 9).astype(int)
         people = np.bincount(tenths, minlength=10)
@@ -65,15 +65,15 @@ class Risk(NamedTuple):
 def measure_risk(
     ratings: Ratings, candidates: Candidates, outcomes: list[Outcome], seed: int
 ) -> Risk:
-    """Look for everybody, each person by the strongest adversary for whom they have enough ratings.
+    """Attack each user with the strongest adversary for whom they have enough ratings.
 
     Parameters
     ----------
     ratings : Ratings
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     outcomes : list of Outcome
-        They tell who is strongest, and with which attack.
+        Determine the strongest adversaries and their attacks.
     seed : int
 
     Examples
@@ -109,7 +109,7 @@ def _look_for(
     draws: int,
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return who could be attacked, and in how many draws each of them was found."""
+    """Return the users who could be attacked, and the number of draws in which each was found."""
     attack = attacks_on_table(outcome.adversary, ratings.scale)[outcome.strongest]
     found = np.zeros(0)
     for draw in range(draws):
@@ -123,12 +123,12 @@ _COLUMNS = ["user_id", "found", "adversary"]
 
 
 def risk_table(users: NDArray[Any], risk: Risk) -> str:
-    """Return who is found how often, as CSV.
+    """Return each user's risk, as CSV.
 
     Parameters
     ----------
     users : ndarray, shape (n_users,)
-        Their ids. Text that a spreadsheet takes for a formula gets an apostrophe in front.
+        User ids. Text that a spreadsheet would read as a formula gets a leading apostrophe.
     risk : Risk
 
     Examples
@@ -148,27 +148,27 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
 
 
 def write_risk(users: NDArray[Any], risk: Risk, path: str | PathLike[str]) -> None:
-    """Write who is found how often, readable by the owner alone.
+    """Write each user's risk to a file that only its creator can read.
 
     Parameters
     ----------
     users : ndarray, shape (n_users,)
-        Their ids.
+        User ids.
     risk : Risk
     path : str or path
-        What stands there is replaced.
+        An existing file is replaced.
 
     Raises
     ------
     RecveilError
-        If it cannot be written there, or would stand in a release.
+        If the file cannot be written, or would be inside a release.
     """
     content = risk_table(users, risk).encode()
     write_atomically(path, lambda beside: beside.write_bytes(content))
 
 
 def read_risk(path: str | PathLike[str]) -> dict[str, float]:
-    """Read how often everybody is found, as `write_risk` wrote it.
+    """Read each user's risk, as `write_risk` wrote it.
 
     Parameters
     ----------
@@ -177,13 +177,12 @@ def read_risk(path: str | PathLike[str]) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        By the users' ids, as they were before anything was put in front; nan for those whom nobody
-        could look for.
+        By user id, without the leading apostrophe; nan for users whom no adversary could attack.
 
     Raises
     ------
     RecveilError
-        If it is no such file.
+        If it is not a risk file.
 
     Examples
     --------

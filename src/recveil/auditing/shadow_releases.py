@@ -1,4 +1,4 @@
-"""Shadowing: releases of halves of the people, and what they tell of who is in a release."""
+"""Membership inference with shadow releases of halves of the users."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,33 +34,32 @@ from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 
-# At most so many people are judged; of each, all shadow releases are asked about.
+# Maximum number of scored users; each needs all shadow releases.
 MOST_JUDGED = 400
-# Who judges: how many exact ratings they know of everybody; None for all.
+# Adversaries: number of exact ratings known of each user; None for all.
 SHADOWERS: dict[str, int | None] = {"8": 8, "all": None}
-# From a model anybody draws as many people as they like; so many times the people, say.
+# A model can be sampled without limit; sample this many synthetic users per user.
 FROM_A_MODEL = 5
-# With fewer people nothing is learned that could be measured on others.
+# With fewer users, nothing is learned that could be measured on others.
 _FEWEST_PEOPLE = 4
 
 
 class ByShadows(NamedTuple):
-    """What one adversary tells with shadow releases.
+    """Membership inference of one adversary with shadow releases.
 
     Attributes
     ----------
     people : int
-        How many were judged: half of them taught, the other half was measured, and the other way
-        round.
+        Number of scored users: half of them train the attack and the other half test it, and vice
+        versa.
     skipped : int
-        Those of whom the adversary cannot know enough.
+        Users of whom the adversary cannot know enough.
     told : InferredMembers
     null_auc : Interval
-        The control: the area that the same attack reaches when it is drawn by lot in which release
-        of each pair somebody counts as a member.
+        The control: the AUC of the same attack when membership is assigned at random within each
+        pair of releases.
     counts_auc : Interval
-        The baseline: the area that it reaches if how many people rated each item was published
-        instead, exactly, and nothing else.
+        The baseline: the AUC if only the exact item counts were published instead.
     """
 
     people: int
@@ -78,16 +77,16 @@ class ByShadows(NamedTuple):
 
 @brief
 class ShadowMembership(NamedTuple):
-    """Who is in a release of half of the people, told by releases of other halves.
+    """Membership inference on releases of half of the users, by releases of other halves.
 
     Attributes
     ----------
     n : int
-        How many shadow releases were made.
+        Number of shadow releases.
     people : int
-        How many people there are, of whom each release holds one half.
+        Number of users; each release holds one half of them.
     by_known : dict of str to ByShadows
-        By who knows "8" and "all" ratings of everybody, exactly. Those who have fewer are left out.
+        By number of exact ratings known of each user: "8" and "all". Users with fewer are left out.
     """
 
     n: int
@@ -96,17 +95,17 @@ class ShadowMembership(NamedTuple):
 
     @property
     def strongest(self) -> Interval | None:
-        """The largest area of them; None if nobody could be judged."""
+        """The largest AUC; None if no user could be scored."""
         areas = [found.told.auc for found in self.by_known.values()]
         return max(areas, key=lambda auc: auc.rate, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data, for JSON and for the page."""
+        """Return the figures as plain data for JSON and the HTML page."""
         by_known = {known: found.to_dict() for known, found in self.by_known.items()}
         return {"n": self.n, "people": self.people, **by_known}
 
     def sentences(self, *, likes: bool = False) -> list[str]:
-        """Say what was found, in plain words; of likes, nobody knows ratings."""
+        """Return the findings as sentences; likes have no ratings."""
         what = "likes" if likes else "exact ratings"
         told = [
             f"From shadow releases, an adversary learns how one user changes a release. This was "
@@ -118,7 +117,7 @@ class ShadowMembership(NamedTuple):
 
 
 def _describe(known: str, found: ByShadows, what: str) -> str:
-    """Say what one adversary tells, beside a coin and item counts."""
+    """Describe one adversary's AUC, next to 0.5 and item counts."""
     auc, counts = found.told.auc, found.counts_auc
     chose = "liked" if what == "likes" else "rated"
     coin = "" if auc.low > 0.5 else ", which is no evidence that nothing is told"
@@ -136,38 +135,38 @@ def _describe(known: str, found: ByShadows, what: str) -> str:
 def shadow_published(
     ratings: Ratings, folder: str | PathLike[str], n: int = 32, seed: int = 0
 ) -> ShadowMembership:
-    """Make releases like one in a folder, of halves of the people; see `attack_by_shadows`.
+    """Attack a published release with shadow releases; see `attack_by_shadows`.
 
     Parameters
     ----------
     ratings : Ratings
-        What it was made of.
+        The private ratings that were released.
     folder : path
     n, seed : int
 
     Raises
     ------
     RecveilError
-        If the folder is no release, or no such releases can be made.
+        If the folder is not a release, or shadow releases cannot be made.
     """
     manifest = known_manifest(Path(folder).resolve())  # its name is needed, and . has none
     return attack_by_shadows(ratings, shadow_maker(manifest, ratings.n_users), n, seed)
 
 
 def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer]:
-    """Return what makes an anonymizer of halves from a seed, as the public settings of one say.
+    """Return a factory of anonymizers for halves, from a seed and a release's public settings.
 
     Parameters
     ----------
     manifest : Manifest
-        What the release of all people says of itself.
+        The manifest of the release of all users.
     n_users : int
-        How many people it is of.
+        Number of users in that release.
 
     Raises
     ------
     RecveilError
-        If its settings do not say how to make another.
+        If the settings are insufficient.
     """
     manifest = _of_half(manifest, n_users)
 
@@ -184,12 +183,12 @@ def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer
             )
         return anonymizer
 
-    make(0)  # that it cannot be made is heard at once
+    make(0)  # fails here if it cannot be made
     return make
 
 
 def _of_half(manifest: Manifest, n_users: int) -> Manifest:
-    """Let as many people be drawn for each real one as in the release itself."""
+    """Keep the number of synthetic users per user."""
     half = n_users // 2
     if manifest.layout == "model":
         return of_model(manifest, half)
@@ -200,14 +199,14 @@ def _of_half(manifest: Manifest, n_users: int) -> Manifest:
 
 
 def of_model(manifest: Manifest, n_users: int) -> Manifest:
-    """Return what people say of themselves who are drawn from a model to be attacked.
+    """Return the manifest of synthetic users sampled from a model for an attack.
 
     Parameters
     ----------
     manifest : Manifest
-        That of the model.
+        The model's manifest.
     n_users : int
-        How many people it is of; for each of them, five are drawn.
+        Number of users that it was fitted on; five synthetic users are sampled for each.
     """
     return _asking_for(manifest, FROM_A_MODEL * n_users)
 
@@ -220,19 +219,19 @@ def _asking_for(manifest: Manifest, drawn: int) -> Manifest:
 def attack_by_shadows(
     ratings: Ratings, make: Callable[[int], Anonymizer], n: int = 32, seed: int = 0
 ) -> ShadowMembership:
-    """Make releases of halves of the people, and tell from each by the others who is in it.
+    """Infer membership in releases of halves of the users from other such releases.
 
     Parameters
     ----------
     ratings : Ratings
-        The owner's people. Words without an order are told as pairs of an item and a word.
+        The publisher's users. Nominal labels are attacked as pairs of item and word.
     make : callable
-        Takes a seed, and returns what makes a release; another one for each release.
+        Takes a seed, and returns an anonymizer; called for each release.
     n : int
-        How many releases, an even number of at least 8: whenever one is made of one half of the
-        people, drawn by lot, another is made of the other half.
+        Number of releases, even and at least 8: for each release of a random half of the users,
+        another is made of the other half.
     seed : int
-        Fixes the halves, what is known, and the seeds.
+        Fixes the halves, the knowledge, and the seeds.
 
     Returns
     -------
@@ -241,12 +240,12 @@ def attack_by_shadows(
     Raises
     ------
     RecveilError
-        If `n` is no such number, there are too few people, or no release can be made of one half.
+        If `n` is out of range, there are too few users, or no release of one half can be made.
 
     Notes
     -----
-    Source: Carlini et al. 2022. At most 400 people are judged. What people are like is learned from
-    the first two releases, which hold everybody.
+    Source: Carlini et al. 2022. At most 400 users are scored. The population's model is learned
+    from the first two releases, which together hold all users.
 
     Examples
     --------
@@ -258,7 +257,7 @@ def attack_by_shadows(
     True
     """
     check_shadows(n)
-    if not ratings.scale.ordered:  # people are told by which word they gave to what
+    if not ratings.scale.ordered:  # nominal labels are attacked as pairs
         words, make_of_words = ratings, make
         ratings = pairs_of(words)
 
@@ -296,7 +295,7 @@ def attack_by_shadows(
 
 
 def _all_known(ratings: Ratings, seed: int) -> dict[str, tuple[Knowledge, Adversary]]:
-    """Return what is known of people, by those who know so many ratings."""
+    """Return the knowledge of each adversary."""
     targets = choose_targets(ratings.n_users, MOST_JUDGED, seed)
     known = {}
     for name, number in SHADOWERS.items():
@@ -324,7 +323,7 @@ def _release(
 
 
 class _Scores:
-    """Scores of all releases, as they come."""
+    """Scores of the releases, collected one by one."""
 
     def __init__(self) -> None:
         self._halves: list[NDArray[np.int64]] = []
@@ -338,7 +337,7 @@ class _Scores:
         table: ReleasedTable,
         scorers: dict[str, ShadowScorer],
     ) -> None:
-        """Score everybody by one release, and by exact counts of the people in it."""
+        """Score all users by one release, and by exact counts of its users."""
         self._halves.append(half)
         counts = only(ratings, half).support.astype(np.float64)
         shares = ratings.support / ratings.n_users
@@ -347,7 +346,7 @@ class _Scores:
             self._by_counts[name].append(scorer.by_counts(counts, shares, half.size))
 
     def judge(self, name: str, about: Knowledge, seed: int) -> ByShadows:
-        """Hold each release against all others."""
+        """Attack each release with all others as shadow releases."""
         inside = np.stack([np.isin(about.targets, half) for half in self._halves], axis=1)
         scores = _side_by_side(self._by_release[name])
         lot = by_lot(inside, seed)
@@ -365,6 +364,6 @@ def _tell(scores: dict[str, Numbers], inside: Flags) -> InferredMembers:
 
 
 def _side_by_side(scores: list[dict[str, Numbers]]) -> dict[str, Numbers]:
-    """Turn scores by release into those of all releases; what is missing in one says nothing."""
+    """Stack the scores by release; a score missing from one release carries no information."""
     names = [name for name in scores[0] if all(name in one for one in scores)]
     return {name: np.stack([one[name] for one in scores], axis=1) for name in names}

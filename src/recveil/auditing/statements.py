@@ -1,4 +1,4 @@
-"""Membership words: how well adversaries infer membership, in plain words."""
+"""Sentences and table rows about membership inference and exact ratings."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -18,16 +18,16 @@ from recveil.runtime.errors import describe_count
 
 
 class FigureRow(NamedTuple):
-    """A figure in a table.
+    """A row of a table of figures.
 
     Attributes
     ----------
     what : str
         What was measured, in a few words.
     found : str
-        The figure, with its interval unless all were counted.
+        The figure, with its interval unless it is an exact count.
     beside : str
-        What it is to be compared with: a baseline or a control. Empty if there is none.
+        The baseline or control to compare it with. Empty if there is none.
     """
 
     what: str
@@ -36,15 +36,15 @@ class FigureRow(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A sentence, and what stands in its place where its figures stand in tables.
+    """A sentence, and the rows that replace it where figures are in tables.
 
     Attributes
     ----------
     sentence : str
     rows : tuple of FigureRow
-        Its figures, each of them, but those that the table of adversaries has.
+        Its figures, except those in the table of adversaries.
     remark : str or None
-        What tables leave unsaid, which may be nothing. None for all of the sentence.
+        What the rows leave out, which may be empty. None for the whole sentence.
     """
 
     sentence: str
@@ -53,7 +53,7 @@ class Statement(NamedTuple):
 
 
 def sentences_of(told: Iterable[Statement]) -> list[str]:
-    """Return all in whole sentences, which stand alone.
+    """Return all statements as complete sentences.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def sentences_of(told: Iterable[Statement]) -> list[str]:
 
 
 def rows_of(told: Iterable[Statement]) -> list[FigureRow]:
-    """Return the rows of all.
+    """Return the rows of all statements.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def rows_of(told: Iterable[Statement]) -> list[FigureRow]:
 
 
 def remarks_of(told: Iterable[Statement]) -> list[str]:
-    """Return what is to be said beside tables: what these leave unsaid, and what has no rows.
+    """Return the text next to tables: what rows leave out, and statements without rows.
 
     Examples
     --------
@@ -90,14 +90,14 @@ def remarks_of(told: Iterable[Statement]) -> list[str]:
 
 
 def in_short(found: Interval | Mean, digits: int = 1, scale: float = 100) -> str:
-    """Write a figure with its interval, as narrow as it can be.
+    """Format a figure with its interval compactly.
 
     Parameters
     ----------
     found : Interval or Mean
     digits : int
     scale : float
-        100 for a share, which is written in per cent, 1 for what is none.
+        100 for a share, written in per cent; 1 otherwise.
 
     Examples
     --------
@@ -110,32 +110,32 @@ def in_short(found: Interval | Mean, digits: int = 1, scale: float = 100) -> str
     return f"{scale * rate:.{digits}f}{sign} ({low}–{high})"
 
 
-# Shares of everything have no interval.
+# Exact shares have no interval.
 _COUNTED = "All were counted."
 
 
 def describe_exact_ratings(
     given: ExactRatings, lone_share: float | None, behind: PossibleRatings | None = None
 ) -> list[Statement]:
-    """Say how many of all ratings the release shows, and how surely a label is one of them.
+    """Describe how many ratings the release shows, and how certainly a value is a rating.
 
     Parameters
     ----------
     given : ExactRatings
-        Counted over all ratings, so that its shares are no estimates.
+        Counted over all ratings, so that its shares are exact.
     lone_share : float or None
-        With simple homogenizing, the share of the ratings that nobody else in the group gave.
+        With simple homogenizing, the share of ratings whose item no other user of the group rated.
     behind : PossibleRatings, optional
-        What tells how sure a label is, with its interval and its baseline.
+        How certain a value is, with its interval and its baseline.
 
     Examples
     --------
     >>> given = ExactRatings(0.6, 0.97, 0.0, None, 0.1, 0.63, 0.9)  # on a continuous scale
     >>> for sentence in describe_exact_ratings(given, 0.6)[0].sentence.split(". "):
     ...     print(sentence)
-    Of all ratings, 63.0% stand in the release to within the rounding (0.1), \
-0.0% exactly (60.0% because nobody else in the group rated the item, the others because all who \
-rated it agree, or their rounded mean is the rating)
+    Of all ratings, 63.0% stand in the release to within the rounding (0.1), 0.0% exactly (60.0%
+    because nobody else in the group rated the item, the others because all who rated it agree, or
+    their rounded mean is the rating)
     Of its labels, 90.0% are to within that the rating of everybody behind them who rated the item
     All were counted.
     """
@@ -180,7 +180,7 @@ rated it agree, or their rounded mean is the rating)
     return [Statement(sentence, tuple(rows), "")]
 
 
-# By this, a method's words say how well members were told from others.
+# A method's sentences on membership inference contain this phrase.
 _AREA = "area under the curve"
 _NO_EVIDENCE = (
     "That likings are inferred hardly better for members is no evidence that the release reveals "
@@ -203,22 +203,22 @@ def describe_members(
     strongest : Membership
         Of the strongest adversary of an audit. If another one infers more, that one comes first.
     by_known : dict of str to Membership
-        By who knows "8", "16" and "all" ratings, exactly.
+        By number of exact ratings known: "8", "16" and "all".
     attributes : Attributes or None
     likes : bool
         Whether there are no ratings.
     shadows : Interval, optional
-        The largest area by releases made for comparison, if there are some.
+        The largest AUC with shadow releases.
 
     Examples
     --------
     >>> few = Membership(Interval(0.28, 0.0, 0.68, 11), members=9, outsiders=2, skipped=6)
     >>> for told in describe_members(few, {"8": few}, None):
     ...     print(told.sentence)
-    Membership inference was not measured: too few users (9 members and 2 strangers; it takes 20 \
-of each), which is no evidence that the release reveals nothing.
-    The same by adversaries who know exact ratings, by scores of one release, too: by 8 ratings \
-not measured (9 members, 2 strangers).
+    Membership inference was not measured: too few users (9 members and 2 strangers; it takes 20 of
+    each), which is no evidence that the release reveals nothing.
+    The same by adversaries who know exact ratings, by scores of one release, too: by 8 ratings not
+    measured (9 members, 2 strangers).
     """
     known_best, strongest = best_member(strongest, by_known)
     what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
@@ -272,7 +272,7 @@ def _row(what: str, found: Membership) -> FigureRow:
 
 
 def _rows(known: str, found: Membership) -> list[FigureRow]:
-    """Return the AUC, and how many members are found, for what is known of each user."""
+    """Return the AUC and the TPR for each amount of knowledge."""
     area = _row(f"- by {known}", found)
     if not found.is_told:
         return [area]
@@ -281,7 +281,7 @@ def _rows(known: str, found: Membership) -> list[FigureRow]:
 
 
 def _of_attributes(told: Attributes) -> Statement:
-    """Return what is inferred of members' likings; of too few users, in a sentence alone."""
+    """Describe attribute inference about members; without rows if users are too few."""
     sentence = describe_attributes(told)
     members, strangers, excess = told.members, told.strangers, told.excess
     if min(members.trials, strangers.trials) < FEWEST:
@@ -307,7 +307,7 @@ def membership_in_short(
     is_unary: bool = False,
     shadows: Interval | None = None,
 ) -> str:
-    """Return in one sentence how well membership is inferred, and by whom.
+    """Describe in one sentence how well membership is inferred, and by whom.
 
     Parameters
     ----------
@@ -318,20 +318,20 @@ def membership_in_short(
     is_unary : bool
         Whether there are no ratings.
     shadows : Interval, optional
-        The largest area by shadow releases, if there are some.
+        The largest AUC with shadow releases.
 
     Returns
     -------
     str
-        Empty where no area is shown to be above 0.5.
+        Empty unless an AUC is shown to be above 0.5.
 
     Examples
     --------
     >>> some = Membership(Interval(0.8, 0.7, 0.9, 90), 45, 45, 0, scorer="counts and values")
     >>> print(membership_in_short(some, {"all": some}, "4 ratings"))
-    Membership is inferred with AUC 0.80 (0.70 to 0.90; 0.5 is a coin) by an adversary who knows \
-4 ratings of a user, item counts and mean ratings of all other users, and the membership of \
-half of the scored users.
+    Membership is inferred with AUC 0.80 (0.70 to 0.90; 0.5 is a coin) by an adversary who knows 4
+    ratings of a user, item counts and mean ratings of all other users, and the membership of half
+    of the scored users.
     """
     known, best = best_member(strongest, by_known)
     auc = best.auc
@@ -369,10 +369,10 @@ def also_known(scorer: str, *, is_unary: bool = False) -> str:
 
 
 def members_told(undone: Iterable[str]) -> list[str]:
-    """Return the sentences on membership inference among what attacks undo of a release.
+    """Return the sentences on membership inference among a method's known attacks.
 
-    It was measured with releases made for comparison, so that it stands beside what the scores of
-    one release reach here; of the rest, the audit says what it found itself.
+    Those figures come from shadow releases, so that they complement the scores of one release here;
+    everything else the audit measures itself.
 
     Examples
     --------
@@ -384,12 +384,12 @@ def members_told(undone: Iterable[str]) -> list[str]:
 
 
 def _area(found: Membership) -> str:
-    """Describe how well membership is inferred, with the control and a blind guess."""
+    """Describe how well membership is inferred, with the control and 0.5."""
     if not found.is_told:
         members = describe_count(found.members, "member")
         return f"not measured ({members}, {describe_count(found.outsiders, 'stranger')})"
     auc, told = found.auc, found.tpr_at_5
-    # Said once: where the area is not above a coin's, hardly anybody is recognized, either.
+    # Said once: an AUC not above 0.5 implies that few users are recognized, too.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
         f"AUC {_ends(auc)}{coin} (by lot {_ends(found.null_auc)}), with {told.rate:.0%} "

@@ -1,4 +1,4 @@
-"""Table attacks: all that an audit does to a table with the names removed, wherever it lies."""
+"""All attacks of an audit on a table without names."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class TableAttacks(NamedTuple):
-    """What was found in a table; see `Audit`, which has attributes of the same names."""
+    """Results of attacks on a table; the attributes are those of `Audit`."""
 
     attacks: list[Outcome]
     figures: list[Figure]
@@ -53,19 +53,19 @@ def attack_table(
     seed: int,
     curves: bool,
 ) -> TableAttacks:
-    """Try all attacks on a table.
+    """Run all attacks on a table.
 
     Parameters
     ----------
     ratings : Ratings
     candidates : Candidates
-        The same ratings, listed by item.
+        The same ratings, indexed by item.
     adversaries : list of Adversary
         As `fitted` returns them.
     targets : ndarray of int64
         User positions.
     begin : callable
-        Hears the name of each part, those of `durations.of_audit`.
+        Called with the name of each part, as in `of_audit`.
     draws, seed, curves
         As for `audit`.
 
@@ -102,7 +102,7 @@ def attack_table(
 
 
 def fitted(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Take away what nobody can know about this table, and errors that nobody can make in it.
+    """Remove knowledge and errors that cannot exist in this table.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def fitted(ratings: Ratings, adversary: Adversary) -> Adversary:
     if ratings.days is None:
         adversary = without_dates(ratings, adversary, "no column of dates was recognized")
     adversary = with_likes(ratings, adversary)
-    # A preset is made for any table; an adversary of somebody's own is taken at their word.
+    # A preset is adapted to any table; a custom adversary is used as given.
     if adversary.name not in PRESETS:
         return adversary
     return without_ratings(ratings, with_wrong_items(ratings, adversary))

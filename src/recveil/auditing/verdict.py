@@ -1,4 +1,4 @@
-"""The verdict: what the numbers say, in plain words; reassuring only where there is evidence."""
+"""The verdict of an audit in sentences, reassuring only where there is evidence."""
 
 from typing import NamedTuple
 
@@ -9,24 +9,24 @@ from recveil.auditing.curves import Sufficient
 from recveil.auditing.outcome import Outcome
 from recveil.runtime.errors import describe_count
 
-# Of the targets asked for, so many must have been attacked before a low rate may reassure.
+# A low rate may reassure only if this share of the targets was attacked.
 COVERAGE = 0.95
-# Somebody found in this share of the tries or less counts as hard to find.
+# A user found in at most this share of the attempts counts as hard to find.
 _RARELY = 0.05
-# Of fewer people who were looked for, a rate tells nothing.
+# Minimum number of attacked users for a meaningful rate.
 _FEWEST = 20
 
 
 def write_verdict(
     attacks: list[Outcome], checks: list[Check], sufficient: list[Sufficient]
 ) -> list[str]:
-    """Say in a few sentences how easily people are found; the first is the headline.
+    """Describe in a few sentences how easily users are re-identified; the first is the headline.
 
     Parameters
     ----------
     attacks : list of Outcome
     checks : list of Check
-        The positive controls. If one fails, nothing reassuring is said.
+        Positive controls. If one fails, the verdict does not reassure.
     sufficient : list of Sufficient
     """
     looked_for = [outcome for outcome in attacks if outcome.attacked]
@@ -56,7 +56,7 @@ def write_verdict(
 
 
 def warnings_of(attacks: list[Outcome], checks: list[Check]) -> list[str]:
-    """Say what makes the rates unfit to reassure anybody."""
+    """Return the reasons why the rates may be too low."""
     warnings = [
         f"A check of the attack itself failed, so low rates mean nothing here: {check.name} "
         f"({check.found})."
@@ -75,15 +75,15 @@ def warnings_of(attacks: list[Outcome], checks: list[Check]) -> list[str]:
 
 
 class Uncovered(NamedTuple):
-    """An adversary who could look for fewer people than were asked for.
+    """An adversary who could attack only some of the targets.
 
     Attributes
     ----------
     name : str
     skipped, requested : int
-        People with too few ratings, who count as not found, and all who were asked for.
+        Number of targets with too few ratings, who count as not found, and of all targets.
     rate : float
-        Share of all who were asked for who were found.
+        Share of all targets who were found.
     """
 
     name: str
@@ -93,13 +93,13 @@ class Uncovered(NamedTuple):
 
 
 def not_covered(rare: list[Uncovered], where: str = "") -> list[str]:
-    """Say which rates are about fewer people than were asked for, and what they are among these.
+    """Describe which rates cover only some targets, and their values among these.
 
     Parameters
     ----------
     rare : list of Uncovered
     where : str
-        The sentences' first words.
+        The first words of the sentences.
 
     Examples
     --------
@@ -108,8 +108,8 @@ def not_covered(rare: list[Uncovered], where: str = "") -> list[str]:
     >>> half = [Uncovered("insider", 486, 1000, 0.078), Uncovered("likes", 200, 1000, 0.04)]
     >>> for sentence in not_covered(half)[0].split("; "):
     ...     print(sentence)
-    People with too few ratings count as not found, so that rates are higher among the others: \
-“insider” could look for 514 of 1,000 and finds 15.2% of them
+    People with too few ratings count as not found, so that rates are higher among the others:
+    “insider” could look for 514 of 1,000 and finds 15.2% of them
     “likes” could look for 800 of 1,000 and finds 5.0% of them.
     """
     told = [

@@ -1,6 +1,6 @@
-"""Durations: what the parts of an audit take beside each other, for whoever shows how far it is.
+"""Relative work of the parts of an audit, for progress reports.
 
-All are microseconds on one core, measured on MovieLens 100K. Only their ratios count.
+All times are in microseconds on one core, measured on MovieLens 100K. Only their ratios matter.
 """
 
 from recveil.attacks import ReleasedTable
@@ -9,8 +9,8 @@ from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 
-# The parts of an audit, and what they take for each rating; an adversary's search of the table, and
-# a release that is made of half of the people.
+# Parts of an audit, and their time per rating: an adversary's search of the table, and a release of
+# half of the users.
 READING, SHADOWS, RELEASE = "Reading ratings", "Making shadow releases", "Attacking the release"
 PEOPLE, CURVES, SUFFICIENT = "Looking for people", "Drawing curves", "Counting what suffices"
 RISK, CHECKS, GRAPHS = "Measuring the risk", "Checking the attack", "Matching graphs"
@@ -19,8 +19,8 @@ _OF_CURVES = {CURVES: 20.0, SUFFICIENT: 6.0, RISK: 2.0}
 _ALWAYS = {CHECKS: 3.0, GRAPHS: 1.0, LINKS: 4.0}
 _AN_ADVERSARY, _A_SHADOW, _DRAWN = 0.4, 25.0, 8.0
 
-# The parts of an attack on a release, and how many adversaries' searches each takes; and such a
-# search, for each label or rating.
+# Parts of an attack on a release, in searches of an adversary; and the time of such a search per
+# value or rating.
 FILLS, MEMBERS, CELLS = "Looking for fills", "Telling who is in it", "Fitting all rows"
 HELD_OUT = "Making a release without some users"
 CONTENT, HIDDEN = "Measuring what cells tell", "Naming items"
@@ -30,8 +30,8 @@ _CO_RATED = {HELD_OUT: 1.0, MEMBERS: 1.0, CELLS: 0.0}
 _CO_RATED_CONTENT = {FILLS: 8.0, CONTENT: 16.0}
 _OF_NAMING = 27.0
 _A_SEARCH = 1.5
-# A fit of all rows, for each cell of full rows; that of the release without some users; and what
-# is made of it.
+# Fits of all rows, per cell of full rows: of the release, of the release without some users, and
+# the attacks based on them.
 _FITS = {CELLS: 25.0, HELD_OUT: 11.0, MEMBERS: 4.0}
 
 
@@ -44,19 +44,19 @@ def of_audit(
     n_shadows: int = 0,
     release: float = 0.0,
 ) -> dict[str, float]:
-    """Return what each part of an audit takes, in the order in which they come.
+    """Return the time of each part of an audit, in order.
 
     Parameters
     ----------
     ratings : Ratings
     n_adversaries, draws : int
-        How often people are looked for.
+        Number of attacks on the targets.
     curves : bool
         Whether curves are drawn.
     n_shadows : int
-        How many shadow releases are made.
+        Number of shadow releases.
     release : float
-        What an attack on a release takes; see `of_attack`.
+        Time of an attack on a release; see `of_attack`.
     """
     each = {
         PEOPLE: _AN_ADVERSARY * n_adversaries * draws,
@@ -78,17 +78,17 @@ def of_attack(
     *,
     tell_content: bool,
 ) -> dict[str, float]:
-    """Return what each part of an attack on a release takes, in the order in which they come.
+    """Return the time of each part of an attack on a release, in order.
 
     Parameters
     ----------
     ratings : Ratings
     table : ReleasedTable or None
-        None for a model, from which people are still to be drawn.
+        None for a model that has not been sampled yet.
     manifest : Manifest
     n_adversaries : int
     tell_content : bool
-        Whether it is measured what cells tell, and who hidden items are.
+        Whether cells and hidden items are attacked, too.
     """
     if table is None or not table.contains_users:
         return {MEMBERS: _DRAWN * ratings.n_ratings}
@@ -97,7 +97,7 @@ def of_attack(
         searches |= _CO_RATED_CONTENT if table.co_rated else _OF_CONTENT
         searches |= {HIDDEN: _OF_NAMING if hides_items(manifest.settings) else 0.0}
     order = (FILLS, CELLS, PEOPLE, HELD_OUT, MEMBERS, CONTENT, HIDDEN)
-    # Few rows of many people take as long as what is learned and made beside them.
+    # A release with few rows of many users takes as long as the ratings used to attack it.
     size = max(table.indices.size, ratings.n_ratings)
     cells = n_fitted_cells(table.candidates, ratings.scale)
     return {
