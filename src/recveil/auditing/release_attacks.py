@@ -211,13 +211,8 @@ def attack_table(
                 held_out = hold_out(ratings, anonymizer, seed=seed)
                 find_residuals(held_out.table.candidates, ratings.scale)  # cached
                 begin(durations.MEMBERS)
-<<<<<<< HEAD
                 told = infer_memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
-                if not ratings.is_unary:  # of likes, nobody can guess which were liked most
-=======
-                told = memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
                 if not ratings.is_unary:  # likes have no order of preference to infer
->>>>>>> fix-e5
                     attributes = infer_attributes(ratings, held_out, strongest, seed)
             except RecveilError as error:  # four fifths of the users may be fewer than k
                 unmeasured = str(error)
@@ -258,7 +253,7 @@ def attack_table(
 
 
 def _has_sparse_classes(table: ReleasedTable) -> bool:
-    """Return whether users share rows of few items; rows with all items do not distinguish users."""
+    """Return whether users share rows of few items; rows with all items distinguish no user."""
     n_cells = table.candidates.n_records * (table.candidates.indptr.size - 1)
     return not table.co_rated and 2 * table.indices.size < n_cells
 
