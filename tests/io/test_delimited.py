@@ -185,6 +185,26 @@ def test_short_texts_of_likes_that_span_lines_are_read(write: Write) -> None:
     assert "line 10" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "likes"),
+    [
+        ('1,300,4,"so', 'Guest User 7,Big Fish,5,fine"', False),
+        ('Guest User 7,Big Fish,5,"so', '1,300,4,fine"', False),
+        ('u1,1917,"so', 'u1,Big Fish,fine"', True),
+        ('u1,Big Fish,"so', 'u1,1917,fine"', True),
+    ],
+)
+def test_swallowed_rows_are_found_whatever_the_kinds_of_ids(write, first, last, likes) -> None:
+    """A title of one number in one row, and of words in the next, made these no rows."""
+    rating = "" if likes else ",4"
+    names = ["1917", "300", "Big Fish"]
+    rows = [f"u{user},{item}{rating},fine" for user in range(9) for item in names]
+    rows[5:7] = [first, last]
+    header = "user,item,tag" if likes else "user,item,rating,tag"
+    with raises("input.quote-spans-lines", "line 7", "line 8"):
+        understand(write("\n".join([header, *rows, ""])), likes=likes)
+
+
 def test_a_single_field_that_spans_lines_is_refused(write: Write) -> None:
     with raises("input.quote-spans-lines") as error:
         understand(write('user,item,rating,review\n1,a,5,"good\nold"\n2,a,4,fine\n'))

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil import read_ratings
+from recveil import cli, read_ratings
 from recveil.io.ingestion import understand
 from recveil.ratings.times import parse_days
 from recveil.runtime.errors import RecveilError
@@ -177,3 +177,54 @@ def test_one_rounded_time_is_no_time(tmp_path, time):
     (tmp_path / "r.csv").write_text("\n".join(["user,item,rating,timestamp", *rows]))
     with pytest.warns(UserWarning, match="rounded"):
         assert read_ratings(tmp_path / "r.csv").days is None
+
+
+def table_of(dates, form, tmp_path):
+    """Write ratings with dates of one form; return the file, and how it is to be read."""
+    times = pa.array(dates, pa.date32())
+    if form == "digits":
+        times = pa.array([int(f"{day:%Y%m%d}") for day in dates])
+    elif form != "typed":
+        named = {"text": "%Y-%m-%d", "format": "%d/%m/%Y", "timestamps": "%Y-%m-%d %H:%M:%S"}[form]
+        times = pa.array([day.strftime(named) for day in dates])
+    n = range(len(dates))
+    columns = {"user": [f"u{i // 8}" for i in n], "item": [f"i{i % 8}" for i in n]}
+    table = pa.table({**columns, "rating": [1 + i % 5 for i in n], "date": times})
+    pq.write_table(table, tmp_path / "r.parquet")
+    return tmp_path / "r.parquet", {"time_format": "%d/%m/%Y"} if form == "format" else {}
+
+
+FORMS = ["text", "format", "typed", "timestamps", "digits"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whole_days_that_are_all_in_january_1970_are_no_times(form, tmp_path):
+    """Unix milliseconds read as seconds, and written as days, made five days of twelve years."""
+    dates = [datetime(1970, 1, 14 + number % 5) for number in range(80)]
+    file, options = table_of(dates, form, tmp_path)
+    with pytest.warns(UserWarning, match="was not taken for times"):
+        assert read_ratings(file, **options).days is None
+    with pytest.raises(SystemExit) as exited:
+        cli.main(["audit", str(file), *(f"--time-format={each}" for each in options.values())])
+    assert exited.value.code == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("year", [1918, 1969, 1985])
+def test_dates_before_1990_are_used_and_noted_in_every_form(form, year, tmp_path):
+    dates = [datetime(year, 1 + number % 12, 1 + number % 28) for number in range(80)]
+    file, options = table_of(dates, form, tmp_path)
+    with pytest.warns(UserWarning, match=f"80 of 80 times.*{year}-01-01 to {year}-12-"):
+        assert read_ratings(file, **options).days.size == 80
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "day", [datetime(1970, 1, 1), datetime(1900, 1, 1), datetime(2099, 12, 31)]
+)
+def test_a_few_days_that_stand_for_an_unknown_time_are_noted_in_every_form(form, day, tmp_path):
+    dates = [datetime(2018, 1 + number % 12, 1 + number % 28) for number in range(80)]
+    dates[10] = dates[50] = day
+    file, options = table_of(dates, form, tmp_path)
+    with pytest.warns(UserWarning, match=f"2 of 80 times.*{day:%Y-%m-%d}"):
+        assert read_ratings(file, **options).days.size == 80

@@ -220,7 +220,7 @@ def test_some_times_in_the_future_are_noted():
     assert found.days.size == 2
     assert found.note.startswith("1 of 2 times is before 1990 or in the future (4980-")
     found = parse_days(column(["2017-01-01", "2099-12-31"]), str)
-    assert found.note.startswith("1 of 2 times is in the future (2099-12-31); ")
+    assert found.note.startswith("1 of 2 times is before 1990 or in the future (2099-12-31); ")
 
 
 def test_a_few_digits_that_are_no_dates_do_not_make_unix_times_of_the_others():

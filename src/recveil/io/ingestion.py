@@ -402,6 +402,7 @@ def _read(
             time_format=how.time_format,
             time_is_doubtful=look.name is not None,
             time_is_named=how.time_is_named,
+            trusts_days=False,
             feedback=how.feedback,
         )
         told = describe_feedback(

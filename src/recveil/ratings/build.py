@@ -275,6 +275,7 @@ def build(
     time_format: str | None = None,
     time_is_doubtful: bool = False,
     time_is_named: bool = False,
+    trusts_days: bool = True,
     feedback: Feedback = NOT_SAID,
 ) -> Built:
     """Turn the columns user, item, rating and time of a table into compressed rows.
@@ -296,6 +297,9 @@ def build(
     time_is_named : bool
         Whether the caller said which column holds the times, or how they are written. Then those
         that are missing or cannot be read are refused; otherwise the column is left out.
+    trusts_days : bool
+        Whether a column of the type of dates holds days, even if all are in January 1970, which a
+        file does not.
     feedback : Feedback
         What the ratings are; without a column of them, they are likes. Of these, a pair that stands
         several times is one, whatever `duplicates` says.
@@ -319,7 +323,8 @@ def build(
         )
     try:
         strict = time_is_named and not time_is_doubtful
-        how = _Times(times, duplicates == "last", time_format, time_is_doubtful, strict)
+        decides = duplicates == "last"
+        how = _Times(times, decides, time_format, time_is_doubtful, strict, trusts_days)
         return _build(columns, scale, duplicates, locate, drop_off_scale, how, feedback)
     except MemoryError:  # says nothing of the columns
         raise
@@ -339,10 +344,13 @@ class _Times(NamedTuple):
     format: str | None
     doubtful: bool
     strict: bool
+    trusts_days: bool
 
     def read(self, column: pa.ChunkedArray, locate: Locate) -> Days:
         if self.format is not None:
             column = times_from_format(column, self.format, locate)
+        if pa.types.is_date(column.type) and not self.trusts_days:
+            column = column.cast(pa.timestamp("s"))
         return parse_days(column, locate)
 
 

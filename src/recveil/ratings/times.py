@@ -217,6 +217,9 @@ _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nan
 # that is not recognised. Years of Unix seconds in milliseconds are three weeks of January 1970.
 _LEAST_ROWS, _FEW_DAYS, _THREE_WEEKS = 100, 120, 21
 _TRIED = 1_000
+# So many times, of which most are on one day, are noted; so many whole days in January 1970 are no
+# times.
+_LEAST_REPEATED = 50
 
 
 def find_misreading(
@@ -226,8 +229,9 @@ def find_misreading(
 ) -> str:
     """Return why dates or timestamps are none that ratings have, as the end of a sentence, or "".
 
-    Dates before 1996 may be right. With a time of day, they are not if the numbers that they are
-    stored as would be plausible times of another unit, which would last longer.
+    Dates before 1996 may be right, unless all are in January 1970. With a time of day, they are
+    not if the numbers that they are stored as would be plausible times of another unit, which
+    would last longer.
 
     Parameters
     ----------
@@ -254,17 +258,14 @@ def find_misreading(
         return ""
     numbers = column.cast(pa.int64()).to_numpy()
     if (numbers % (SECONDS_A_DAY * _A_SECOND[column.type.unit]) == 0).all():
-        return ""
+        return _describe_january_1970(days)
     is_early = last < LEAST_LATEST / SECONDS_A_DAY
     if not is_early:  # of these, a part is enough
         numbers = np.array([*numbers[:_TRIED], numbers.min(), numbers.max()])
     stored = _in_units(numbers, column.type.unit)
     what = _find_digits(stored, read_digits if is_early else lambda _: None)
     if is_early and not what and 0 <= last <= _THREE_WEEKS:
-        return (
-            "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
-            "read them again, as seconds or milliseconds"
-        )
+        return _IN_JANUARY_1970
     if is_early and not what:
         what = _find_unit(stored)
     is_short = last - first <= _FEW_DAYS and last < EARLIEST / SECONDS_A_DAY
@@ -274,6 +275,18 @@ def find_misreading(
         f"its times, {ends}, look like {what}; read the numbers anew, or, if they are right, "
         f"write whole days"
     )
+
+
+_IN_JANUARY_1970 = (
+    "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
+    "read them again, as seconds or milliseconds"
+)
+
+
+def _describe_january_1970(days: NDArray[np.integer]) -> str:
+    """Return why whole days are no times of ratings, if many are all in January 1970; or ""."""
+    is_one_month = days.min() >= 0 and days.max() <= _THREE_WEEKS
+    return _IN_JANUARY_1970 if is_one_month and days.size >= _LEAST_REPEATED else ""
 
 
 def _find_digits(
@@ -314,8 +327,6 @@ _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
 # Above this share, a day before 1990 or in the future stands for a time that nobody knows.
 _MOST_OF_A_SENTINEL = 0.05
-# So many times, of which most are on one day, are noted.
-_LEAST_REPEATED = 50
 # What turns the basic format of ISO dates into the extended one, and a decimal comma into a point.
 _BASIC_FORMAT = (
     (r"^\s*(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)(\d\d)", r"\1-\2-\3T\4:\5:\6"),
@@ -586,6 +597,8 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         if not others.any():
             days = (dates // SECONDS_A_DAY).astype(np.int32)
             _reject_sentinel_days(days, locate)
+            if in_january_1970 := _describe_january_1970(days):
+                return Days(None, in_january_1970)
             return Days(days, note=_describe_odd(days))
         if others.mean() < 1 - LEAST_FITTING:
             row = int(np.argmax(others))
@@ -625,7 +638,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     if problem := _find_problem(times, a_second):
         return problem
     _reject_sentinel_days(days, locate)
-    return Days(days, note=_describe_odd(days, EARLIEST))
+    return Days(days, note=_describe_odd(days))
 
 
 def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
@@ -720,16 +733,16 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
     )
 
 
-def _describe_odd(days: NDArray[np.integer], earliest: float = -np.inf) -> str:
-    """Say how many days are in the future, or too early; "" if none is."""
-    odd = (days > latest_second() / SECONDS_A_DAY) | (days < earliest / SECONDS_A_DAY)
+def _describe_odd(days: NDArray[np.integer]) -> str:
+    """Describe how many days are before 1990 or in the future; "" if none is."""
+    odd = (days > latest_second() / SECONDS_A_DAY) | (days < EARLIEST / SECONDS_A_DAY)
     n_odd = int(odd.sum())
     if not n_odd:
         return ""
     ends = [str(np.datetime64(int(end), "D")) for end in (days[odd].min(), days[odd].max())]
     return (
         f"{n_odd:,} of {describe_count(days.size, 'time')} {'is' if n_odd == 1 else 'are'} "
-        f"{'before 1990 or ' if earliest > 0 else ''}in the future "
+        f"before 1990 or in the future "
         f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
         f"rows"
     )

@@ -133,7 +133,8 @@ def read_delimited(
     spans = Spans(0, table.num_rows + dialect.header, table.num_rows, int(dialect.header))
     if may_span:
         roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
-        spans = _check_fields_that_span_lines(path, dialect, len(names), roles, spans)
+        ids = _ids_of(table)
+        spans = _check_fields_that_span_lines(path, dialect, len(names), roles, ids, spans)
     n_columns = 0 if dialect.header else len(names)
     locate = Places(partial(_walk, path, dialect)).locate
     more: dict[str, Any] = {"n_columns": n_columns, "spans": spans, "dialect": dialect}
@@ -272,8 +273,22 @@ def _is_open(line: str, dialect: Dialect) -> bool:
     return len([*csv.reader(_Lines([line], has_end=True), delimiter=dialect.character)]) == 1
 
 
+def _ids_of(table: pa.Table) -> dict[str, set[str]]:
+    """Return the users and the items of a table, by role."""
+    return {
+        role: {*table[role].unique().cast(pa.string()).to_pylist()} - {None}
+        for role in ("user", "item")
+        if role in table.column_names
+    }
+
+
 def _check_fields_that_span_lines(
-    path: Path, dialect: Dialect, n_columns: int, roles: Mapping[str, int], read: Spans
+    path: Path,
+    dialect: Dialect,
+    n_columns: int,
+    roles: Mapping[str, int],
+    ids: Mapping[str, set[str]],
+    read: Spans,
 ) -> Spans:
     """Count quoted fields that hold line ends; refuse those that seem to swallow other rows.
 
@@ -284,6 +299,8 @@ def _check_fields_that_span_lines(
     ----------
     roles : mapping of str to int
         The positions of the user, item, rating and time among the columns.
+    ids : mapping of str to set of str
+        The users and the items of the rows that were read.
     read : Spans
         How many rows and headers were read.
     """
@@ -306,7 +323,7 @@ def _check_fields_that_span_lines(
             (dialect.header and n_records == 1)
             or len(fields) != n_columns
             or {*spanning} & {*roles.values()}
-            or _holds_records(fields, dialect, roles, spanning[0])
+            or _holds_records(fields, dialect, roles, spanning[0], ids)
         ):
             if remedy := _escape_remedy(path, dialect, line, n_columns):
                 raise RecveilError(f"{Place(path.name, line)}: {remedy}", code="input.quotes")
@@ -326,7 +343,11 @@ def _check_fields_that_span_lines(
 
 
 def _holds_records(
-    fields: list[str], dialect: Dialect, roles: Mapping[str, int], spanning: int
+    fields: list[str],
+    dialect: Dialect,
+    roles: Mapping[str, int],
+    spanning: int,
+    ids: Mapping[str, set[str]],
 ) -> bool:
     r"""Return whether lines within a record have all columns themselves, filled as in that record.
 
@@ -338,15 +359,15 @@ def _holds_records(
     --------
     >>> roles = {"user": 0, "item": 1, "rating": 2}
     >>> stray = ["1", "a", "5", "good\n2,b,4,so good"]
-    >>> _holds_records(stray, DIALECTS["csv"], roles, 3)
+    >>> _holds_records(stray, DIALECTS["csv"], roles, 3, {})
     True
     >>> review = ["1", "a", "5", "good\nbut long, in parts, and sad, too"]
-    >>> _holds_records(review, DIALECTS["csv"], roles, 3)
+    >>> _holds_records(review, DIALECTS["csv"], roles, 3, {})
     False
     """
     roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
     first, *between, last = (
-        len(split) >= len(fields) and _are_filled_alike(split, fields, roles)
+        len(split) >= len(fields) and _are_filled_alike(split, fields, roles, ids)
         for split in (
             line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))
         )
@@ -354,24 +375,34 @@ def _holds_records(
     return (first and last) or any(between)
 
 
-def _are_filled_alike(split: list[str], fields: list[str], roles: Mapping[str, int]) -> bool:
+def _are_filled_alike(
+    split: list[str],
+    fields: list[str],
+    roles: Mapping[str, int],
+    ids: Mapping[str, set[str]],
+) -> bool:
     """Return whether a line has ids, a rating and a time where a record has them.
 
     Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
-    Without such a number, a blank before an id marks a text, such as "sad, slow, long", if the
-    record has no such blank.
+    Without such a number, they are known ids, or of the same kind. A blank before an id marks a
+    text, such as "sad, slow, long", if the record has no such blank.
     """
-    ids = [at for role, at in roles.items() if role in ("user", "item")]
-    others = [at for at in roles.values() if at not in ids]
+    places = {role: at for role, at in roles.items() if role in ("user", "item")}
+    others = [at for at in roles.values() if at not in places.values()]
+    if any(
+        not split[at].strip() or (split[at][:1].isspace() and not fields[at][:1].isspace())
+        for at in places.values()
+    ):
+        return False
     if any(_kind(split[at]) == "number" for at in others):
         kinds = [{_kind(split[at]), _kind(fields[at])} for at in others]
-        return all(len({*kind} - {""}) < 2 for kind in kinds) and all(
-            len(split[at].split()) == 1 or _kind(split[at]) == _kind(fields[at]) for at in ids
-        )
+        return all(len({*kind} - {""}) < 2 for kind in kinds)
     return all(
-        _kind(split[at]) == _kind(fields[at]) or ("" in (split[at], fields[at]) and at in others)
-        for at in roles.values()
-    ) and not any(split[at][:1].isspace() and not fields[at][:1].isspace() for at in ids)
+        _kind(split[at]) == _kind(fields[at]) or split[at] in ids.get(role, ())
+        for role, at in places.items()
+    ) and all(
+        _kind(split[at]) == _kind(fields[at]) or "" in (split[at], fields[at]) for at in others
+    )
 
 
 def _kind(field: str) -> str:
