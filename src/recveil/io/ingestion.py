@@ -216,7 +216,7 @@ def _take(
         own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
         locate, look, said, found = read.locate, read.look, read.layout, read.format
-        del read  # leaves the dictionary as the only owner of the columns
+        del read  # leaves the dictionary as the only holder of the columns
         reading = _read(columns, own, path.name, order, locate, how, look)
     return replace(reading, notes=(*guess, *reading.notes), layout=said, format=found)
 
@@ -404,7 +404,7 @@ def _read(
             time_is_named=how.time_is_named,
             feedback=how.feedback,
         )
-        told = describe_feedback(
+        feedback_notes = describe_feedback(
             *(built.scale, built.why_likes, how.feedback, names.get("rating")),
             publishing=how.k is not None,
         )
@@ -428,7 +428,7 @@ def _read(
         unrated_dropped=built.unrated_dropped,
         lost_times=f"column {quoted(time_name)} {problem}" if built.times_are_lost else "",
         notes=(
-            *told,
+            *feedback_notes,
             *describe_ids(built.users, built.items),
             *(said if how.reads_times else []),
             *describe_dropped(built, how.duplicates, how.feedback),

@@ -131,19 +131,6 @@ def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np
 def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
     """Return the words of ratings or labels, which must be levels of their scale.
 
-    Parameters
-    ----------
-    values : ndarray of float
-    scale : RatingScale
-        Of words.
-    what : str
-        Name of the values in an error about memory.
-
-    Raises
-    ------
-    RecveilError
-        If a label is between two words, as it has no defined meaning.
-
     Examples
     --------
     >>> words_at(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()

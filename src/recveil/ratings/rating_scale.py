@@ -27,16 +27,6 @@ _NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 def check_words(words: Sequence[str]) -> None:
     """Raise a RecveilError unless the words can be published as ratings.
 
-    Parameters
-    ----------
-    words : sequence of str
-
-    Raises
-    ------
-    RecveilError
-        For fewer than two words, too many, a duplicate, and a word that is empty or too long,
-        begins or ends with a space, holds invisible characters, or would be run by a spreadsheet.
-
     Examples
     --------
     >>> check_words(["hate", "love"])

@@ -659,10 +659,6 @@ def reject_unordered(ratings: Ratings, what: str) -> None:
     what : str
         What does not support them: "this method", "a comparison".
 
-    Raises
-    ------
-    RecveilError
-
     Examples
     --------
     >>> from recveil.ratings import RatingScale
@@ -692,10 +688,6 @@ def reject_likes(ratings: Ratings, why: str) -> None:
     ratings : Ratings
     why : str
         What would go wrong, `PUBLISHED` or `PREDICTED`.
-
-    Raises
-    ------
-    RecveilError
 
     Examples
     --------

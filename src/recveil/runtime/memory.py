@@ -42,11 +42,6 @@ class _Given:
 def parse_memory(size: str | int) -> int:
     """Parse an amount of memory: bytes, or a number with KB, MB, GB or TB (powers of 1000).
 
-    Raises
-    ------
-    RecveilError
-        If it is not an amount, or less than 10 MB.
-
     Examples
     --------
     >>> parse_memory("1.5GB"), parse_memory("800 m")

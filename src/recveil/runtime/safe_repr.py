@@ -25,10 +25,6 @@ def brief(cls: type[T]) -> type[T]:
     the sizes of its other fields. A notebook also shows the grids that its method `_tables`
     returns.
 
-    Parameters
-    ----------
-    cls : type
-
     Examples
     --------
     >>> from typing import NamedTuple

@@ -87,10 +87,10 @@ def typed_rows(
 
 
 def each_of(
-    batches: Iterable[pa.RecordBatch], telling: Callable[[], AbstractContextManager[None]]
+    batches: Iterable[pa.RecordBatch], reporting: Callable[[], AbstractContextManager[None]]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches; the context manager `telling` converts the driver's errors."""
-    with telling():
+    """Yield batches; the context manager `reporting` converts the driver's errors."""
+    with reporting():
         yield from batches
 
 

@@ -114,12 +114,6 @@ def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
 def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
     """Read the selected columns of a table or query on a database server.
 
-    Parameters
-    ----------
-    address : Address
-    selection : Selection
-    wanted : Wanted
-
     Raises
     ------
     RecveilError

@@ -98,12 +98,12 @@ def read_wide(
         cells = _Cells(path.name, form, nulls)
         for line, fields in islice(_records(path, dialect), form.header, None):
             cells.add((line, [field.strip() for field in fields]), fields if is_published else None)
-    told = "a matrix" + (", rows counted" if form.user is None else "")
+    description = "a matrix" + (", rows counted" if form.user is None else "")
     counted = () if form.counter is None else (f"column {form.counter + 1} counts the others",)
     names = {"user": _name(form, first), "item": "(header)", "rating": "(cells)"}
     table = cells.table()
     names |= {name: name for name in table.column_names[len(names) :]}
-    layout = (told, *counted)
+    layout = (description, *counted)
     return Source(table, cells.locate, "wide", names, layout=layout, dialect=dialect)
 
 
