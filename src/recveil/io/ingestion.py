@@ -285,7 +285,7 @@ def read_ratings(
     wide : bool
         Whether the table is a matrix with a row per user and a column per item.
     null : str or float, optional
-        What marks a missing rating in a matrix, besides an empty cell: 99 in Jester's.
+        What marks a missing rating in a matrix, in addition to an empty cell: 99 in Jester's.
     query, table : str, optional
         What to read from a database: the rows of one SELECT, or a table or view; one of both. The
         database is opened read-only.

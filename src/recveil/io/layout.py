@@ -22,7 +22,7 @@ class Layout(NamedTuple):
     wide : bool
         Whether each row is a user and each column an item.
     null : str or None
-        What marks a missing rating in a wide table, besides an empty cell.
+        What marks a missing rating in a wide table, in addition to an empty cell.
     query, table : str or None
         What to read from a database: the rows of one SELECT, or of a table.
     sheet : str or None

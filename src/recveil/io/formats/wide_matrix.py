@@ -64,7 +64,7 @@ def read_wide(
         The name or the place of the column with the users' ids. If not given, the first column is
         used if its name means users or is empty, or if it holds text; else rows are counted.
     null : str, optional
-        What marks a missing rating, besides an empty cell and words such as NA.
+        What marks a missing rating, in addition to an empty cell and words such as NA.
     is_published : bool
         Whether rows are compared as written. Then, if rows differ in it, a column `OTHER_CELLS`
         holds the rest of each row, such as the marks of missing ratings.
