@@ -153,7 +153,7 @@ def understand(
 
 
 def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
-    """Read auxiliary information: as `understand`, but equal ratings stay ratings."""
+    """Read auxiliary information as `understand` does, but keep equal ratings as ratings."""
     layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
     said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
     named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))

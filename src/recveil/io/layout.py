@@ -114,7 +114,7 @@ def layout_of(
 
 
 def can_split(mark: str) -> bool:
-    """Return whether a delimiter is supported: one ASCII character, or one doubled."""
+    """Return whether a delimiter is one ASCII character, or one doubled."""
     once = mark[:1]
     return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER
 

@@ -21,7 +21,7 @@ NOBODY_NAMED = "Nobody named the scale"
 
 
 class ReadColumn(NamedTuple):
-    """A column and its role: users, items, ratings or times.
+    """A column of users, items, ratings or times.
 
     Attributes
     ----------

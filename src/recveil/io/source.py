@@ -83,7 +83,7 @@ def choose_positions(
 
 
 def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
-    """Convert places given as numbers to text: 2 is "2".
+    """Convert places given as numbers to text.
 
     Examples
     --------

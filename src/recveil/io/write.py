@@ -321,7 +321,7 @@ def reject_to_replace(path: str | PathLike[str], *, force: bool) -> None:
 
 
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
-    """Return the format of an output: the named one, or by its suffix.
+    """Return the named format of an output, or the one of its suffix.
 
     Raises
     ------

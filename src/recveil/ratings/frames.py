@@ -1,4 +1,4 @@
-"""Tables in memory: data frames, sparse matrices and the data sets of other libraries."""
+"""Data frames, sparse matrices and the data sets of other libraries as Arrow tables."""
 
 import itertools
 import sys

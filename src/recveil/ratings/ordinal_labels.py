@@ -105,7 +105,7 @@ def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64
 
 
 def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
-    """Return ratings as published: as words, if their scale has words.
+    """Return ratings as they are published, as words if their scale has words.
 
     Examples
     --------

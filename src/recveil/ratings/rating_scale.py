@@ -332,7 +332,7 @@ class RatingScale:
 
     @classmethod
     def infer(cls, values: ArrayLike) -> Self:
-        """Infer the scale from ratings: their range and common step.
+        """Infer the scale from the range and common step of ratings.
 
         Without a common step the ends are rounded outwards to about two digits.
 
@@ -380,7 +380,7 @@ class RatingScale:
 
     @property
     def liked_from(self) -> float:
-        """The rating from which an item counts as liked: three quarters up the scale.
+        """The rating from which an item counts as liked, three quarters up the scale.
 
         Examples
         --------

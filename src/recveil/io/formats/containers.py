@@ -1,4 +1,4 @@
-"""Files with several tables: databases, read by table or query, and workbooks, by sheet."""
+"""Tables in databases, by name or query, and in workbooks, by sheet."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
