@@ -270,7 +270,7 @@ def _take_words(
 def reject_doubtful(
     columns: Mapping[str, pa.ChunkedArray], feedback: Feedback, name: object, where: str
 ) -> None:
-    """Raise a RecveilError if the times of a table without ratings may be durations.
+    """Raise a RecveilError if a table without ratings has invalid times, such as durations.
 
     Parameters
     ----------

@@ -253,7 +253,7 @@ def target_among(names: Sequence[str]) -> str | None:
 
 
 def looks_like_data(fields: Sequence[str]) -> bool:
-    """Return whether a field is a number, as in data but not in column names.
+    """Return whether there are three or more fields, one of them a number, as in a row of data.
 
     Examples
     --------
