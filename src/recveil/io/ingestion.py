@@ -153,7 +153,7 @@ def understand(
 
 
 def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
-    """Read auxiliary information: as `understand`, but equal ratings stay ratings."""
+    """Read auxiliary information as `understand` does, but keep equal ratings as ratings."""
     layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
     said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
     named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))
@@ -216,7 +216,7 @@ def _take(
         own = {role: read.names[role] for role in read.table.column_names}
         columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
         locate, look, said, found = read.locate, read.look, read.layout, read.format
-        del read  # leaves the dictionary as the only owner of the columns
+        del read  # leaves the dictionary as the only holder of the columns
         reading = _read(columns, own, path.name, order, locate, how, look)
     return replace(reading, notes=(*guess, *reading.notes), layout=said, format=found)
 
@@ -285,7 +285,7 @@ def read_ratings(
     wide : bool
         Whether the table is a matrix with a row per user and a column per item.
     null : str or float, optional
-        What marks a missing rating in a matrix, besides an empty cell: 99 in Jester's.
+        What marks a missing rating in a matrix, in addition to an empty cell: 99 in Jester's.
     query, table : str, optional
         What to read from a database: the rows of one SELECT, or a table or view; one of both. The
         database is opened read-only.
@@ -405,7 +405,7 @@ def _read(
             trusts_days=False,
             feedback=how.feedback,
         )
-        told = describe_feedback(
+        feedback_notes = describe_feedback(
             *(built.scale, built.why_likes, how.feedback, names.get("rating")),
             publishing=how.k is not None,
         )
@@ -429,7 +429,7 @@ def _read(
         unrated_dropped=built.unrated_dropped,
         lost_times=f"column {quoted(time_name)} {problem}" if built.times_are_lost else "",
         notes=(
-            *told,
+            *feedback_notes,
             *describe_ids(built.users, built.items),
             *(said if how.reads_times else []),
             *describe_dropped(built, how.duplicates, how.feedback),

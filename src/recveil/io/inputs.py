@@ -158,7 +158,7 @@ _LOGS = ("-wal", "-shm", "-journal", ".wal")
 
 
 def files_at(path: Path) -> list[Path]:
-    """List the files of an input: itself, its parts, or the files in its folder.
+    """List the files of an input (itself, its parts, or the files in its folder).
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class Layout(NamedTuple):
     wide : bool
         Whether each row is a user and each column an item.
     null : str or None
-        What marks a missing rating in a wide table, besides an empty cell.
+        What marks a missing rating in a wide table, in addition to an empty cell.
     query, table : str or None
         What to read from a database: the rows of one SELECT, or of a table.
     sheet : str or None
@@ -114,7 +114,7 @@ def layout_of(
 
 
 def can_split(mark: str) -> bool:
-    """Return whether a delimiter is supported: one ASCII character, or one doubled."""
+    """Return whether a delimiter is one ASCII character, or one doubled."""
     once = mark[:1]
     return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER
 

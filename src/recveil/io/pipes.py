@@ -38,7 +38,7 @@ def is_standard(path: str | PathLike[str] | None) -> bool:
 
 
 def name_of(source: str | PathLike[str]) -> str:
-    """Return the name of a source in messages: the file's name, or the kind of pipe.
+    """Return a file's name, or the kind of a pipe, for messages.
 
     Examples
     --------

@@ -21,7 +21,7 @@ NOBODY_NAMED = "Nobody named the scale"
 
 
 class ReadColumn(NamedTuple):
-    """A column and its role: users, items, ratings or times.
+    """A column of users, items, ratings or times.
 
     Attributes
     ----------
@@ -169,8 +169,8 @@ def of_one_value(reading: Reading) -> Reading:
     why = f"All {ratings.n_ratings:,} ratings are {ratings.values[0]:g}"
     likes = ratings.as_likes()
     likes = likes.with_scale(replace(likes.scale, inferred=True))
-    told = describe_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
-    return replace(reading, ratings=likes, notes=(*reading.notes, *told))
+    notes = describe_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
+    return replace(reading, ratings=likes, notes=(*reading.notes, *notes))
 
 
 def with_ends(reading: Reading) -> Reading:

@@ -50,15 +50,7 @@ _MARKS = ",\t;|"
 
 @brief
 class NamedColumns:
-    """Columns of a file, and the place of each row.
-
-    Parameters
-    ----------
-    columns : mapping of str to pyarrow.ChunkedArray
-        By requested name; text if the file holds text, with null for an empty field.
-    locate : callable
-        Returns the place of the row at a position, from 0: "levels.csv line 812".
-    """
+    """Columns of a file, and the place of each row."""
 
     def __init__(self, columns: Mapping[str, pa.ChunkedArray], locate: Locate) -> None:
         self.columns = columns
@@ -73,21 +65,6 @@ class NamedColumns:
 
 def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) -> NamedColumns:
     r"""Read the columns of a file with certain names, and ignore others.
-
-    Parameters
-    ----------
-    path : Path
-        Text with a header, separated by commas, tabs, semicolons or bars; JSON Lines or an array of
-        objects; Parquet or Arrow; packed or not.
-    usual : mapping of str to sequence of str
-        For each needed column, its possible names in lower case; the first that exists is used.
-    expected : str
-        The expected content, for errors.
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, is of another kind, or lacks a column.
 
     Examples
     --------
@@ -116,13 +93,7 @@ def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) ->
 
 
 def head_of(path: Path) -> bytes:
-    """Return the unpacked start of a file; raise for kinds of files that are not supported.
-
-    Raises
-    ------
-    RecveilError
-        With the kind of the file, and how to convert it.
-    """
+    """Return the unpacked start of a file; raise for kinds of files that are not supported."""
     what = workbook_in(path)
     if kind := kind_of_file(path):
         what = f"a {NAMES[kind]} database"
@@ -518,9 +489,9 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
     unknown: set[str] = set()
     n_ignored = 0
     for pair, value in _stated(path):
-        strangers = {name for name in pair if name not in position}
-        if strangers:
-            unknown |= strangers
+        missing = {name for name in pair if name not in position}
+        if missing:
+            unknown |= missing
             n_ignored += 1
         else:
             values[position[pair[0]], position[pair[1]]] = value

@@ -39,25 +39,6 @@ def choose_positions(
     Roles that the caller does not assign are taken from left to right, in the order user, item,
     rating, time. Publishing must not rely on that: see `Reading.is_guessed`.
 
-    Parameters
-    ----------
-    n_columns : int
-    given : mapping of str to (str or None)
-        Places of `user`, `item`, `rating` and `time`, as text, where the caller knows them.
-    where : str
-        Name of the file in an error.
-    times : bool
-        Whether times are wanted.
-    rates : bool
-        Whether there must be ratings. If not, two columns are likes; so are three, if the caller
-        assigns the one with times, and none with ratings.
-
-    Raises
-    ------
-    RecveilError
-        If a place is not a number from 1 to `n_columns`, two are the same, or there are too many
-        columns to assign.
-
     Examples
     --------
     >>> choose_positions(4, {"user": "2", "item": "1"}, "ratings.csv")
@@ -102,7 +83,7 @@ def choose_positions(
 
 
 def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
-    """Convert places given as numbers to text: 2 is "2".
+    """Convert places given as numbers to text.
 
     Examples
     --------

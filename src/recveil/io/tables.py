@@ -136,19 +136,6 @@ _WITH_POINT = rf"^{_BLANKS}[-+]?\d*\.\d"
 def with_points(source: Source, decimal: str | None) -> Source:
     """Replace decimal commas with points in the ratings of a text.
 
-    Parameters
-    ----------
-    source : Source
-    decimal : {",", "."} or None
-        Decimal separator; detected from all ratings if not given. The comma is certain if no rating
-        has a point, and the commas cannot all separate thousands: some are not followed by three
-        digits.
-
-    Raises
-    ------
-    RecveilError
-        If it is ambiguous, and if a rating has a decimal point although commas were given.
-
     Examples
     --------
     >>> column = pa.chunked_array([pa.array(["3,5", "4"]).dictionary_encode()])
@@ -436,15 +423,15 @@ def _read_parts(
         first = _recognize(parts[0].path, format, layout)
         _reject_doubtful_header(parts[0].path, format, first, selection)
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
-    told = keyed(parts, names, selection, path.name)
+    keyed_parts = keyed(parts, names, selection, path.name)
     with naming_part(parts[0]):
-        look, selection = _looked(parts[0].path, first, told.selection)
+        look, selection = _looked(parts[0].path, first, keyed_parts.selection)
 
     def read(part: Path) -> Source:
         return _read_recognized(part, _recognize(part, format, layout), selection)
 
-    source = read_parts(path.name, parts, read, told.roles, time)
-    source = source._replace(look=look, layout=(*source.layout, *told.said))
+    source = read_parts(path.name, parts, read, keyed_parts.roles, time)
+    source = source._replace(look=look, layout=(*source.layout, *keyed_parts.said))
     if "rating" in source.table.column_names:
         return source
     if not selection.feedback or not selection.feedback.likes:

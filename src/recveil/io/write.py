@@ -59,13 +59,7 @@ def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
 
 
 def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
-    """Write an atomic file of RecBole.
-
-    Raises
-    ------
-    RecveilError
-        If an id holds a tab or a line break.
-    """
+    """Write an atomic file of RecBole."""
     for label in (*ratings.users, *ratings.items, *ratings.scale.words):
         if isinstance(label, str) and re.search(r"[\t\r\n]", label):
             raise RecveilError(
@@ -80,14 +74,7 @@ def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
 
 
 def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
-    """Write tab-separated ratings without a header, as surprise reads them.
-
-    Raises
-    ------
-    RecveilError
-        If an id holds a tab or a line break, or begins or ends with a space, which surprise strips,
-        so that two ids might become one.
-    """
+    """Write tab-separated ratings without a header, as surprise reads them."""
     for label in (*ratings.users, *ratings.items):
         if isinstance(label, str) and (label != label.strip() or re.search(r"[\t\r\n]", label)):
             raise RecveilError(
@@ -148,16 +135,7 @@ _RECBOLES_OWN = "ml-100k"
 
 
 def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
-    """Write a folder that ``lenskit.data.Dataset.load`` reads.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    folder : Path
-        An empty folder to write to.
-    target : Path
-        The final path of the folder.
-    """
+    """Write a folder that ``lenskit.data.Dataset.load`` reads."""
     for name, labels in (("user", ratings.users), ("item", ratings.items)):
         pq.write_table(
             pa.table({f"{name}_id": pa.array(labels)}), folder / f"{name}.parquet", compression=_ZIP
@@ -194,18 +172,7 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
 
 
 def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
-    """Write an atomic file of RecBole, and the ``.yaml`` that describes its columns.
-
-    Parameters
-    ----------
-    ratings, folder, target
-        As for `write_lenskit`.
-
-    Raises
-    ------
-    RecveilError
-        If an id holds a tab or a line break, or if RecBole has a table of that name itself.
-    """
+    """Write an atomic file of RecBole, and the ``.yaml`` that describes its columns."""
     name = target.name
     if name == _RECBOLES_OWN:
         raise RecveilError(
@@ -321,7 +288,7 @@ def write_ratings(
             code="output.not-writable",
         )
     write = _WRITERS[chosen]
-    write_atomically(target, lambda beside: write(ratings, beside, target))
+    write_atomically(target, lambda temporary: write(ratings, temporary, target))
 
 
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:
@@ -354,7 +321,7 @@ def reject_to_replace(path: str | PathLike[str], *, force: bool) -> None:
 
 
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
-    """Return the format of an output: the named one, or by its suffix.
+    """Return the named format of an output, or the one of its suffix.
 
     Raises
     ------

@@ -109,10 +109,6 @@ def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
     Arrow's own function is not used for dictionaries: up to version 23 it checks the codes alone,
     and version 26 crashes if the dictionary holds values of the type null.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-
     Examples
     --------
     >>> gap = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", None])
@@ -199,10 +195,6 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     their storage type, and dictionaries of these. UUIDs become text in the usual notation. Times in
     a zone unknown to this machine cannot be formatted; they become times without a zone, as the
     underlying number is the same in all zones. Distinct values stay distinct.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
 
     Returns
     -------

@@ -290,7 +290,7 @@ def is_counted(name: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """Normalize a column name: letter case, separators and type suffixes are removed.
+    """Normalize letter case, separators and type suffixes of a column name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Detection of explicit and implicit feedback: ratings, likes and counts.
+"""Detection of explicit and implicit feedback (ratings, likes and counts).
 
 A like states that a user chose an item, without a rating; each becomes a 1 on the scale `LIKES`. A
 value that may be a rating never becomes a like.
@@ -270,7 +270,7 @@ def _take_words(
 def reject_doubtful(
     columns: Mapping[str, pa.ChunkedArray], feedback: Feedback, name: object, where: str
 ) -> None:
-    """Raise a RecveilError if the times of a table without ratings are invalid: minutes, perhaps.
+    """Raise a RecveilError if a table without ratings has invalid times, such as durations.
 
     Parameters
     ----------

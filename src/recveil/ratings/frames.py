@@ -1,4 +1,4 @@
-"""Tables in memory: data frames, sparse matrices and the data sets of other libraries."""
+"""Data frames, sparse matrices and the data sets of other libraries as Arrow tables."""
 
 import itertools
 import sys
@@ -60,18 +60,6 @@ class DataSet(NamedTuple):
 
 def data_set_of(source: Any) -> DataSet | None:
     """Return a sparse matrix, or another library's data set, as columns; None for other types.
-
-    Parameters
-    ----------
-    source : object
-        A sparse matrix or array of scipy, a data set or training set of surprise, or a data set of
-        cornac. All but the first are recognized by their attributes, without importing the library.
-
-    Raises
-    ------
-    RecveilError
-        For a matrix with stored zeros, which may or may not be ratings, without two dimensions, or
-        without numbers; and for a data set of baskets or sessions.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64
 
 
 def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
-    """Return ratings as published: as words, if their scale has words.
+    """Return ratings as they are published, as words if their scale has words.
 
     Examples
     --------
@@ -130,19 +130,6 @@ def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np
 
 def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
     """Return the words of ratings or labels, which must be levels of their scale.
-
-    Parameters
-    ----------
-    values : ndarray of float
-    scale : RatingScale
-        Of words.
-    what : str
-        Name of the values in an error about memory.
-
-    Raises
-    ------
-    RecveilError
-        If a label is between two words, as it has no defined meaning.
 
     Examples
     --------

@@ -27,16 +27,6 @@ _NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 def check_words(words: Sequence[str]) -> None:
     """Raise a RecveilError unless the words can be published as ratings.
 
-    Parameters
-    ----------
-    words : sequence of str
-
-    Raises
-    ------
-    RecveilError
-        For fewer than two words, too many, a duplicate, and a word that is empty or too long,
-        begins or ends with a space, holds invisible characters, or would be run by a spreadsheet.
-
     Examples
     --------
     >>> check_words(["hate", "love"])
@@ -342,7 +332,7 @@ class RatingScale:
 
     @classmethod
     def infer(cls, values: ArrayLike) -> Self:
-        """Infer the scale from ratings: their range and common step.
+        """Infer the scale from the range and common step of ratings.
 
         Without a common step the ends are rounded outwards to about two digits.
 
@@ -390,7 +380,7 @@ class RatingScale:
 
     @property
     def liked_from(self) -> float:
-        """The rating from which an item counts as liked: three quarters up the scale.
+        """The rating from which an item counts as liked, three quarters up the scale.
 
         Examples
         --------

@@ -146,7 +146,7 @@ class Ratings:
         drop_off_scale: bool = False,
         locate: Locate | None = None,
     ) -> Self:
-        """Build ratings from a table in memory: a data frame, a sparse matrix or a data set.
+        """Build ratings from a data frame, a sparse matrix or a data set.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Ratings:
 
     @property
     def is_unary(self) -> bool:
-        """Whether the ratings are likes: all values are 1."""
+        """Whether the ratings are likes, with all values 1."""
         return self.scale.unary
 
     @property
@@ -307,7 +307,7 @@ class Ratings:
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.activity)
 
     def to_arrow(self) -> pa.Table:
-        """Return the ratings as a table: user_id, item_id, rating and, if known, timestamp.
+        """Return a table of user_id, item_id, rating and, if known, timestamp.
 
         Rows are sorted by user, then item. `timestamp` is the start of the day in Unix seconds.
 
@@ -649,7 +649,7 @@ def in_likes(text: str, is_unary: bool = True) -> str:
 
 
 def reject_unordered(ratings: Ratings, what: str) -> None:
-    """Raise a RecveilError for nominal ratings: words without an order.
+    """Raise a RecveilError for nominal ratings (words without an order).
 
     Their numbers are codes; treating them as ranks would invent distances.
 
@@ -658,10 +658,6 @@ def reject_unordered(ratings: Ratings, what: str) -> None:
     ratings : Ratings
     what : str
         What does not support them: "this method", "a comparison".
-
-    Raises
-    ------
-    RecveilError
 
     Examples
     --------
@@ -692,10 +688,6 @@ def reject_likes(ratings: Ratings, why: str) -> None:
     ratings : Ratings
     why : str
         What would go wrong, `PUBLISHED` or `PREDICTED`.
-
-    Raises
-    ------
-    RecveilError
 
     Examples
     --------
@@ -735,7 +727,7 @@ _EXAMPLE = "such as 'activity<50:10,else:5', or a number for everybody"
 
 
 class _Part(NamedTuple):
-    """One condition of a rule: users with `low` to `high` - 1 ratings get the level."""
+    """A condition of a rule, met by users with `low` to `high` - 1 ratings."""
 
     low: float
     high: float

@@ -118,11 +118,6 @@ def look_for_dates(sample: pa.Table) -> Look:
     Certain are columns of a date type, and text with an ISO date since 1990 in every row. Numbers
     are not: they may be ids or counts.
 
-    Parameters
-    ----------
-    sample : pyarrow.Table
-        The first rows of those columns.
-
     Examples
     --------
     >>> look_for_dates(pa.table({"when it was": ["2009-12-14", "2010-01-02"], "n": [1, 2]}))

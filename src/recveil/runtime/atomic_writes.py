@@ -64,10 +64,6 @@ class Parent:
 
     Where the system cannot keep folders open, the folder is identified by its path alone.
 
-    Parameters
-    ----------
-    path : Path
-
     Raises
     ------
     OSError
@@ -227,16 +223,6 @@ def temporary_file_near(target: Path) -> Iterator[Path]:
 
     Only the current user can read it. After an error, Ctrl-C or a signal, no temporary file is
     left. Files that killed runs left for the same target are removed.
-
-    Parameters
-    ----------
-    target : Path
-        An existing file is replaced.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written or renamed.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def count_bits(word: Any) -> Any:
 
 @compiled()
 def pack_rows(indptr: NDArray[Any], indices: NDArray[Any], n_columns: int) -> NDArray[Any]:
-    """Set a bit for each entry of a compressed row: column c is bit ``c % 64`` of word ``c // 64``.
+    """Set a bit for each entry of the rows; column c is bit ``c % 64`` of word ``c // 64``.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def is_of_machine(error: BaseException) -> bool:
-    """Return whether an error comes from the machine: its disk, memory or files.
+    """Return whether an error comes from the machine's disk, memory or files.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def reject_interruption(error: BaseException) -> None:
 
 
 def within_limit(message: str) -> str:
-    """Shorten a message that is too long for a line: its long words first, then its middle."""
+    """Shorten a message to a line, its long words first, then its middle."""
     if len(message) <= MOST_CHARACTERS:
         return message
     message = _WORD.sub(lambda word: shortened(word[0]), message)

@@ -116,7 +116,7 @@ def abandoned(path: Path) -> Iterator[bool]:
 
 
 def is_ours(found: os.stat_result) -> bool:
-    """Return whether a file belongs to the current user: others may have planted it.
+    """Return whether a file belongs to the current user; others may have planted it.
 
     Examples
     --------

@@ -40,12 +40,7 @@ class _Given:
 
 
 def parse_memory(size: str | int) -> int:
-    """Parse an amount of memory: bytes, or a number with KB, MB, GB or TB (powers of 1000).
-
-    Raises
-    ------
-    RecveilError
-        If it is not an amount, or less than 10 MB.
+    """Parse an amount of memory, in bytes or with KB, MB, GB or TB (powers of 1000).
 
     Examples
     --------
@@ -87,7 +82,7 @@ def memory_limited(size: str | int | None) -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return how many bytes inputs may take: the limit named, or half of the machine's memory.
+    """Return how many bytes inputs may take, by default half of the machine's memory.
 
     The machine's memory is what this process may use: a container's limit, or one of ``ulimit -v``,
     applies where it is lower.

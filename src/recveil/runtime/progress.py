@@ -453,7 +453,7 @@ def shown(title: str) -> Iterator[Whole]:
 
 
 def _is_terminal() -> bool:
-    """Return whether a bar can be drawn: a dumb terminal cannot go back in a line."""
+    """Return whether a bar can be drawn; a dumb terminal cannot go back in a line."""
     if sys.stderr is None:  # closed by the parent process
         return False
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
@@ -530,7 +530,7 @@ def _title(whole: Whole, width: int) -> str:
 
 
 def _rate(whole: Whole) -> str:
-    """Format the rate: steps of the current loop, or percent of the whole, per second."""
+    """Format the steps of the current loop, or percent of the whole, per second."""
     count = whole.count
     if count is not None and count.done and (spent := whole.clock() - count.since) > 0:
         speed = count.done / spent

@@ -1,4 +1,4 @@
-"""Representations without private data: counts and verdicts only.
+"""Representations of objects by counts and verdicts, without private data.
 
 A notebook shows the last value of each cell, and notebooks are published. So any object that holds
 ratings, users, groups or a seed shows only counts and verdicts, in a line or a small table.
@@ -24,10 +24,6 @@ def brief(cls: type[T]) -> type[T]:
     The facts come from its method `_facts`. Without one, they are its numbers, except the seed, and
     the sizes of its other fields. A notebook also shows the grids that its method `_tables`
     returns.
-
-    Parameters
-    ----------
-    cls : type
 
     Examples
     --------

@@ -17,10 +17,6 @@ _FOR_ONE = 16 << 20
 def pool(n_threads: int) -> Iterator[Executor]:
     """Yield an executor with `n_threads` threads; with one, the caller does the work.
 
-    Parameters
-    ----------
-    n_threads : int
-
     Raises
     ------
     MemoryError
@@ -94,10 +90,6 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
     This helps where both run outside the interpreter's lock: hashing, compressing, compiled
     kernels. At most one step waits. An error is raised in place of its step. If kernels are limited
     to one thread, no second one is started.
-
-    Parameters
-    ----------
-    steps : iterable
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Address(NamedTuple):
 
 
 def unquoted(text: str) -> str:
-    """Decode a part of an address: %20 is a space.
+    """Decode a percent-encoded part of an address.
 
     Examples
     --------

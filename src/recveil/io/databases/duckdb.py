@@ -25,15 +25,7 @@ _CLOSED = {"enable_external_access": "false", "lock_configuration": "true", "tem
 
 
 class DuckDBFile:
-    """A DuckDB database.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        A read-only connection.
-    name : str
-        The name of the database in an error.
-    """
+    """A DuckDB database."""
 
     def __init__(self, connection: Any, name: str) -> None:
         self.connection, self.name = connection, name

@@ -32,13 +32,6 @@ def heard_meanwhile(work: Callable[[], T], stop: Callable[[], object] | None = N
     Python runs signal handlers between two of its own instructions. A driver that waits for a
     server executes none, so SIGTERM would take effect only after the answer.
 
-    Parameters
-    ----------
-    work : callable
-    stop : callable, optional
-        Called in this thread to cancel the work, if its result is no longer needed. Without it the
-        work continues in the background.
-
     Examples
     --------
     >>> heard_meanwhile(lambda: 1 + 2)
@@ -224,11 +217,6 @@ def _connected(place: str, name: str) -> Any:
 
 def why_not_connected(message: str) -> str:
     """Return why a connection failed, without the driver's text.
-
-    Parameters
-    ----------
-    message : str
-        The driver's message, which names the host, the user and more.
 
     Examples
     --------

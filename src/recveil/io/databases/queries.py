@@ -12,7 +12,7 @@ _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 class Wanted(NamedTuple):
-    """What to read from a database: exactly one of a query and a table.
+    """The query or the table to read from a database; exactly one is given.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Database(Protocol):
     def columns(
         self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
-        """Describe the columns of a query: all, or the named ones.
+        """Describe all columns of a query, or those in `names`.
 
         Parameters
         ----------
@@ -87,10 +87,10 @@ def typed_rows(
 
 
 def each_of(
-    batches: Iterable[pa.RecordBatch], telling: Callable[[], AbstractContextManager[None]]
+    batches: Iterable[pa.RecordBatch], reporting: Callable[[], AbstractContextManager[None]]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches; the context manager `telling` converts the driver's errors."""
-    with telling():
+    """Yield batches; the context manager `reporting` converts the driver's errors."""
+    with reporting():
         yield from batches
 
 

@@ -129,12 +129,7 @@ def _described(name: str, counts: list[int], is_text: bool) -> DatabaseColumn:
 
 @contextmanager
 def opened_sqlite(path: Path) -> Iterator[SQLite]:
-    """Open an existing file read-only.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Open an existing file read-only."""
     from adbc_driver_sqlite import dbapi
 
     address = f"file:{quoted_path(path.absolute())}?mode=ro"

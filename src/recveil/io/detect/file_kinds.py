@@ -23,7 +23,7 @@ COLUMNAR = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"
 
 
 class Kind(NamedTuple):
-    """A kind of file: its name with an article, how to convert it, and its code."""
+    """The name of a kind of file, with an article, how to convert it, and its code."""
 
     what: str
     remedy: str

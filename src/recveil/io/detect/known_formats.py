@@ -253,7 +253,7 @@ def target_among(names: Sequence[str]) -> str | None:
 
 
 def looks_like_data(fields: Sequence[str]) -> bool:
-    """Return whether fields look like a rating rather than column names: one is a number.
+    """Return whether there are three or more fields, one of them a number, as in a row of data.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files with several tables: databases, read by table or query, and workbooks, by sheet."""
+"""Tables in databases, by name or query, and in workbooks, by sheet."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -113,12 +113,6 @@ def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
 
 def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
     """Read the selected columns of a table or query on a database server.
-
-    Parameters
-    ----------
-    address : Address
-    selection : Selection
-    wanted : Wanted
 
     Raises
     ------

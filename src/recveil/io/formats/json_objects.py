@@ -27,12 +27,6 @@ _BESIDE_A_ROW = 16
 class TextColumns:
     """Columns of text, collected in blocks; users, items and ratings become dictionaries.
 
-    Parameters
-    ----------
-    names : sequence of str
-    file : str
-        The name of the file in an error.
-
     Examples
     --------
     >>> gathered = TextColumns(["user", "note"], "ratings.json")
@@ -53,13 +47,7 @@ class TextColumns:
         self.bytes = 0
 
     def add(self, row: Sequence[str | None]) -> None:
-        """Add a row.
-
-        Raises
-        ------
-        MemoryLimitError
-            If all rows take more memory than allowed.
-        """
+        """Add a row."""
         self.rows.append(row)
         self.characters += sum(map(len, filter(None, row)))
         if len(self.rows) == _ROWS_AT_ONCE or self.characters > _CHARACTERS:
@@ -175,12 +163,7 @@ class Number(str):
 
 
 def first_objects(path: Path) -> pa.Table:
-    """Return the first objects as rows of text; a nested value is null.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Return the first objects as rows of text; a nested value is null."""
     rows = [{name: _plain(value) for name, value in each.items()} for each in _first(path)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     reject_beyond_limit(f"{path.name}: its fields", len(names) * (_A_FIELD + 8 * len(rows)))

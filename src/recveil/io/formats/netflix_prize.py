@@ -1,4 +1,4 @@
-"""The Netflix Prize format: sections of "movie:" followed by "user,rating,date" lines."""
+"""The Netflix Prize format, sections of "movie:" followed by "user,rating,date" lines."""
 
 import re
 from collections.abc import Iterator

@@ -64,7 +64,7 @@ def read_wide(
         The name or the place of the column with the users' ids. If not given, the first column is
         used if its name means users or is empty, or if it holds text; else rows are counted.
     null : str, optional
-        What marks a missing rating, besides an empty cell and words such as NA.
+        What marks a missing rating, in addition to an empty cell and words such as NA.
     is_published : bool
         Whether rows are compared as written. Then, if rows differ in it, a column `OTHER_CELLS`
         holds the rest of each row, such as the marks of missing ratings.
@@ -98,12 +98,12 @@ def read_wide(
         cells = _Cells(path.name, form, nulls)
         for line, fields in islice(_records(path, dialect), form.header, None):
             cells.add((line, [field.strip() for field in fields]), fields if is_published else None)
-    told = "a matrix" + (", rows counted" if form.user is None else "")
+    description = "a matrix" + (", rows counted" if form.user is None else "")
     counted = () if form.counter is None else (f"column {form.counter + 1} counts the others",)
     names = {"user": _name(form, first), "item": "(header)", "rating": "(cells)"}
     table = cells.table()
     names |= {name: name for name in table.column_names[len(names) :]}
-    layout = (told, *counted)
+    layout = (description, *counted)
     return Source(table, cells.locate, "wide", names, layout=layout, dialect=dialect)
 
 

@@ -147,7 +147,7 @@ def answer(request: dict[str, Any], out: Any) -> None:
         for field in schema:
             _reject_no_text(field)
     except Exception as error:
-        _write_line(out, _told(error))
+        _write_line(out, _as_data(error))
         return
     _write_line(out, head)
     end: dict[str, Any] = {}
@@ -159,7 +159,7 @@ def answer(request: dict[str, Any], out: Any) -> None:
         except BrokenPipeError:
             raise
         except Exception as error:
-            end = _told(error)
+            end = _as_data(error)
     _write_line(out, end)
 
 
@@ -168,7 +168,7 @@ def _write_line(out: Any, content: dict[str, Any]) -> None:
     out.flush()
 
 
-def _told(error: Exception) -> dict[str, Any]:
+def _as_data(error: Exception) -> dict[str, Any]:
     """Return an error as plain data."""
     if isinstance(error, TooLargeError):
         needed, rows = error.args

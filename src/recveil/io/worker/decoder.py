@@ -38,11 +38,6 @@ CAN_LOOK = (_PROCESSES / "self" / "stat").exists()
 def work_of(group: int) -> tuple[int, bool]:
     """Return the processor time of a process group, and whether a process waits for a disk.
 
-    Parameters
-    ----------
-    group : int
-        Number of the group, which is that of its first process.
-
     Examples
     --------
     >>> work_of(os.getpgrp())[0] >= 0
@@ -51,27 +46,17 @@ def work_of(group: int) -> tuple[int, bool]:
     spent, waits = 0, False
     for about in _PROCESSES.glob("[0-9]*/stat"):
         try:
-            told = about.read_text("utf-8", "replace").rpartition(")")[2].split()
+            fields = about.read_text("utf-8", "replace").rpartition(")")[2].split()
         except OSError:  # the process has ended
             continue
-        if int(told[_GROUP]) == group:
-            spent += sum(map(int, told[_USED]))
-            waits = waits or told[_STATE] == _FOR_A_DISK
+        if int(fields[_GROUP]) == group:
+            spent += sum(map(int, fields[_USED]))
+            waits = waits or fields[_STATE] == _FOR_A_DISK
     return spent, waits
 
 
 class WatchedAnswers(io.RawIOBase):
-    """A stream of answers that raises a MachineError if the child is silent and idle.
-
-    Parameters
-    ----------
-    pipe : file
-        The answers.
-    group : int
-        The group of the child processes.
-    name : callable
-        Returns the file's name, for the error.
-    """
+    """A stream of answers that raises a MachineError if the child is silent and idle."""
 
     def __init__(self, pipe: IO[bytes], group: int, name: Callable[[], str]) -> None:
         self._pipe, self._group, self._name = pipe, group, name
@@ -248,7 +233,7 @@ class _Child:
     _idle: list["_Child"] = []  # noqa: RUF012
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
+        self.parent = os.getpid()
         self.is_waiting = True  # for a request: its last answer was read to the end
         # Only this process holds the other end, so the child ends with it in any case.
         lifeline, self.held = lifeline_pipe() if HAS_LIFELINES else (-1, -1)
@@ -283,7 +268,7 @@ class _Child:
         while cls._idle:
             child = cls._idle.pop()
             # After a fork, the parent's children must not be used.
-            if child.owner == os.getpid() and child.process.poll() is None:
+            if child.parent == os.getpid() and child.process.poll() is None:
                 return child
             child.end()
         return cls()
@@ -297,7 +282,7 @@ class _Child:
 
     def end(self) -> None:
         """Kill the process."""
-        if self.owner != os.getpid():
+        if self.parent != os.getpid():
             return
         for pipe in (self.requests, self.answers):
             with suppress(OSError):
@@ -347,11 +332,11 @@ class _Child:
         line = self.answers.readline()
         if not line.endswith(b"\n"):
             self._died(name)
-        told: dict[str, Any] = json.loads(line)
-        if "error" in told:
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
             self.is_waiting = True  # an error ends an answer
-            _raise(told, name)
-        return told
+            _raise(reply, name)
+        return reply
 
     def _died(self, name: str) -> NoReturn:
         """Raise the error that the death of the process implies."""
