@@ -235,8 +235,7 @@ def reject_catalogue_of_words(catalogue: object) -> None:
 def find_suspects(
     table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
 ) -> list[Suspects]:
-    """Attack the targets of an auxiliary file; nominal labels are matched as pairs of item and
-    word.
+    """Attack the targets of an auxiliary file; nominal labels are matched as pairs.
 
     Parameters
     ----------

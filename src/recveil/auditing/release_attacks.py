@@ -253,7 +253,7 @@ def attack_table(
 
 
 def _has_sparse_classes(table: ReleasedTable) -> bool:
-    """Return whether users share rows of few items; rows with all items do not distinguish users."""
+    """Return whether users share rows of few items; full rows do not distinguish users."""
     n_cells = table.candidates.n_records * (table.candidates.indptr.size - 1)
     return not table.co_rated and 2 * table.indices.size < n_cells
 

@@ -160,7 +160,7 @@ def _by_all_ratings(published: FoundInRelease) -> list[Statement]:
 
 
 def _by_joined_scores(clusters: ClusterAttack, what: str) -> Statement:
-    """Describe how often a fit on half of the targets infers the class and cluster of the others."""
+    """Describe how often a fit on half of the targets infers class and cluster of the rest."""
     found = percent(clusters.class_found)
     blind = f"always naming the largest: {clusters.class_baseline:.1%}"
     row = FigureRow(

@@ -170,7 +170,7 @@ def _denominator(ratings: Ratings, seed: int) -> Check:
 
 
 def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
-    """Let each record represent several users: the guesses stay, each with a share of the weight."""
+    """Let each record represent several users: guesses stay, each with a share of the weight."""
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     known = max(1, min(4, int(np.median(ratings.activity))))
     knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
