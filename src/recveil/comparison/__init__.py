@@ -1,4 +1,4 @@
-"""Many settings side by side, so that the choice is made by looking."""
+"""Comparison of methods and settings by privacy and utility."""
 
 from recveil.comparison._compare import choose_methods, compare, usual_methods
 from recveil.comparison.cells import Cell

@@ -1,4 +1,4 @@
-"""compare: every method with every k on the same ground, resumable."""
+"""Resumable comparison of every method with every k on the same data."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ from recveil.release.registry import all_variants
 from recveil.runtime.errors import RecveilError, describe_count, listed, meant
 from recveil.runtime.progress import THE_REST, parts
 
-# What a table holds, as far as methods differ in what they take.
+# What a table holds, as far as methods differ in their input.
 Of = Literal["ratings", "likes", "words"]
 _FITTING: dict[Of, tuple[str, ...]] = {
     "ratings": ("ratings", "both", "any"),
@@ -48,7 +48,7 @@ _FITTING: dict[Of, tuple[str, ...]] = {
 
 
 def kind_of(ratings: Ratings) -> Of:
-    """Return what a table holds: words are those without an order.
+    """Return what a table holds; "words" are nominal labels.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def kind_of(ratings: Ratings) -> Of:
 
 
 def usual_methods(*, of: Of = "ratings") -> list[str]:
-    """Return what "all" stands for: one of each kind, and what needs to stand beside it.
+    """Return the methods that "all" selects: one of each kind, and baselines.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def usual_methods(*, of: Of = "ratings") -> list[str]:
 
 
 def variants_of(of: Of) -> list[str]:
-    """Return the names of those that can be made of ratings, of likes, or of words."""
+    """Return the names of the variants for ratings, likes, or words."""
     return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
 
 
@@ -128,7 +128,7 @@ def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
 
 
 def reject_unknown(names: Iterable[str]) -> list[str]:
-    """Return the methods as far as they are known before the table is; refuse unknown names.
+    """Return the methods known before the table is read; reject unknown names.
 
     Examples
     --------
@@ -151,7 +151,7 @@ _WORDS_OF: dict[Of, str] = {
 
 
 _READING = "Reading ratings"
-# What a shadow release takes beside a setting, about.
+# Approximate cost of a shadow release relative to a setting.
 _A_SHADOW = 0.12
 
 
@@ -175,57 +175,56 @@ def compare(
     so_far: Callable[[Comparison], object] | None = None,
     **reading: Any,
 ) -> Comparison:
-    """Make a release with every method and k, and measure what each is worth and gives away.
+    """Make a release with every method and k, and measure its privacy and utility.
 
-    All of them are made from the same training ratings with the same seed, verified from their
-    files, attacked by the same adversaries who look for the same people, and judged by the same
-    held-out ratings. Each result is written at once: a killed run goes on where it was. (A
-    KeyboardInterrupt says how many are finished.)
+    All releases are made from the same training ratings with the same seed, verified from their
+    files, attacked by the same adversaries with the same targets, and evaluated on the same
+    held-out ratings. Each result is saved at once, so that an interrupted run can resume. (A
+    KeyboardInterrupt states how many are finished.)
 
     Parameters
     ----------
     source : path, Ratings, or data frame
     out : path
-        A folder for the results, readable by its owner alone; new, or an older comparison's. It
-        names no people, but is not to be published: it tells how to find them.
+        A folder for the results, readable by its creator alone; new, or an earlier comparison's. It
+        names no user, but do not publish it: it describes how to re-identify them.
     methods : sequence of str
-        Names of variants, such as "simple-mdav"; "all" is a choice that shows every kind.
+        Names of variants, such as "simple-mdav"; "all" selects one of each kind.
     ks : sequence of int
         For the methods that take a k.
     split : float
-        The share of everybody's ratings that is held out.
+        Share of each user's ratings that is held out.
     seed : int
-        Fixes everything random.
+        Fixes every random choice.
     targets : int
-        How many people each adversary looks for; all of them if there are fewer.
+        Number of targets per adversary; all users if there are fewer.
     max_risk, min_k : optional
-        The question; see `cheapest`.
+        The limits; see `cheapest`.
     worth : {"both", "ratings", "lists"}
-        What a setting is chosen by (``--for`` on the command line): the share that it keeps of the
+        Utility to choose a setting by (``--for`` on the command line): the retained share of the
         gain in predicted ratings, of the lists, or the smaller of the two. It changes no
-        measurement, so that nothing is computed anew for it.
+        measurement, so nothing is recomputed.
     risk : {"person", "group", "membership", "links", "shadows"}, optional
-        What is meant by risk: the share of the people who are found, of those whose group is
-        found, of the members who are recognized, or of the links between people and items that
-        are told, each by the adversary who is strongest there; or of the members who are recognized
-        with shadow releases; see `AXES`. It changes no measurement either. If not given, it is the
-        last, where shadow releases were made, and the first elsewhere.
+        Risk to choose a setting by: the share of users re-identified, of users whose group is
+        found, of members recognized, of user-item links revealed, each by the strongest adversary;
+        or of members recognized with shadow releases; see `AXES`. It changes no measurement. By
+        default the last, if shadow releases were made, and otherwise the first.
     shadows : int, optional
-        How many shadow releases to make of each setting, an even number of at least 8, such as 32,
-        to measure membership as strongly as can be, and for all methods alike. That takes as long
-        as so many releases; what was found is kept with the other results.
+        Number of shadow releases per setting, even and at least 8, such as 32, for the strongest
+        membership inference, comparable across methods. Takes as long as that many releases; the
+        results are kept.
     allow_large : bool
-        Make releases of more than 100 labels for each rating, too; see `Release.write`.
+        Allow releases of more than 100 values per rating; see `Release.write`.
     liked : str or sequence of str, optional
-        Of words without an order: those that mean that somebody liked the item, such as
-        "up,love". Without them lists are not judged, and words alone decide.
+        Nominal labels that mean that a user liked the item, such as "up,love". Without them lists
+        are not evaluated, and predicted words alone decide.
     stopped : callable, optional
-        Is given what is finished, if a KeyboardInterrupt ends the run; the table holds it, too.
+        Called with the finished part if a KeyboardInterrupt ends the run; the table holds it, too.
     so_far : callable, optional
-        Is given what is finished whenever another setting is, and at the beginning, if an earlier
-        run has finished some: for those who watch.
+        Called with the finished part after each setting, and at the start if an earlier run
+        finished some.
     **reading
-        Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or places of
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or positions of
         columns.
 
     Returns
@@ -235,9 +234,9 @@ def compare(
     Raises
     ------
     RecveilError
-        If the source cannot be read or all its ratings are equal, a setting makes no sense, or
-        `out` holds something else. A setting that fails by itself (a k above the number of people,
-        say) does not raise: its row tells why.
+        If the source cannot be read or all its ratings are equal, an option is out of range, or
+        `out` holds something else. A setting that fails by itself (a k above the number of users,
+        say) does not raise: its row holds the reason.
 
     Examples
     --------
@@ -255,7 +254,7 @@ def compare(
     """
     reject_unknown_keywords("compare", reading, "k", "people_in", "times")
     _settings(reject_unknown(methods), ks)
-    # A mistyped question should not cost the work.
+    # Check the question before the work.
     cheapest([], max_risk, min_k, worth, risk or PERSON.name)
     _check_shadows(shadows, risk)
     if targets < 1:
@@ -268,7 +267,7 @@ def compare(
     out = Path(out).absolute()
     with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
         begin(_READING)
-        # Released rows carry no times, so that bad ones need not stop anybody.
+        # Released rows carry no times, so that invalid ones are no error.
         read = understand(source, times=False, **reading).settled()
         ratings = read.ratings
         named = liked_words(liked, ratings.scale)
@@ -308,17 +307,17 @@ def compare(
 
 
 def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> Judge:
-    """Return who judges releases of such a table."""
+    """Return the evaluator for such a table."""
     if parts.train.scale.ordered:
         return Evaluator(parts, n_targets=targets, seed=seed)
     return WordsEvaluator(parts, targets, seed, liked=liked)
 
 
 def _utility_of_setting(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) -> Worth:
-    """Return by what settings are chosen, where a table cannot be judged by all of it.
+    """Return the utility that settings are chosen by, where a table does not have both.
 
-    Likes are judged by lists, as there are no ratings; words without an order by words, which stand
-    in the place of ratings, unless somebody said which of them are liked.
+    Likes are evaluated by lists alone; nominal labels by words, in place of ratings, unless liked
+    words are given.
     """
     if not ratings.scale.ordered and not liked:
         if worth == "lists":
@@ -342,7 +341,7 @@ def _utility_of_setting(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) 
 
 
 def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
-    """Return every method with every k, and those without a k once."""
+    """Return every method with every k, and methods without a k once."""
     for k in ks:
         if k < 2:
             raise RecveilError(
@@ -360,7 +359,7 @@ def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
 
 
 def _check_shadows(shadows: int | None, risk: str | None) -> None:
-    """Refuse too few shadow releases, or a risk that cannot be measured without any."""
+    """Reject too few shadow releases, or a risk that needs them where there are none."""
     if shadows is not None:
         check_shadows(shadows)
     elif risk == SHADOWS.name:
@@ -382,14 +381,14 @@ def _fill(
 ) -> tuple[list[Cell], int]:
     """Return the cells of all settings, computing those that are not finished.
 
-    Who stops it is given what is finished by `stop_with`, who watches it by `go_on_with`.
+    `stop_with` gets the finished cells on an interrupt, `go_on_with` after each cell.
     """
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
     open_settings = [
         setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
     ]
     costs = {setting.title: 1.0 + _A_SHADOW * (shadows or 0) for setting in open_settings}
-    for setting in open_settings[:1]:  # with which it is measured what the raw ratings serve
+    for setting in open_settings[:1]:  # also measures the reference on the raw ratings
         costs[setting.title] += 1.0
 
     def finished() -> list[Cell]:
@@ -401,7 +400,7 @@ def _fill(
             for setting in open_settings:
                 begin(setting.title)
                 cell = cells[setting] or run_cell(out, setting, ground, evaluator)
-                save_cell(out, cell)  # before the shadows, which may take longer than all else
+                save_cell(out, cell)  # before the shadows, which may take longest
                 cells[setting] = cell
                 if shadows is not None and lacks_shadows(cell, shadows):
                     cell = with_shadows(cell, shadows, ground, evaluator)
@@ -418,12 +417,12 @@ def _fill(
     return finished(), len(open_settings)
 
 
-# What is told of the recommender that makes the lists, not of the one that predicts ratings.
+# Metrics of the recommender that makes lists, not of the rating predictor.
 _OF_LISTS = "ndcg@10", "recall@10", "coverage@10", "inner_ndcg"
 
 
 def _reference(cells: Iterable[Cell]) -> Reference | None:
-    """Return what the raw ratings serve, which all cells tell alike."""
+    """Return the utility of the raw ratings, which is equal in all cells."""
     for cell in cells:
         told = cell.told("recipient")
         if told is not None:

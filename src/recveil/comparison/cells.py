@@ -1,4 +1,4 @@
-"""Cells: settings of a comparison, made, verified, attacked and judged; and their files."""
+"""Cells of a comparison: one setting, released, verified, attacked and evaluated; and its files."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ from recveil.runtime.safe_repr import brief
 
 
 class Setting(NamedTuple):
-    """A method with its k; None for a method that takes none.
+    """A method with its k; None for a method without one.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Setting(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The setting, for people."""
+        """The setting's display name."""
         return self.method if self.k is None else f"{self.method}, k = {self.k}"
 
     @property
@@ -70,14 +70,14 @@ class Setting(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What the checker counted in the written files of a setting's release.
+    """What the checker counted in the files of a setting's release.
 
     Attributes
     ----------
     claim : str
         The claim that was checked.
     k_required, k_achieved : int
-        How many people must share each row (or set of items), and how many do.
+        Number of users that must share each row (or set of items), and that do.
     """
 
     claim: str
@@ -88,29 +88,28 @@ class Counted(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class Cell:
-    """What became of one setting: made, verified, attacked and judged.
+    """Results of one setting: released, verified, attacked and evaluated.
 
     Parameters
     ----------
     key : str
-        What it was computed from; see `recveil.comparison.cells.Ground`.
+        Identifies the input; see `recveil.comparison.cells.Ground`.
     setting : Setting
     problem : str or None
         Why there is no result; then there is no evaluation.
     is_fault : bool
-        Whether the problem is a fault of ours, so that trying again makes sense.
+        Whether the problem is a bug or a fault of the machine, so that a retry makes sense.
     verified : Counted or None
-        None for a baseline, which claims nothing.
+        None for a baseline, which makes no claim.
     evaluation : mapping or None
-        What `recveil.evaluation.Evaluation.to_json` gives: what a file can hold of it.
+        The JSON data of `recveil.evaluation.Evaluation.to_json`.
     lone_share : float or None
-        With simple homogenizing, the share of the ratings that are published as they are.
+        With simple homogenizing, the share of ratings published unchanged.
     seconds : mapping of str to float
-        What each step took.
+        Time of each step.
     shadows : mapping or None
-        What `recveil.auditing.shadow_releases.ShadowMembership.to_dict` gives; or why there is
-        none, as
-        ``problem``. None if nobody asked.
+        The result of `recveil.auditing.shadow_releases.ShadowMembership.to_dict`, or why there is
+        none, as ``problem``. None if not requested.
 
     Examples
     --------
@@ -131,9 +130,9 @@ class Cell:
 
     @property
     def counted_k(self) -> int | None:
-        """How many people share each row (or set of items), as counted in the written files.
+        """Number of users that share each row (or set of items), as counted in the written files.
 
-        None where nothing was written, and where no row is anybody's.
+        None where nothing was written, and where no row belongs to a user.
         """
         if self.verified is None or not claim_kind(self.verified.claim).contains_users:
             return None
@@ -141,21 +140,21 @@ class Cell:
 
     @property
     def bound(self) -> float | None:
-        """The highest share that the checked claim allows; a claim about items allows all."""
+        """The highest rate that the checked claim allows; a claim about items allows all."""
         if self.verified is None:
             return None
         return claim_kind(self.verified.claim).bound(self.verified.k_required)
 
     @property
     def attacks(self) -> list[dict[str, Any]]:
-        """What each adversary achieved."""
+        """Results of each adversary."""
         return self.told("disclosure", "attacks") or []
 
     @property
     def strongest(self) -> dict[str, Any] | None:
-        """What the adversary achieved who finds most people; None if no attack undoes the method.
+        """Results of the adversary who finds most users; None if no attack fits the method.
 
-        Where the attacks do not know what to undo, that they find few would say nothing.
+        Attacks that do not know how to undo a method would be falsely reassuring.
         """
         if not variant_of(self.setting.method).is_attacked or not self.attacks:
             return None
@@ -163,9 +162,9 @@ class Cell:
 
     @property
     def membership(self) -> dict[str, Any] | None:
-        """How well one can tell who was in the data at all; None as for `strongest`.
+        """Membership inference by the best adversary; None as for `strongest`.
 
-        Of several adversaries, it is the one who tells best; of too few people, nobody does.
+        Adversaries measured on too few users are left out.
         """
         if not variant_of(self.setting.method).is_attacked:
             return None
@@ -176,9 +175,7 @@ class Cell:
         return max(measured, key=lambda area: area["rate"]) if measured else None
 
     def told(self, *path: str) -> Any:
-        """Return what stands in the evaluation under these keys, one inside the other.
-
-        None if it, or something on the way to it, could not be measured.
+        """Return the value under nested keys of the evaluation; None if it could not be measured.
 
         Raises
         ------
@@ -230,7 +227,7 @@ class Cell:
 
 
 def dig(plain: Any, *path: str) -> Any:
-    """Return what stands under keys one inside the other; None if None stands on the way.
+    """Return the value under nested keys; None if a key on the way holds None.
 
     Examples
     --------
@@ -244,23 +241,23 @@ def dig(plain: Any, *path: str) -> Any:
     return plain
 
 
-# Who judges the releases: of ratings and likes, or of words without an order.
+# Evaluates releases: of ratings and likes, or of nominal labels.
 Judge: TypeAlias = Evaluator | WordsEvaluator
 
 _FORMAT = "recveil-cell-9"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
-# What stands in a comparison's folder.
+# Files of a comparison's folder.
 PAGE, TABLE = "index.html", "comparison.parquet"
 _MOST_BYTES = 1 << 26  # of a cell
-# The parts of a setting, and what they take, about.
+# Parts of a setting, and their approximate cost.
 _MAKING, _WRITING = "Making a release", "Writing and verifying"
 _COSTS = {_MAKING: 10, _WRITING: 5, THE_REST: 85}
 
 
 @brief
 class Ground(NamedTuple):
-    """What all cells of a comparison share, and what makes one outdated if it changes.
+    """What all cells of a comparison share; a cell is outdated if any of it changes.
 
     Attributes
     ----------
@@ -270,9 +267,9 @@ class Ground(NamedTuple):
         The share of ratings held out.
     seed, targets : int
     allow_large : bool
-        Whether releases may have more than 100 labels for each rating.
+        Whether releases may have more than 100 values per rating.
     liked : tuple of str
-        Of words without an order, those that count as liked.
+        Nominal labels that count as liked.
     """
 
     data: str
@@ -284,7 +281,7 @@ class Ground(NamedTuple):
 
     def key(self, setting: Setting) -> str:
         """Return what identifies the result of a setting: 64 hexadecimal digits."""
-        # What a name stands for, and who looks, can be registered anew.
+        # Variants and adversaries can be registered anew under the same name.
         variant = variant_of(setting.method)
         meant = [variant.claim, sorted(variant.options.items()), list(ATTACKS), list(SCORERS)]
         parts = [_FORMAT, version("recveil"), *self, *setting, *meant]
@@ -292,13 +289,13 @@ class Ground(NamedTuple):
 
 
 def open_folder(out: Path) -> None:
-    """Make the folder of a comparison, readable by its owner alone, or find an older one there.
+    """Create a comparison's folder, readable by its creator alone, or open an existing one.
 
     Raises
     ------
     RecveilError
-        If there is something else, or a release around it, or it cannot be made; and if somebody
-        else may have put finished settings there, which would be believed.
+        If the folder holds something else, is inside a release, or cannot be created; or if another
+        account may have written results there.
     """
     reject_traps(out)
     reject_in_release(out)
@@ -327,14 +324,14 @@ def open_folder(out: Path) -> None:
             f"{out}: cannot be written ({error.strerror}); choose another output",
             code="output.not-writable",
         ) from error
-    # A killed run may have left a release with its private twin.
+    # An interrupted run may have left a release with its private folder.
     sweep(out, _WORKS)
     for folder in (out, out / CELLS):
         sweep(folder, temporary_names())
 
 
 def _reject_prepared(out: Path) -> None:
-    """Refuse a comparison into which somebody else may have put results: they are not measured."""
+    """Reject a comparison in which another account may have written results."""
     for path in (out, out / CELLS, *sorted((out / CELLS).iterdir())):
         found = path.lstat()
         if is_anothers(found):
@@ -352,11 +349,11 @@ def _reject_prepared(out: Path) -> None:
 
 
 def _others(out: Path) -> list[str]:
-    """Return what in a folder no comparison has written.
+    """Return the entries of a folder that no comparison has written.
 
-    No link is: nobody typed its name, and what is written there would replace a file elsewhere.
+    Links count as foreign: writing through one would replace a file elsewhere.
     """
-    # A page alone may be anybody's.
+    # A page alone may be any page.
     own = {CELLS, PAGE, TABLE} if (out / CELLS).is_dir() else set()
     found = [(path, path.name in own) for path in out.iterdir()]
     if (out / CELLS).is_dir():
@@ -369,14 +366,14 @@ def _others(out: Path) -> list[str]:
 
 
 def _is_ours(name: str) -> bool:
-    """Tell whether a killed run can have left this."""
+    """Return whether an interrupted run can have left this."""
     return bool(re.fullmatch(rf"{_WORKS}|{temporary_names()}", name, re.DOTALL))
 
 
 def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
     """Return the finished result of a setting, or None if it must be computed.
 
-    What failed for a reason that could be named fails again, and is finished; a fault is not.
+    A setting that failed for a known reason is finished, since it would fail again; a fault is not.
     """
     try:
         plain = json.loads(read_whole(out / CELLS / setting.file, _MOST_BYTES).decode())
@@ -389,21 +386,21 @@ def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
 
 
 def save_cell(out: Path, cell: Cell) -> None:
-    """Write a cell beside its file, then rename it: a killed run leaves the old one or none."""
+    """Write a cell atomically: an interrupted run leaves the old file or none."""
     text = json.dumps(cell.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     target = out / CELLS / cell.setting.file
     write_atomically(target, lambda path: path.write_text(text, "utf-8", "replace"))
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> Cell:
-    """Make the release of a setting from the training ratings, verify it, attack it, judge it.
+    """Make the release of a setting, verify it, attack it and evaluate it.
 
-    What the data decide to go wrong is told in the cell, and stops nothing else.
+    A failure caused by the data is recorded in the cell and does not stop other cells.
 
     Parameters
     ----------
     out : Path
-        The comparison's folder, in which the release is written for a moment, to be verified.
+        The comparison's folder, in which the release is written temporarily for verification.
     setting : Setting
     ground : Ground
     evaluator : Evaluator or WordsEvaluator
@@ -416,12 +413,12 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> C
     Raises
     ------
     MachineError
-        For a fault of the machine, such as a full disk, which says nothing of the setting.
+        For a fault of the machine, such as a full disk.
     """
     key, watch = ground.key(setting), _Watch()
     try:
         return _judge(out, setting, ground, evaluator, watch)
-    except Exception as error:  # a fault of ours in one cell should not cost the others
+    except Exception as error:  # a bug in one cell should not stop the others
         _reject_to_keep(error, setting)
         if isinstance(error, RecveilError):
             return Cell(key, setting, problem=str(error), seconds=watch.seconds)
@@ -430,7 +427,7 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> C
 
 
 def _reject_to_keep(error: Exception, setting: Setting) -> None:
-    """Raise what the data did not decide: an interruption, or a fault of the machine."""
+    """Raise errors that the data did not cause: an interrupt, or a fault of the machine."""
     reject_interruption(error)
     if is_of_machine(error):
         reason = not_enough() if lacks_memory(error) else str(error)
@@ -475,7 +472,7 @@ def _judge_by_parts(
     begin(_WRITING)
     verified = None
     if variant_of(setting.method).about_claim.is_published:
-        # The checker knows files only, as everybody would get them.
+        # The checker reads files only, as a recipient would get them.
         with temporary_folder_near(out, WORK) as folder:
             found = write_release(release, folder / "release", allow_large=ground.allow_large)
         verified = Counted(found.claim, found.k_required, found.k_achieved)
@@ -495,7 +492,7 @@ def _judge_by_parts(
 
 
 def lacks_shadows(cell: Cell, n: int | None) -> bool:
-    """Tell whether shadow releases are asked for, and were not made of a finished setting.
+    """Return whether requested shadow releases are missing from a finished setting.
 
     Examples
     --------
@@ -508,14 +505,14 @@ def lacks_shadows(cell: Cell, n: int | None) -> bool:
 
 
 def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Judge) -> Cell:
-    """Measure membership by shadow releases of a finished setting, for all on the same halves."""
+    """Measure membership with shadow releases of a finished setting, on the same halves for all."""
     watch, (method, k) = _Watch(), cell.setting
     told: dict[str, Any] = {"n": n}
     try:
         told = attack_by_shadows(
             evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
         ).to_dict()
-    except Exception as error:  # one half of the people may be fewer than k
+    except Exception as error:  # half of the users may be fewer than k
         _reject_to_keep(error, cell.setting)
         if not isinstance(error, RecveilError):
             raise
@@ -525,7 +522,7 @@ def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Judge) -> Cell:
 
 
 class _Watch:
-    """Notes how long each step took, in seconds of the clock on the wall."""
+    """Records the wall-clock seconds of each step."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

@@ -1,7 +1,7 @@
-"""Risk measures: for each further axis of risk, what the adversary reaches who is strongest there.
+"""Measures of each risk axis, by the adversary who is strongest on that axis.
 
-Who finds most people need not find most groups, and what many known ratings tell of membership
-finds nobody. So each axis looks for its own strongest adversary, among all that were measured.
+The adversary who re-identifies most users need not find most groups, and knowing many ratings helps
+membership inference alone. So each axis selects its own strongest adversary.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from recveil.release.registry import variant_of
 
 
 def _strongest(*path: str) -> Callable[[Cell], Any]:
-    """Take what is said of the adversary who finds most people."""
+    """Return a getter for the adversary who finds most users."""
     return lambda cell: dig(cell.strongest, *path)
 
 
@@ -25,12 +25,12 @@ def _membership_measure(key: str) -> Callable[[Cell], Any]:
 
 
 def _row_of_setting(key: str) -> Callable[[Cell], Any]:
-    """Take how far the labels of one's own row lie from one's held-out ratings."""
+    """Return a getter for the distance between a user's row and the user's held-out ratings."""
     return lambda cell: cell.told("target_deviation", key)
 
 
 def _risk_high(cell: Cell) -> float | None:
-    """Take the upper end of the risk's interval; it does not reach above what is proven."""
+    """Return the upper end of the risk's interval, at most the proven bound."""
     person = dig(cell.strongest, "person_found")
     if person is None or person["high"] is None or cell.bound is None:
         return None if person is None else person["high"]
@@ -191,9 +191,9 @@ PRIVACY_MEASURES = (
 )
 
 
-# So many members are recognized by a guess that takes 5 % of the others for members, too.
+# TPR of a random guess at 5 % FPR.
 _BLIND = 0.05
-# What an axis is told of by one adversary: who, and the rate with its interval and baseline.
+# One adversary's result: name, rate with interval, and baseline.
 _Told = dict[str, Any]
 
 
@@ -205,9 +205,9 @@ def _group(cell: Cell) -> _Told | None:
 
 
 def _membership(cell: Cell) -> _Told | None:
-    """Take the share of members who are told; which area is highest does not matter here.
+    """Return the best TPR at 5 % FPR, which need not be that of the best AUC.
 
-    Of too few people nothing is told: of fewer than 20 strangers, 5 % are nobody.
+    Omitted with too few users: 5 % of fewer than 20 non-members is less than one.
     """
     told = cell.told("disclosure", "membership") if _is_attacked(cell) else None
     return _highest(
@@ -218,7 +218,7 @@ def _membership(cell: Cell) -> _Told | None:
 
 
 def _shadows(cell: Cell) -> _Told | None:
-    """Take who recognizes most members with shadow releases."""
+    """Return the best TPR at 5 % FPR with shadow releases."""
     return _highest(
         {"by": _knowing(known), **told["tpr_at_5"], "baseline": _BLIND}
         for known, told in _by_shadows(cell).items()
@@ -226,7 +226,7 @@ def _shadows(cell: Cell) -> _Told | None:
 
 
 def _shadow_area(cell: Cell) -> _Told | None:
-    """Take the largest area with shadow releases, and that of item counts beside it."""
+    """Return the best AUC with shadow releases, and that of item counts."""
     return _highest(
         {**told["auc"], "baseline": told["counts_auc"]["rate"]}
         for told in _by_shadows(cell).values()
@@ -234,7 +234,7 @@ def _shadow_area(cell: Cell) -> _Told | None:
 
 
 def _by_shadows(cell: Cell) -> dict[str, Any]:
-    """Return what shadow releases tell; nothing of fewer people than make 20 in each half."""
+    """Return the results of shadow releases with at least 20 users in each half."""
     told = (cell.shadows or {}) if _is_attacked(cell) else {}
     return {
         known: told[known]
@@ -248,7 +248,7 @@ def _knowing(known: str) -> str:
 
 
 def _links(cell: Cell) -> _Told | None:
-    """Take what rows tell, or where rows hold all items, what their fit tells."""
+    """Return the links that rows reveal, or that a fit reveals where rows hold all items."""
     ways = [
         {"by": attack["name"], **attack["links"], "baseline": attack["link_baseline"]}
         for attack in _attacks_of(cell)
@@ -262,7 +262,7 @@ def _links(cell: Cell) -> _Told | None:
 
 
 def _link_area(cell: Cell) -> _Told | None:
-    """Take how well a fit of all rows ranks pairs, and popularity alone beside it."""
+    """Return the AUC of a fit of all rows over pairs, and that of popularity alone."""
     residual = cell.told("disclosure", "residual") if _is_attacked(cell) else None
     if residual is None:
         return None
@@ -275,12 +275,12 @@ def _is_attacked(cell: Cell) -> bool:
 
 
 def _attacks_of(cell: Cell) -> list[dict[str, Any]]:
-    """Return what adversaries achieved; nothing where they do not know what to undo."""
+    """Return the adversaries' results; empty where no attack fits the method."""
     return cell.attacks if _is_attacked(cell) else []
 
 
 def _highest(ways: Iterable[_Told]) -> _Told | None:
-    """Return what the strongest of several reached; None if nobody could be measured.
+    """Return the highest rate; None if none was measured.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def _highest(ways: Iterable[_Told]) -> _Told | None:
 def _measures(
     name: str, words: str, take: Callable[[Cell], _Told | None], baseline: str
 ) -> tuple[Measure, ...]:
-    """Return a rate of the strongest, its interval, who they are, and what needs no attack."""
+    """Return measures of the highest rate, its interval, its adversary, and its baseline."""
     return (
         Measure(name, words, float, lambda cell: dig(take(cell), "rate"), "%", "down"),
         Measure(
