@@ -1,7 +1,7 @@
-"""Liked lists: of words without an order, whether liked items stand at the top of people's lists.
+"""Prediction of nominal labels, and lists of liked items.
 
-Nobody but the owner can say which words mean that somebody liked an item. Whoever does gets a table
-of two levels: rated, and liked. On it lists are made and judged as on ratings.
+The publisher states which words mean that a user liked an item. The table then has two levels,
+rated and liked, and lists are made and evaluated as for ratings.
 """
 
 from abc import ABC, abstractmethod
@@ -479,16 +479,16 @@ def liked_words(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[
 def serve_liked(
     table: TrainingTable, people: UserRows, test: HeldOut, liked: Sequence[str], seed: int = 0
 ) -> Served:
-    """Make lists for people from a table of words, and judge them by held-out liked items.
+    """Make lists for users from a table of words, and evaluate them on held-out liked items.
 
-    Recommenders that predict ratings are left out: a step from rated to liked is no distance.
+    Rating predictors are left out: the step from rated to liked is no distance.
 
     Parameters
     ----------
     table : TrainingTable
-        Raw words without an order, or a release of such.
+        Raw nominal labels, or a release of them.
     people : UserRows
-        The training words of everybody.
+        The training words of all users.
     test : HeldOut
     liked : sequence of str
         From `liked_words`.

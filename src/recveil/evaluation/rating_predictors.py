@@ -1,4 +1,4 @@
-"""Item factors by alternating ridge regressions; people are folded in by one more of them."""
+"""Rating predictors from averages, item neighbours and ridge factors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
