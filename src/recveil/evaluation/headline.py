@@ -1,15 +1,15 @@
-"""Headline: what an evaluation says in words, before its tables."""
+"""Summary of an evaluation in sentences."""
 
 from typing import Any
 
 from recveil.evaluation.bootstrap import TOO_SMALL
 
 _LOW_HIGH = "low", "high"
-_FAR = 1.1  # times what is chosen: what a recipient misses is worth a word
+_FAR = 1.1  # report the best recommender if it exceeds the chosen one by this factor
 
 
 def headline(plain: dict[str, Any]) -> str:
-    """Sum up what the release is worth: lists and ratings, of the recommenders chosen.
+    """Summarize the utility of the release: lists and ratings, by the chosen recommenders.
 
     Examples
     --------
@@ -25,23 +25,23 @@ def headline(plain: dict[str, Any]) -> str:
     ...         "averages": {"rmse": 0.94, "recommender": "item mean + user bias"}}
     >>> for sentence in headline({"recipient": told}).split(". "):
     ...     print(sentence)
-    The release keeps 50.0% of the nDCG of lists of ten (40.0% to 60.0%): 0.2000 with the raw \
-ratings (means, the best), 0.1000 with the release (kNN)
-    Popular items alone, the same for everybody, give 0.0500; from there, 33.3% of the gain is \
-left (20.0% to 50.0%)
-    The release keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to \
-as good as raw)
-    RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item \
-mean + user bias.
+    The release keeps 50.0% of the nDCG of lists of ten (40.0% to 60.0%): 0.2000 with the raw
+    ratings (means, the best), 0.1000 with the release (kNN)
+    Popular items alone, the same for everybody, give 0.0500; from there, 33.3% of the gain is left
+    (20.0% to 50.0%)
+    The release keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to as
+    good as raw)
+    RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item mean +
+    user bias.
     >>> best = chosen | {"release": {"ndcg@10": 0.15, "ranker": "EASE"}}
     >>> print(headline({"recipient": told | {"best": best}}).split(". ")[0].split("ings ")[1])
-    (means, the best), 0.1000 with the release (kNN, which a recipient would choose; EASE, the \
-best, gives 0.1500)
+    (means, the best), 0.1000 with the release (kNN, which a recipient would choose; EASE, the best,
+    gives 0.1500)
     >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False,
     ...                            "why_not_told": "it is too small to tell"}}}
     >>> print(headline(small).split(". ")[2])
-    For predicted ratings, the gain of the raw table itself is too small to tell a share of it: \
-0.0400 in RMSE (0.0300 to 0.0500)
+    For predicted ratings, the gain of the raw table itself is too small to tell a share of it:
+    0.0400 in RMSE (0.0300 to 0.0500)
     """
     told = plain["recipient"]
     if what_of(told) == "words":
@@ -58,19 +58,19 @@ best, gives 0.1500)
 
 
 def predicts(told: dict[str, Any]) -> bool:
-    """Say whether anybody predicted ratings, which nobody does of likes."""
+    """Return whether ratings were predicted; likes have none."""
     return told["averages"]["rmse"] is not None
 
 
 def what_of(told: dict[str, Any]) -> str:
-    """Say what people gave: ratings, likes, or words without an order."""
+    """Return the kind of feedback: ratings, likes, or nominal labels."""
     if "tellers" in told:
         return "words"
     return "ratings" if predicts(told) else "likes"
 
 
 def _words(told: dict[str, Any]) -> str:
-    """Say how many words are told rightly, and what is left of the gain."""
+    """Describe the share of words predicted correctly, and the retained gain."""
     raw, release, floor = (told[side] for side in ("raw", "release", "averages"))
     gain, share = told["raw_gain"], told["kept"]["chosen"]["ratings"]
     high = told["release_gain"]["high"]
@@ -94,7 +94,7 @@ def _words(told: dict[str, Any]) -> str:
 
 
 def _lists(told: dict[str, Any]) -> str:
-    """Say what becomes of the lists."""
+    """Describe the retained quality of lists."""
     raw, release = told["best"]["raw"], told["chosen"]["release"]
     what = what_of(told)
     numbers = (
@@ -118,7 +118,7 @@ def _lists(told: dict[str, Any]) -> str:
 
 
 def _missed(told: dict[str, Any]) -> str:
-    """Say what the best would have given where whoever gets the release chooses far below it."""
+    """Describe the best recommender where the chosen one is far below it."""
     chosen, best = told["chosen"]["release"], told["best"]["release"]
     if not chosen["ndcg@10"] or best["ndcg@10"] < _FAR * chosen["ndcg@10"]:
         return ""
@@ -127,7 +127,7 @@ def _missed(told: dict[str, Any]) -> str:
 
 
 def _gain(told: dict[str, Any]) -> str:
-    """Say what popular items alone would give, and what is left from there."""
+    """Describe what popular items alone achieve, and the gain above them."""
     share, alone = told["kept"]["chosen"]["lists_gain"], told["popularity"]["ndcg@10"]
     words = f"Popular items alone, the same for everybody, give {_number(alone)}"
     high = share["high"]
@@ -142,7 +142,7 @@ def _gain(told: dict[str, Any]) -> str:
 
 
 def _ratings(told: dict[str, Any]) -> str:
-    """Say what becomes of the gain in predicted ratings."""
+    """Describe the retained gain in predicted ratings."""
     gain, share = told["raw_gain"], told["kept"]["chosen"]["ratings"]
     high = told["release_gain"]["high"]
     worse = "For predicted ratings, the release is worth less than averages of the raw ratings"
@@ -182,7 +182,7 @@ def _ends(share: dict[str, Any]) -> str:
 
 
 def _kept(share: dict[str, Any], of: str) -> str:
-    """Say a share with its interval; nothing is better than raw."""
+    """Format a share with its interval, at most 100 % of raw."""
     value, low, high = (share[name] for name in ("value", "low", "high"))
     told = f"keeps {value:.1%} {of}" if value < 1 else f"is as good as raw in what it keeps {of}"
     if low is None or low == high:
@@ -192,7 +192,7 @@ def _kept(share: dict[str, Any], of: str) -> str:
 
 
 def describe_best(told: dict[str, Any]) -> str:
-    """Say what the best of those run would have given, beside the chosen ones."""
+    """Describe the best of all recommenders next to the chosen ones."""
     best, kept = told["best"], told["kept"]["best"]
     shares = {
         name: kept[name]["value"] if kept[name]["is_told"] else None

@@ -1,7 +1,7 @@
-"""Liked lists: of words without an order, whether liked items stand at the top of people's lists.
+"""Prediction of nominal labels, and lists of liked items.
 
-Nobody but the owner can say which words mean that somebody liked an item. Whoever does gets a table
-of two levels: rated, and liked. On it lists are made and judged as on ratings.
+The publisher states which words mean that a user liked an item. The table then has two levels,
+rated and liked, and lists are made and evaluated as for ratings.
 """
 
 from abc import ABC, abstractmethod
@@ -22,18 +22,18 @@ from recveil.ratings.rating_scale import words_in
 from recveil.runtime.errors import RecveilError, listed
 from recveil.runtime.safe_repr import brief
 
-# What like-minded rows say counts beside so many average ones that say what the item's do.
+# Prior weight of average rows against similar rows.
 _PRIOR = 10.0
 # So many common items more are taken to agree by chance alone.
 _SHRINK = 30.0
-# Cells of a tile of people: 32 MiB.
+# Cells of a tile of users: 32 MiB.
 _TILE_CELLS = 1 << 22
 
 Numbers = NDArray[np.float64]
 
 
 class WordTeller(ABC):
-    """Learns from rows of words, then tells the words of people by their own words.
+    """A predictor of users' nominal labels from the rows of a table.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class WordTeller(ABC):
         counts = word_counts(table.rows.indices, table.rows.values, table.weights, table)
         overall = counts.sum(axis=0)
         self._overall = (overall + 1) / (overall.sum() + self._n_words)
-        # Of an item that no row holds, what is commonest of all is as good a guess as any.
+        # For an item without words, use the distribution over all items.
         counts[counts.sum(axis=1) == 0] = overall
         self._of_items = (counts + 1) / (counts.sum(axis=1, keepdims=True) + self._n_words)
         self._counts = counts
@@ -58,14 +58,14 @@ class WordTeller(ABC):
     def tell(
         self, people: UserRows, rows: NDArray[np.int64], items: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the number of the likeliest word of each cell; of equal ones, the first.
+        """Return the number of the likeliest word of each cell; of equals, the first.
 
         Parameters
         ----------
         people : UserRows
-            People's own words.
+            The users' known words.
         rows, items : ndarray of int64, shape (n_cells,)
-            The cells: positions among the people, and of items.
+            The cells: positions of users and items.
         """
         likely = np.round(self._likely(people, rows, items), 9)
         return np.asarray(likely.argmax(axis=1) + 1)
@@ -74,10 +74,10 @@ class WordTeller(ABC):
     def _likely(
         self, people: UserRows, rows: NDArray[np.int64], items: NDArray[np.int64]
     ) -> Numbers:
-        """Return how likely each word is, up to a factor of the cell, shape (n_cells, n_words)."""
+        """Return the likelihood of each word up to a factor per cell, shape (n_cells, n_words)."""
 
     def _of_people(self, people: UserRows) -> Numbers:
-        """Return how much more often each person gives each word than all do, smoothed."""
+        """Return the smoothed ratio of each user's word frequencies to the overall ones."""
         words, n_words = np.rint(people.values).astype(np.int64) - 1, self._n_words
         at = people.row_of() * n_words + words
         counts = np.bincount(at, minlength=people.n_users * n_words).reshape(-1, n_words) + 1.0
@@ -85,7 +85,7 @@ class WordTeller(ABC):
 
 
 class CommonestWord(WordTeller):
-    """The word that most people gave to the item; the person does not matter."""
+    """The item's most frequent word, the same for all users."""
 
     name = "item's commonest word"
 
@@ -97,12 +97,12 @@ class CommonestWord(WordTeller):
 
 
 class WordsOfBoth(WordTeller):
-    """The words of the item and those of the person, as if neither knew of the other.
+    """Naive Bayes from the words of the item and those of the user.
 
     Notes
     -----
-    Naive Bayes: a word is as likely as its share among the item's, times that among the person's,
-    over that among all. Shares are smoothed (Laplace).
+    The likelihood of a word is its share among the item's words, times that among the user's, over
+    that among all. Shares are smoothed (Laplace).
     """
 
     name = "words of item and person"
@@ -114,13 +114,13 @@ class WordsOfBoth(WordTeller):
 
 
 class LikeMinded(WordTeller):
-    """`WordsOfBoth`, where rows count more the more often they say what the person says.
+    """`WordsOfBoth` with rows weighted by their agreement with the user.
 
     Notes
     -----
-    A row counts as much as it agrees with the person more often than by chance, over the items that
-    both hold, and 30 more; rows that agree less count nothing. To what they say of an item, ten
-    rows of average weight are added that say what all say.
+    A row's weight is its agreement with the user in excess of chance, over the number of common
+    items plus 30; rows with less agreement have no weight. Ten rows of average weight with the
+    overall distribution are added to an item's words.
     """
 
     name = "like-minded rows"
@@ -148,7 +148,7 @@ class LikeMinded(WordTeller):
         return np.asarray(found * self._of_people(people)[rows])
 
     def _said(self, people: UserRows) -> Numbers:
-        """Return the weight of the rows that give each word to each item, for each person."""
+        """Return the weight of the rows with each word, by item and user."""
         own, held = _matrices(people, self._table.n_items, self._n_words)
         common = (own @ self._pairs.T).toarray()
         shared = (held @ self._held.T).toarray()
@@ -198,16 +198,16 @@ def word_counts(
     weights: NDArray[Any] | None,
     table: TrainingTable | Ratings,
 ) -> Numbers:
-    """Return how many people gave each word to each item, shape (n_items, n_words).
+    """Return how many users gave each word to each item, shape (n_items, n_words).
 
     Parameters
     ----------
     items, values : ndarray, shape (n_labels,)
         Words, by their numbers, and the positions of their items.
     weights : ndarray or None
-        How many people stand behind each; one if not given.
+        Number of users of each; one by default.
     table : TrainingTable or Ratings
-        Says how many items and words there are.
+        Defines the number of items and words.
     """
     n_words = len(table.scale.words)
     at = items.astype(np.int64) * n_words + np.rint(values).astype(np.int64) - 1
@@ -229,18 +229,18 @@ def _matrices(
 
 @brief
 class LabelAccuracy(NamedTuple):
-    """How many held-out words are told rightly, as means over people.
+    """Accuracy of published words against held-out words, as means over users.
 
     Attributes
     ----------
     cells : int
-        Held-out words of people who are in the release.
+        Held-out words of users who are in the release.
     right : Mean
-        Share of a person's held-out words that stand in their row.
+        Share of a user's held-out words that equal the word in the user's row.
     commonest : Mean
-        Share that the item's commonest word in the training table is.
+        Share that equals the item's most frequent word in the training table.
     gain : Mean
-        How much more the first is.
+        The difference of the two.
     """
 
     cells: int
@@ -258,14 +258,14 @@ class LabelAccuracy(NamedTuple):
 
 
 def score_labels(parts: Split, table: ReleasedTable) -> LabelAccuracy:
-    """Compare held-out words with those in people's rows.
+    """Compare held-out words with those in users' rows.
 
     Parameters
     ----------
     parts : Split
-        The table that the release was made from, and words that were held out of it.
+        The table that the release was made from, and words held out of it.
     table : ReleasedTable
-        The release. It knows who is where, which only the owner does.
+        The release, with the private map from users to rows.
 
     Examples
     --------
@@ -306,32 +306,32 @@ def commonest_words(train: Ratings) -> NDArray[np.float64]:
     array([1., 2.])
     """
     counts = word_counts(train.indices, train.values, None, train)
-    # Of an item that nobody rated, what is commonest of all is as good a guess as any.
+    # For an item without words, use the distribution over all items.
     counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
     return np.asarray(counts.argmax(axis=1) + 1.0)
 
 
 def _by_user(users: NDArray[np.int64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the share of what is right of each person who has something."""
+    """Return the share of correct words of each user who has any."""
     people, of = np.unique(users, return_inverse=True)
     counts = np.bincount(of, minlength=people.size)
     return np.asarray(np.bincount(of, weights=right, minlength=people.size) / counts)
 
 
-# What takes no release worth the name: the gain of everything else is counted from here.
+# The baseline from which gains are measured; it needs no release.
 COMMONEST = CommonestWord.name
 
 
 @brief
 class WordsServed(NamedTuple):
-    """How well all tellers that learnt from one table tell words.
+    """Accuracy of all word predictors trained on one table.
 
     Attributes
     ----------
     right : dict of str to ndarray of float64, shape (n_people,)
-        The share of each person's held-out words that each teller told rightly.
+        Share of each user's held-out words that each predictor gets right.
     chosen : str
-        The one that a recipient would choose; see `choose_teller`.
+        The predictor that a recipient would choose; see `choose_teller`.
     """
 
     right: Mapping[str, NDArray[np.float64]]
@@ -343,28 +343,28 @@ class WordsServed(NamedTuple):
         return max(self.right, key=lambda name: round(float(self.right[name].mean()), 9))
 
     def mean(self, name: str) -> Mean:
-        """Return the mean over people, with its interval."""
+        """Return the mean over users, with its interval."""
         return mean_interval(self.right[name])
 
     def of_chosen(self, *, best: bool = False) -> NDArray[np.float64]:
-        """Return what is right of each person, by the chosen teller, or by the best."""
+        """Return each user's accuracy, by the chosen predictor or by the best."""
         return self.right[self.best if best else self.chosen]
 
 
 def serve_words(
     table: TrainingTable, people: UserRows, test: HeldOut, seed: int = 0
 ) -> WordsServed:
-    """Let tellers learn from a table, and tell held-out words of people by their own others.
+    """Train predictors on a table, and predict users' held-out words from their other words.
 
     Parameters
     ----------
     table : TrainingTable
-        Raw words without an order, or a release of such.
+        Raw nominal labels, or a release of them.
     people : UserRows
-        The training words of everybody, also of people who are not in the table.
+        The training words of all users, including those who are not in the table.
     test : HeldOut
     seed : int
-        Draws the rows that a recipient holds out to choose by.
+        Draws the rows that a recipient holds out for the choice.
 
     Examples
     --------
@@ -390,14 +390,14 @@ def serve_words(
 
 
 def words_gain(raw: WordsServed, served: WordsServed, seed: int = 0) -> Measured:
-    """Return how much more is told rightly than the commonest words of the raw table are.
+    """Return the gain in accuracy over the most frequent words of the raw table.
 
     Parameters
     ----------
     raw, served : WordsServed
-        Of the same people; of the raw table twice, it is the whole gain that there is.
+        Of the same users; pass the raw table twice for the whole gain.
     seed : int
-        Draws the people for the interval.
+        Draws the users for the interval.
     """
     gained = served.of_chosen() - raw.right[COMMONEST]
     sums = resample(np.column_stack([np.ones(gained.size), gained]), seed, 1_000)
@@ -407,16 +407,16 @@ def words_gain(raw: WordsServed, served: WordsServed, seed: int = 0) -> Measured
 def words_kept(
     raw: WordsServed, served: WordsServed, *, best: bool = False, seed: int = 0
 ) -> Measured:
-    """Return which share of the gain is left: 1 is as good as raw, 0 as the commonest words.
+    """Return the retained share of the gain: 1 is as good as raw, 0 as the most frequent words.
 
     Parameters
     ----------
     raw, served : WordsServed
-        Of the same people.
+        Of the same users.
     best : bool
-        Take the tellers that turned out best, which nobody could know beforehand.
+        Use the best predictors, which a recipient cannot know in advance.
     seed : int
-        Draws the people; with the same seed they are the same for every release.
+        Draws the users; the same seed gives the same users for every release.
     """
     floor = raw.right[COMMONEST]
     whole, part = raw.of_chosen(best=best) - floor, served.of_chosen(best=best) - floor
@@ -432,18 +432,18 @@ RATED_OR_LIKED = RatingScale(1, 2, 1)
 
 
 def liked_words(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[str, ...]:
-    """Return the words that count as liked, in the order of the scale; none if nobody named any.
+    """Return the words that count as liked, in the order of the scale; empty if none are given.
 
     Parameters
     ----------
     liked : str or sequence of str, or None
-        A text has commas between the words.
+        A string separates words by commas.
     scale : RatingScale
 
     Raises
     ------
     RecveilError
-        If the ratings are no words without an order, a word is none of theirs, or all are named.
+        If the ratings are not nominal labels, a word is unknown, or all words are named.
 
     Examples
     --------
@@ -479,16 +479,16 @@ def liked_words(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[
 def serve_liked(
     table: TrainingTable, people: UserRows, test: HeldOut, liked: Sequence[str], seed: int = 0
 ) -> Served:
-    """Make lists for people from a table of words, and judge them by held-out liked items.
+    """Make lists for users from a table of words, and evaluate them on held-out liked items.
 
-    Recommenders that predict ratings are left out: a step from rated to liked is no distance.
+    Rating predictors are left out: the step from rated to liked is no distance.
 
     Parameters
     ----------
     table : TrainingTable
-        Raw words without an order, or a release of such.
+        Raw nominal labels, or a release of them.
     people : UserRows
-        The training words of everybody.
+        The training words of all users.
     test : HeldOut
     liked : sequence of str
         From `liked_words`.

@@ -1,4 +1,4 @@
-"""Words evaluator: many releases of the same words without an order, on the same ground."""
+"""Evaluation of releases of nominal labels on the same held-out words."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,7 +45,7 @@ from recveil.runtime.safe_repr import Grid, brief
 from recveil.verification.link_posterior import LinkPosterior
 
 UNNAMED = "nobody said which words count as liked (--liked)"
-# What is told of lists that were not judged.
+# Metrics of lists that were not evaluated.
 _NO_NOMINAL_LISTS = {"recommender": None, "ndcg@10": None, "recall@10": None, "coverage@10": None}
 _NO_SHARE = {"value": None, "low": None, "high": None, "n_ranked": 0, "is_told": False}
 
@@ -81,30 +81,31 @@ class Lists:
 @brief
 @dataclass(frozen=True, eq=False)
 class WordsEvaluation:
-    """What one release of words is worth, and what it gives away.
+    """Utility and disclosure of one release of nominal labels.
 
     Parameters
     ----------
     told : LabelAccuracy or None
-        How many held-out words stand in people's own rows; None if nobody said who is where.
+        Accuracy of users' own rows on held-out words; None without the private map of users to
+        rows.
     raw, release : WordsServed
-        Every teller, learning from the raw words and from the release. Both serve the same people,
-        from their own training words.
+        Every word predictor, trained on the raw words and on the release. Both serve the same
+        users, from their own training words.
     raw_gain, release_gain : Measured
-        How much more either tells rightly than each item's commonest word in the raw table.
+        Gain in accuracy of each over each item's most frequent word in the raw table.
     kept, best_kept : Measured
-        The share of the raw gain that the release keeps: by the tellers that a recipient would
-        choose, and by those that turned out best.
+        The share of the raw gain that the release retains: by the predictors that a recipient would
+        choose, and by the best.
     lists : Lists or None
-        None if nobody said which words count as liked.
+        None if no liked words are given.
     disclosure : AttackedRelease or None
-        The audit's attacks, by equality; None if nobody said who is where.
+        The audit's attacks, by equality; None without the private map.
     links : LinkPosterior or None
         See `recveil.evaluation.Evaluation`.
     n_people, n_cells : int
-        People in the training table, and held-out words.
+        Number of users in the training table, and of held-out words.
     notes : tuple of str
-        What could not be said, and why.
+        What could not be measured, and why.
     """
 
     told: LabelAccuracy | None
@@ -127,9 +128,9 @@ class WordsEvaluation:
         Returns
         -------
         dict
-            ``words_told`` (of people's own rows: ``cells``, ``right``, ``commonest``, ``gain``; or
+            ``words_told`` (of users' own rows: ``cells``, ``right``, ``commonest``, ``gain``; or
             None); ``recipient``, with the keys of `recveil.evaluation.Evaluation.to_json`, where
-            what concerns ratings is of words: ``right`` is the share told rightly, with ``low`` and
+            keys about ratings are about words: ``right`` is the accuracy, with ``low`` and
             ``high``, and ``rmse`` is None; ``tellers`` (for each, ``raw`` and ``release``);
             ``liked``; ``disclosure`` (or None); ``people``, ``served``, ``test_cells``, ``notes``.
         """
@@ -226,7 +227,7 @@ class WordsEvaluation:
         }
 
     def _tables(self) -> list[Grid]:
-        """Tell what each teller makes of either side, for a notebook."""
+        """Return a notebook's table of each predictor on either side."""
         rows: list[tuple[str, ...]] = [
             (name, f"{self.raw.mean(name).mean:.1%}", f"{self.release.mean(name).mean:.1%}")
             for name in self.raw.right
@@ -236,7 +237,7 @@ class WordsEvaluation:
 
 
 def _teller(served: WordsServed, name: str) -> dict[str, Any]:
-    """Return how well a teller tells words; there is no error of a word."""
+    """Return the accuracy of a word predictor; words have no error."""
     right = served.mean(name)
     figures = {"right": right.mean, "low": right.low, "high": right.high}
     return {"recommender": name, "rmse": None, "mae": None, **figures}
@@ -313,7 +314,7 @@ class WordsEvaluator:
 
     @cached_property
     def raw(self) -> WordsServed:
-        """How well words are told that were learnt from the raw training table."""
+        """Accuracy of the word predictors trained on the raw training table."""
         return self._serve(self._raw_table)
 
     @cached_property

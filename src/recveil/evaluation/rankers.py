@@ -1,4 +1,4 @@
-"""Likely lists: of rows that hold all items, those labels count most that ratings have moved."""
+"""Rankers, which make lists of items from a table of ratings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
@@ -51,9 +51,9 @@ def liked(rows: UserRows, scale: RatingScale) -> Numbers:
 
 
 def valued(rows: UserRows, scale: RatingScale) -> Numbers:
-    """Return each label as a share of the highest, shape (n_labels,); the lowest is a fifth.
+    """Return each value as a share of the highest, shape (n_labels,); the lowest is a fifth.
 
-    A label is never 0: that somebody rated an item at all says more than how.
+    A value is never 0, since having rated an item reveals more than the rating itself.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def valued(rows: UserRows, scale: RatingScale) -> Numbers:
 
 @brief
 class Spectrum(NamedTuple):
-    """The directions in which a table's rows lie.
+    """The principal directions of a table's rows.
 
     Attributes
     ----------
@@ -76,11 +76,11 @@ class Spectrum(NamedTuple):
     squares : ndarray of float64, shape (rank,)
         Squared singular values, descending, all above 0.
     told : ndarray of int64, shape (n_told,)
-        Positions of the items that are told apart; all of them in a table of up to `MOST_TOLD`
-        items or rows, else so many: those with most in their labels.
+        Positions of the modelled items: all of them in a table of up to `MOST_TOLD` items or rows,
+        otherwise that many with the largest sums of values.
     n_items : int
     scale : RatingScale
-        Of the table, and of the people to serve.
+        The scale of the table, and of the users to serve.
     form : callable
         `liked` or `valued`.
     """
@@ -94,7 +94,7 @@ class Spectrum(NamedTuple):
 
     @classmethod
     def of(cls, table: TrainingTable, form: Form) -> "Spectrum":
-        """Take a table apart; a row counts for as many people as stand behind it.
+        """Decompose a table, with rows weighted by the number of their users.
 
         Examples
         --------
@@ -108,9 +108,9 @@ class Spectrum(NamedTuple):
 
     @classmethod
     def of_matrix(cls, matrix: sparse.csr_array, scale: RatingScale, form: Form) -> "Spectrum":
-        """Take numbers apart that a table was turned into, shape (n_rows, n_items).
+        """Decompose a matrix derived from a table, shape (n_rows, n_items).
 
-        People are served by `form`, whatever the numbers of the rows are.
+        Users are served by `form`, whatever the numbers of the rows are.
         """
         n_items = matrix.shape[1]
         told = np.arange(n_items)
@@ -121,7 +121,7 @@ class Spectrum(NamedTuple):
         return cls(*_take_apart(matrix), told, n_items, scale, form)
 
     def of_people(self, people: UserRows) -> Numbers:
-        """Return rows of people on the items that are told apart, shape (n_users, n_told)."""
+        """Return users' rows on the modelled items, shape (n_users, n_told)."""
         rows = people.matrix(self.n_items, self.form(people, self.scale))
         return np.asarray(rows[:, self.told].toarray(), np.float64)
 
@@ -180,30 +180,30 @@ def _products(matrix: sparse.csr_array) -> Numbers:
 _NEAR = 1e-9
 # Operations of a list for each row and item, and of an eigendecomposition for each side³.
 _LIST, _APART = 500.0, 10.0
-# Similarities are told apart by so many digits.
+# Similarities are rounded to this many digits.
 _DIGITS = 9
 
 
 class ListMaker(Recommender):
     """A recommender whose serving setting is the one with the best lists on inner hold-outs.
 
-    It learns from the table once; all settings serve from that. Of a table that is full (see
-    `TrainingTable.is_full`), no hold-out tells which lists are good: nearly everything that is
-    held out is right. There `of_full` is taken.
+    It learns from the table once, and all settings serve from that. For a full table (see
+    `TrainingTable.is_full`), no hold-out distinguishes good lists, since nearly every held-out item
+    is relevant; `of_full` is used instead.
 
     Attributes
     ----------
     of_full : tuple of float
-        The serving setting of a full table, which is the same whatever the table.
+        The serving setting for any full table.
 
     Notes
     -----
-    `of_full` was chosen beforehand, by the nDCG@10 of held-out ratings: padded releases with k = 5
+    `of_full` was chosen in advance by the nDCG@10 of held-out ratings: padded releases with k = 5
     and k = 50 of the five folds of MovieLens 100K and of two splits of ml-latest-small, each
-    release's best setting of any maker counted as 1, on average over the fourteen releases. EASE
-    on labels has .945 with a strength of 5 and .935 with 20; PureSVD .913 with 10 directions, .900
-    with 20 and .881 with 5; EASE on liked .555 with 500; item cosine .421. So averaged labels have
-    little noise to be held down by strength, and what is liked of them says less than how much.
+    release's best setting of any ranker counted as 1, averaged over the fourteen releases. EASE on
+    labels has .945 with a strength of 5 and .935 with 20; PureSVD .913 with 10 directions, .900
+    with 20 and .881 with 5; EASE on liked .555 with 500; item cosine .421. Averaged values thus
+    need little regularization, and carry more information than whether they are liked.
     """
 
     rates: ClassVar[bool] = False
@@ -239,24 +239,21 @@ class ListMaker(Recommender):
 
 
 class Ease(ListMaker):
-    """What the items that a person rated, all together, tell of another item.
+    """Linear item-item model: scores an item from all items that a user rated.
 
-    Each item's numbers are predicted from those of all others by one ridge regression, whose
-    solution is closed: with P the inverse of ``XᵀX + strength``, item i counts
-    ``-P[i, j] / P[j, j]`` for item j.
+    One ridge regression in closed form predicts each item's column from all others: with P the
+    inverse of ``XᵀX + strength``, item i has weight ``-P[i, j] / P[j, j]`` for item j.
 
     Parameters
     ----------
     form : {"liked", "labels"}
-        What the numbers are: 1 where the label says that the item was liked, or the label as a
-        share of the highest.
+        The matrix: 1 where the item was liked, or the value as a share of the highest.
 
     Notes
     -----
-    Source: Steck, "Embarrassingly shallow autoencoders for sparse data", WWW 2019. A row counts
-    for as many people as stand behind it. Identical rows tell of an item by itself, however
-    little it has to do with the others; so the grid of strengths reaches far above what raw
-    ratings need.
+    Source: Steck, "Embarrassingly shallow autoencoders for sparse data", WWW 2019. Rows are
+    weighted by the number of their users. Identical rows predict an item from itself, however
+    unrelated the others are; so the grid of strengths reaches far above what raw ratings need.
     """
 
     decompositions: ClassVar[int] = 1
@@ -278,19 +275,19 @@ class Ease(ListMaker):
 
 
 class EaseOnBoth(ListMaker):
-    """EASE on liked and EASE on labels, added up: each person's scores of both spread alike.
+    """The sum of EASE on liked and EASE on labels, with each user's scores standardized.
 
-    Which of the two serves better depends on the table: how high somebody rated says more where
-    people use the whole scale, and that they liked it where fills blur the rest. A recipient sees
-    no difference that the hold-outs of a small table would prove, and need not choose.
+    Which of the two is better depends on the table: ratings carry more information where users use
+    the whole scale, and likes where fills blur the ratings. The hold-outs of a small table could
+    not prove the difference, and a recipient need not choose.
 
     Notes
     -----
-    Both have the same strength, but of a full table, where each has its own. As a mean of scores
-    whose errors differ it is seldom far below the better one, and can be above it: nDCG@10 of
-    k-coRating with k = 5 is .501, .483 and .508 on three splits of FilmTrust, where EASE on liked
-    has .487, .466 and .482, and EASE on labels .466, .456 and .483 (all strengths chosen on inner
-    hold-outs).
+    Both have the same strength, except for a full table, where each has its own. As a mean of
+    scores with different errors it is seldom far below the better one, and can be above it: nDCG@10
+    of k-coRating with k = 5 is .501, .483 and .508 on three splits of FilmTrust, where EASE on
+    liked has .487, .466 and .482, and EASE on labels .466, .456 and .483 (all strengths chosen on
+    inner hold-outs).
     """
 
     name = "EASE on both"
@@ -308,9 +305,9 @@ class EaseOnBoth(ListMaker):
 
 
 class PureSVD(ListMaker):
-    """The person's labels, as the longest directions of the table see them.
+    """The user's values projected on the table's principal directions.
 
-    A label counts as a share of the highest, and what is not there as 0.
+    A value counts as a share of the highest, and a missing one as 0.
 
     Notes
     -----
@@ -332,11 +329,11 @@ class PureSVD(ListMaker):
 
 
 class ItemCosine(ListMaker):
-    """How much the items that a person liked go with another one: cosines, the nearest alone.
+    """Cosine similarity to the items that a user liked, over the nearest items only.
 
-    Two items are similar by the cosine of their columns of "liked". Of each item's similar ones
-    the `kept` most similar count, and add up. Of more than 5,000 items, the 5,000 that most people
-    liked are compared, and the others have no similar ones.
+    The similarity of two items is the cosine of their columns of "liked". The `kept` most similar
+    items of each item are summed. If there are more than 5,000 items, the 5,000 liked by most users
+    are compared, and the others have no similar items.
 
     Parameters
     ----------
@@ -363,7 +360,7 @@ class ItemCosine(ListMaker):
         spectrum = spectrum_of(table, liked)
         scaled = spectrum.vectors * np.sqrt(spectrum.squares)
         lengths = np.sqrt((scaled**2).sum(axis=1))
-        # What nobody likes is only nearly 0 after all the arithmetic.
+        # Columns that no user likes are 0 up to rounding.
         by_some = np.flatnonzero(lengths > 0.5)
         by_some = by_some[most_carried(np.round(lengths[by_some], 6), MOST_COMPARED)]
         scaled = scaled[by_some] / lengths[by_some, None]
@@ -381,7 +378,7 @@ class ItemCosine(ListMaker):
 
 
 def serve_ease(learnt: Spectrum, people: UserRows, strength: float) -> Numbers:
-    """Score every item for each person by EASE with a strength; see `Ease`."""
+    """Score every item for each user by EASE with a strength; see `Ease`."""
     vectors, squares = learnt.vectors, learnt.squares
     own = learnt.of_people(people)
     # strength · P = 1 - V diag(weight) Vᵀ
@@ -392,7 +389,7 @@ def serve_ease(learnt: Spectrum, people: UserRows, strength: float) -> Numbers:
 
 
 def _spread_alike(scores: Numbers) -> Numbers:
-    """Return each person's scores with a standard deviation of 1; 0 if only rounding differs.
+    """Scale each user's scores to a standard deviation of 1; 0 if they differ by rounding only.
 
     Examples
     --------
@@ -410,32 +407,32 @@ def _mean(lists: NDArray[np.float64]) -> float:
     return float(judged.mean()) if judged.size else 0.0
 
 
-# The strength for rows of one person each; means of more people have less noise to be held down.
+# Strength for rows of one user each; means over more users have less noise to regularize.
 _STRENGTH = 5_000.0
-# How much a label counts that nobody is likely to have rated, against one that somebody has.
+# Weight of a value that is unlikely to be a rating, relative to a certain rating.
 _UNRATED = 0.5
 # Operations of the fit for each label.
 _A_CELL = 75_000.0
 
 
 class EaseOnLikely(ListMaker):
-    """EASE on padded rows, where a label counts more the likelier somebody rated it.
+    """EASE on padded rows, with values weighted by the probability that they are ratings.
 
-    A padded row is full: predictions stand where nobody rated. But predictions are smooth over
-    rows and items, and ratings are not, so that a fit tells them apart (see
-    `recveil.attacks.find_residuals`), with nothing but the release. Each row is learned from twice:
-    by its squared labels times the root of the probability that somebody in the group rated the
-    item, and, with half the numbers, by its squared labels alone. Where a table is not of such
-    rows, this makes no lists: `ranks` is False.
+    A padded row is full: cells without a rating hold predictions. Predictions are smooth over rows
+    and items and ratings are not, so that a fit distinguishes them (see
+    `recveil.attacks.find_residuals`) from the release alone. Each row is learned from twice: by its
+    squared values times the root of the probability that a user of the group rated the item, and,
+    with half the weight, by its squared values alone. Without such rows it makes no lists, and
+    `ranks` is False.
 
     Notes
     -----
-    The squares, the root, the halving, and the strength of 5,000 over the square of the people
-    behind a row were chosen beforehand, since a full table tells no good lists from bad ones (see
-    `ListMaker`): by the nDCG@10 of padded releases with k = 5, 10, 20 and 50 of folds u1, u2, u4
-    and u5 of MovieLens 100K, of ml-latest-small and of FilmTrust. On fold u3, which was not looked
-    at, it keeps 75 % of the best lists on the raw ratings with k = 5, EASE on labels 51 %; with
-    k = 10, 20 and 50 it is 62, 50 and 39 % against 50, 45 and 36 %.
+    The squares, the root, the halving, and the strength of 5,000 over the square of the number of
+    users of a row were chosen in advance, since a full table does not distinguish good lists from
+    bad ones (see `ListMaker`): by the nDCG@10 of padded releases with k = 5, 10, 20 and 50 of folds
+    u1, u2, u4 and u5 of MovieLens 100K, of ml-latest-small and of FilmTrust. On fold u3, which was
+    held out, it keeps 75 % of the best lists on the raw ratings with k = 5, EASE on labels 51 %;
+    with k = 10, 20 and 50 it is 62, 50 and 39 % against 50, 45 and 36 %.
 
     Examples
     --------
@@ -476,7 +473,7 @@ class EaseOnLikely(ListMaker):
         return serve_ease(spectrum, people, setting[0])
 
     def _rank(self, _inner: Sequence[InnerSplit], _learning: Setting) -> NDArray[np.float64]:
-        """Make no inner lists: held-out parts of full rows tell nothing, and each costs a fit."""
+        """Make no inner lists: held-out parts of full rows are uninformative, and each costs a fit."""
         return np.empty(0)
 
 

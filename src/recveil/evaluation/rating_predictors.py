@@ -1,4 +1,4 @@
-"""Item factors by alternating ridge regressions; people are folded in by one more of them."""
+"""Rating predictors from averages, item neighbours and ridge factors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -37,19 +37,18 @@ Setting: TypeAlias = tuple[float, ...]
 _NOISE = 1e-9
 # Lists are tried for at most so many rows, and cells: 32 MiB.
 _MOST_LISTS, _MOST_TRAINING_CELLS = 1_000, 1 << 22
-# Shares of what is left of a fit that the bar gives to choosing settings, and to inner lists.
+# Shares of the remaining progress bar for choosing settings, and for inner lists.
 CHOOSING, RANKING = 0.6, 0.5
 
 
 class Recommender(ABC):
-    """Learns its item side from a table, then serves people whom that table need not know.
+    """A recommender that learns from a table, then serves users who may not be in it.
 
-    Subclasses name the settings to try, learn by one of them (`_learn`), and serve rows with what
-    was learnt and a further setting (`_serve`). Which settings are taken is decided in the same
-    way for every table: those with the lowest RMSE on rows that were held out whole (see
-    `recveil.evaluation.inner_splits`; the first 100 rows or more of them), each distinct row
-    counted
-    once; of equally good ones, and where nothing can be held out, the first.
+    Subclasses name the settings to try, learn with one of them (`_learn`), and serve rows with the
+    learned state and a serving setting (`_serve`). Settings are chosen in the same way for every
+    table: those with the lowest RMSE on whole held-out rows (see `recveil.evaluation.inner_splits`;
+    the first 100 rows or more of them), each distinct row counted once; the first of equally good
+    ones, or if nothing can be held out.
 
     Attributes
     ----------
@@ -57,21 +56,21 @@ class Recommender(ABC):
     rates : bool
         Whether its scores are ratings, so that they have an error.
     ranks : bool
-        Whether its scores order a person's items, so that a list of them means something; known
-        once it is fitted, where that depends on the table.
+        Whether its scores order a user's items; known once it is fitted, where that depends on the
+        table.
     setting_ : tuple of float
-        What was chosen, first for learning, then for serving.
+        The chosen setting, first for learning, then for serving.
     inner_rmse_ : float
-        RMSE on the inner hold-outs; nan without one, or for a recommender that rates nothing.
+        RMSE on the inner hold-outs; nan without one, or if it predicts no ratings.
     inner_lists_ : ndarray of float64, shape (n_rows,)
         nDCG@10 of each of at most 1,000 rows of each inner hold-out (of the first hundred rows or
-        more, if it `rates`; of the first hold-out, if the table is full), by the settings chosen;
+        more, if it `rates`; of the first hold-out, if the table is full), by the chosen settings;
         nan where nothing held out is relevant. Empty if it ranks nothing.
     scale_ : RatingScale
     n_items_ : int
-        Of the table.
+        Number of items of the table.
     is_full_ : bool
-        Whether the table is; see `TrainingTable.is_full`.
+        Whether the table is full; see `TrainingTable.is_full`.
     """
 
     name: str
@@ -139,7 +138,7 @@ class Recommender(ABC):
 
     @abstractmethod
     def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
-        """Score every item for each row."""
+        pass
 
     def _try(
         self,
@@ -148,9 +147,9 @@ class Recommender(ABC):
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield the scores of some cells by each serving setting in turn.
+        """Yield the scores of some cells for each serving setting in turn.
 
-        Subclasses may do at once what does not depend on the setting.
+        Subclasses may share work between settings.
         """
         for serving in self.serving_settings:
             yield self._serve(learnt, people, serving)[rows, items]
@@ -178,10 +177,10 @@ class Recommender(ABC):
         return *chosen, float(errors[place, other])
 
     def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
-        """Return the nDCG@10 of lists for held-out rows, by the settings chosen.
+        """Return the nDCG@10 of lists for held-out rows, by the chosen settings.
 
-        Ratings are seldom in an order that lists want, so that for who predicts them the first
-        rows are enough; and of a full table, where no lists tell anything, the first hold-out.
+        Rating predictors rarely rank well, so the first rows are enough for them; and for a full
+        table, where lists are uninformative, the first hold-out.
         """
         gained = [np.empty(0)]
         parts = enough_for_errors(inner) if self.rates else inner
@@ -194,7 +193,7 @@ class Recommender(ABC):
         """Return the nDCG@10 of lists for the rows of one hold-out."""
         table, known, held = part
         rows = np.unique(held.users)
-        # They stand in the order of their digests, which is none.
+        # Rows are in the order of their digests, which is arbitrary.
         rows = rows[: most_listed(table.n_items)]
         relevant = relevant_items(held, rows, relevance_threshold(table.scale))
         own = known.take(rows)
@@ -212,12 +211,12 @@ def most_listed(n_items: int) -> int:
     return max(1, min(_MOST_LISTS, _MOST_TRAINING_CELLS // n_items))
 
 
-# People, and ratings, that a mean is drawn to its default by.
+# Damping of means, in users and ratings.
 DAMPINGS = (0.0, 2.0, 5.0, 10.0, 25.0)
 
 
 class GlobalMean(Recommender):
-    """The mean of all labels, and how far above it the person rates. It ranks nothing.
+    """The global mean plus the user's offset. It ranks nothing.
 
     Examples
     --------
@@ -241,7 +240,7 @@ class GlobalMean(Recommender):
 
 
 class ItemMeans(Recommender):
-    """Each item's mean label, the same for everybody.
+    """Each item's mean value, the same for all users.
 
     Examples
     --------
@@ -262,9 +261,9 @@ class ItemMeans(Recommender):
 
 
 class ItemMeansAndBias(Recommender):
-    """Each item's damped mean label, and how far above the means the person rates.
+    """Each item's damped mean value plus the user's offset.
 
-    This is what averages alone can do, and what collaborative filtering has to beat.
+    This is the baseline of averages that collaborative filtering has to beat.
     """
 
     name = "item mean + user bias"
@@ -279,7 +278,7 @@ class ItemMeansAndBias(Recommender):
 
 
 class Popularity(Recommender):
-    """How many people carry each item. It ranks, and predicts no rating."""
+    """The item count. It ranks, and predicts no rating."""
 
     name = "popularity"
     rates: ClassVar[bool] = False
@@ -293,7 +292,7 @@ class Popularity(Recommender):
 
 @brief
 class Averages(NamedTuple):
-    """What averages explain; the others learn from what they leave.
+    """Fitted averages; other recommenders learn from the residuals.
 
     Attributes
     ----------
@@ -306,14 +305,14 @@ class Averages(NamedTuple):
     damping: float
 
     def rest(self, people: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return each row's bias, and what is left of its ratings."""
+        """Return each row's bias, and the residuals of its ratings."""
         bias = biases(self.item_means, people, self.damping)
         left = people.values - self.item_means[people.indices] - bias[people.row_of()]
         return bias, left
 
 
 class OnAverages(Recommender):
-    """A recommender that learns what averages leave over, once their dampings are chosen."""
+    """A recommender that learns from the residuals of averages, once their dampings are chosen."""
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Choose the averages' settings, then its own, then learn from the whole table."""
@@ -329,7 +328,7 @@ class OnAverages(Recommender):
 def biases(
     item_means: NDArray[np.float64], people: UserRows, damping: float
 ) -> NDArray[np.float64]:
-    """Return how far above the items' means each row lies, shape (n_users,), damped towards 0.
+    """Return each row's mean offset from the items' means, shape (n_users,), damped towards 0.
 
     Examples
     --------
@@ -349,11 +348,11 @@ _MOST_CELLS = 25_000**2
 MOST_COMPARED = 5_000
 # Rating points that are no more than rounding.
 _ROUNDING = 1e-9
-# Similarities are told apart by so many digits.
+# Similarities are rounded to this many digits.
 _DIGITS = 9
 # Rows that are filled further than this are multiplied as dense ones.
 _SPARSE = 0.1
-# Share of what is left of a step that the bar gives to comparing items.
+# Share of a step's remaining progress bar for comparing items.
 _COUNTING = 0.7
 # Cells of a dense tile of rows: 32 MiB.
 _TILE_CELLS = 1 << 22
@@ -375,18 +374,18 @@ class _Counted(NamedTuple):
 
 
 class ItemNeighbours(OnAverages):
-    """Averages plus what the nearest items' ratings differ from their averages by.
+    """Averages plus the residuals of the nearest items.
 
-    Two items are similar by the cosine of what averages leave of their ratings, over the people
-    who carry both (the adjusted cosine, with the items' means taken off as well), times
-    ``n / (n + damping)`` for n such people. Only an item's most similar ones count, and only if
-    the cosine is positive. A person's rating is predicted from those of them that they rated,
-    weighted by similarity, with `pull` more weight on what averages say.
+    The similarity of two items is the cosine of their residuals over the users who have both (the
+    adjusted cosine, with the items' means subtracted as well), times ``n / (n + damping)`` for n
+    such users. Only an item's most similar items with a positive cosine count. A user's rating is
+    predicted from the neighbours that the user rated, weighted by similarity, with weight `pull` on
+    the averages.
 
     Notes
     -----
-    Time and memory are quadratic in the items that are compared. Of a table with more than 5,000
-    items, the 5,000 that most people carry are compared; averages alone predict the others.
+    Time and memory are quadratic in the number of compared items. In a table with more than 5,000
+    items, the 5,000 with the highest item counts are compared; averages alone predict the others.
     """
 
     name = "item neighbours"
@@ -399,7 +398,8 @@ class ItemNeighbours(OnAverages):
         averages = self._averages(table)
         counted = self._count(table, averages)
         similar = counted.cosines * (counted.people / (counted.people + damping))
-        # Few people make many cosines equal but for rounding, which must not say who is kept.
+        # With few users many cosines are equal up to rounding, which must not decide which are
+        # kept.
         np.round(similar, _DIGITS, out=similar)
         keep_highest(similar, int(kept))
         return _LearnedNeighbours(averages, counted.compared, similar)
@@ -446,7 +446,7 @@ class ItemNeighbours(OnAverages):
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
-        """Ask the neighbours once for all pulls."""
+        """Compute the neighbours' predictions once for all pulls."""
         bias, told, weight = self._ask(learnt, people)
         told, weight = told[rows, items], weight[rows, items]
         for (pull,) in self.serving_settings:
@@ -455,7 +455,7 @@ class ItemNeighbours(OnAverages):
     def _ask(
         self, learnt: _LearnedNeighbours, people: UserRows
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the people's biases, and what neighbours tell of each item, with its weight."""
+        """Return the users' biases, and the neighbours' predictions with their weights."""
         averages, compared, similar = learnt
         bias, left = averages.rest(people)
         n_items = averages.item_means.size
@@ -474,19 +474,19 @@ class ItemNeighbours(OnAverages):
 def item_cosines(
     table: TrainingTable, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the cosine of each pair of items over the people who carry both, and their number.
+    """Return the cosine of each pair of items over the users who have both, and their number.
 
     Parameters
     ----------
     table : TrainingTable
-        A row counts for as many people as stand behind it.
+        Each row is weighted by the number of its users.
     values : ndarray of float64, shape (n_labels,)
-        In place of its labels.
+        Used in place of the table's values.
 
     Returns
     -------
     cosines, people : ndarray of float64, shape (n_items, n_items)
-        Cosines are 0 where nobody carries both, where the values are 0 but for rounding, and on
+        Cosines are 0 where no user has both items, where the values are 0 up to rounding, and on
         the diagonal.
     """
     n = table.n_items
@@ -512,7 +512,7 @@ def item_cosines(
         people += carried_by.T @ carried_by
     people = np.rint(people)
     lengths = np.sqrt(squares * squares.T)
-    # Where averages explain everything, what they leave is rounding, whose cosines mean nothing.
+    # Where averages explain everything, residuals are rounding errors without meaningful cosines.
     real = lengths > _ROUNDING**2 * people
     cosines = np.divide(products, lengths, out=np.zeros((n, n)), where=real)
     np.fill_diagonal(cosines, 0)
@@ -586,20 +586,20 @@ class _Learnt(NamedTuple):
 class RidgeFactors(OnAverages):
     """Averages plus ``user factors · item factors``.
 
-    The item factors come from the table alone: rows and items take turns in a ridge regression on
-    each other's factors, a row counting for as many people as stand behind it. A person to serve
-    is folded in by the row's regression on their own ratings.
+    The item factors come from the table alone: rows and items alternate in a ridge regression on
+    each other's factors, with rows weighted by the number of their users. A user to serve is folded
+    in by the row regression on their own ratings.
 
     Parameters
     ----------
     rank : int
     n_rounds : int
-        How often rows and items take turns.
+        Number of alternations.
 
     Notes
     -----
-    The penalty of a row is the same for every row, and the items' likewise, so that a table with
-    sizes teaches what the same table with one row a person does.
+    All rows share one penalty, and all items another, so that a table with row sizes gives the same
+    fit as the same table with one row per user.
     """
 
     # Penalties of learning and of folding in, for ratings in points of a 1-to-5 scale.
@@ -614,7 +614,7 @@ class RidgeFactors(OnAverages):
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: one regression for each row and item."""
         rows, columns = table.rows.n_users, table.n_items
-        # Of full rows and columns, what is missing is taken off.
+        # For full rows and columns, the missing entries are subtracted.
         entries = min(table.rows.indices.size, 2.0 * rows * columns - table.rows.indices.size)
         learning = 2.0 * entries * self.rank**2 + 0.2 * (rows + columns) * self.rank**3
         times = self.n_rounds * (len(self.learning_settings) + 2.0)
@@ -655,7 +655,7 @@ class RidgeFactors(OnAverages):
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
-        """Fold people in by all penalties at once, and score the wanted cells alone."""
+        """Fold users in with all penalties at once, and score only the requested cells."""
         averages, of_items, unit = learnt
         bias, left = averages.rest(people)
         ones = np.ones(len(of_items))

@@ -1,4 +1,4 @@
-"""Evaluation: what was found out about one release, and its JSON."""
+"""Results of an evaluation of one release, and their JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from recveil.verification.link_posterior import LinkPosterior
 def disclosure_as_json(
     disclosure: AttackedRelease | None, links: LinkPosterior | None
 ) -> dict[str, Any] | None:
-    """Return what a release gives away, who is worst, and what its links tell."""
+    """Return the disclosure of a release, its strongest adversary, and the posterior of its links."""
     if disclosure is None:
         return None
-    if not disclosure.attacks:  # no record is anybody's, so that nobody was looked for
+    if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
         return {**disclosure.to_dict(), "worst": None, "links": None}
     adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].person_found.rate)
     of_links = links and {
@@ -46,12 +46,12 @@ def disclosure_as_json(
 
 
 def chosen_as_json(served: Served) -> dict[str, Any]:
-    """Return what is told of who would be taken to predict ratings."""
+    """Return the results of the recommender that would be chosen to predict ratings."""
     return utility_as_json(served.chosen, served.of_chosen)
 
 
 def lists_as_json(served: Served) -> dict[str, Any]:
-    """Return what is told of who would be taken to make lists."""
+    """Return the results of the recommender that would be chosen to make lists."""
     return utility_as_json(served.ranker or served.chosen, served.of_ranker)
 
 
@@ -69,18 +69,18 @@ def best_as_json(served: Served, *, best: bool) -> dict[str, Any]:
 
 
 def figure_as_json(told: Measured, people: str) -> dict[str, Any]:
-    """Return a figure with its interval, and how many people it is of, under a name of theirs."""
+    """Return a figure with its interval, and the number of users under the given name."""
     return {"value": told.value, "low": told.low, "high": told.high, people: told.n_people}
 
 
 def fidelity_as_json(told: Measured, people: str) -> dict[str, Any]:
-    """Return a figure, and whether a share of it means anything, or why not."""
+    """Return a figure, and whether a share of it is meaningful, or why not."""
     why = told.why_not_told
     return {**figure_as_json(told, people), "is_told": not why, "why_not_told": why or None}
 
 
 def share_as_json(share: Measured, whole: Measured, people: str) -> dict[str, Any]:
-    """Return a share of a figure, and whether it is told: the whole must be, and so must it."""
+    """Return a share of a figure, and whether it is reported: both must be precise enough."""
     is_told = whole.is_told and is_share_reported(share.value, share.low, share.high)
     return {**figure_as_json(share, people), "is_told": is_told}
 
@@ -122,55 +122,54 @@ def plain(value: Any) -> Any:
 @brief
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What one release is worth, and what it gives away.
+    """Utility and disclosure of one release.
 
-    What only the owner can tell is None if nobody said who is where; `notes` says so.
+    Results that need the private map of users to rows are None without it; `notes` says so.
 
     Parameters
     ----------
     target_deviation, similar_user_deviation : Deviation or None
-        Of each person's own published row, and of the row most similar to them.
+        Of each user's own published row, and of the row most similar to them.
     self_rank : SelfRank or None
-        How far down the list of similar published people each person's own row comes, an item
-        that a row lacks being as opposite as can be.
+        The rank of each user's own row among similar published rows, where an item that a row lacks
+        counts as maximally dissimilar.
     self_rank_common : SelfRank or None
         The same on common items alone; see `recveil.evaluation.find_similar_users`.
     raw, release : Served
-        Every recommender, learning from the raw ratings and from the release. Both serve the same
-        people, from their own training ratings.
+        Every recommender, trained on the raw ratings and on the release. Both serve the same users,
+        from their own training ratings.
     raw_gain, raw_lists : Measured
-        What there is to keep: how far the raw ratings' RMSE lies below that of averages, and the
-        nDCG of their best lists; see `recveil.evaluation.raw_gain`.
+        The utility to retain: the RMSE of averages minus that of the raw ratings, and the nDCG of
+        the best raw lists; see `recveil.evaluation.raw_gain`.
     release_gain : Measured
-        The same of the release's RMSE, against the same averages: below 0 it is worse than these.
+        The gain of the release over the same averages; negative if it is worse.
     kept : Kept
-        The shares of both that the release keeps, by the recommenders that a recipient of either
-        would choose; these are what headlines take.
+        The retained shares of both, by the recommenders that a recipient of either would choose;
+        headlines use these.
     best_kept : Kept
-        The same by the recommenders that turned out best, which nobody could know beforehand.
+        The same by the best recommenders, which a recipient cannot know in advance.
     carry_over : CarryOver
     fidelity : Fidelity
     disclosure : AttackedRelease or None
-        What the adversaries of the audit achieve against the release.
+        The audit's attacks on the release.
     links : LinkPosterior or None
-        How sure a row makes it that a member rated an item, given the real shares of raters. Also
-        None if all rows hold the same items: then only their labels tell who rated what.
+        How certainly a row reveals that a member rated an item, given the real shares of raters.
+        Also None if all rows hold the same items: then only their values reveal who rated what.
     raw_absent, release_absent : Served or None
-        The same as `raw` and `release`, for those people alone who are not in the release; None if
-        there are none.
+        As `raw` and `release`, for the users who are not in the release; None if there are none.
     n_people : int
-        People in the training ratings.
+        Users in the training ratings.
     n_served : int
-        Those with held-out cells.
+        Users with held-out cells.
     n_absent : int or None
-        Those with held-out cells who are not in the release.
+        Users with held-out cells who are not in the release.
     n_cells : int
         Held-out cells.
     filled_share : float or None
-        Share of the held-out cells of people in the release that their published rows label all
-        the same: filled in, or with what others said. They never count as truth.
+        Share of the held-out cells of users in the release that have a value in the user's row all
+        the same: filled in, or from other users' ratings. They never count as truth.
     notes : tuple of str
-        What could not be said, and why.
+        What could not be measured, and why.
     """
 
     target_deviation: Deviation | None
@@ -316,7 +315,7 @@ class Evaluation:
         }
 
     def _tables(self) -> list[Grid]:
-        """Tell what each recommender makes of either side, for a notebook."""
+        """Return a notebook's table of each recommender on either side."""
         header = ("recommender", "RMSE raw", "release", "nDCG raw", "release")
         rows = [
             (
