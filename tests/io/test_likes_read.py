@@ -129,3 +129,18 @@ def test_ratings_of_one_value_that_were_read_already():
     assert understand(on_scale).ratings == on_scale
     with raises("option.unsupported"):
         understand(fives, likes=True)
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [("user,item", {}), ("who,what", {"user": "who", "item": "what"}), ("item;user", {})],
+)
+def test_a_header_between_the_rows_is_no_user(read, header, options):
+    sign = ";" if ";" in header else ","
+    rows = [f"{user}{sign}{item}" for user in ("u1", "u2") for item in "ab"]
+    text = "\n".join([header, *rows[:2], header, *rows[2:], ""])
+    with raises("input.header", "line 4"):
+        read(text, **options)
+    first = header.split(sign)[0]
+    other = text.replace(f"\n{header}", f"\n{first}{sign}a")
+    assert read(other, **options).ratings.n_ratings == 5

@@ -98,6 +98,12 @@ def test_what_programs_write_for_nothing(tmp_path):
     assert describe_nothings(["nancy", "nation"], "user") == []
 
 
+@pytest.mark.parametrize("text", ["\\N", "[null]", "(blank)", "-", "?", "#REF!", " #VALUE! "])
+def test_what_exports_and_spreadsheets_write_for_nothing(text):
+    assert len(describe_nothings([text, "ann"], "user")) == 1
+    assert describe_nothings([f"a{text}", "Who?", "N"], "item") == []
+
+
 def test_words_that_look_like_one_or_none():
     rows = {"user": [1, 2, 3], "item": [1, 1, 1], "rating": [NFC, NFD, "NA"]}
     notes = understand(pa.table(rows), words="all").notes

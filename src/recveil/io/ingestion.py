@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from recveil.io.detect.user_column import Order, describe_guess, order_of, reject_guess
 from recveil.io.inputs import open_input
@@ -19,7 +20,7 @@ from recveil.io.source import as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.build import build, describe_dropped
-from recveil.ratings.columns import Feedback, Locate
+from recveil.ratings.columns import Feedback, Locate, is_text
 from recveil.ratings.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
 from recveil.ratings.frames import frame_columns
 from recveil.ratings.ids import describe_ids
@@ -367,6 +368,36 @@ class _How(NamedTuple):
         return self.times or self.duplicates == "last"
 
 
+def _require_no_repeated_header(
+    columns: Mapping[str, pa.ChunkedArray], names: Mapping[str, str | int], locate: Locate
+) -> None:
+    """Raise for a row that is the header again, as between files that were joined.
+
+    A rating that is no number shows it, too, but likes and words would have one user more.
+    """
+    is_header: Any = True
+    for role in ("user", "item"):
+        column, name = columns[role], names[role]
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if not isinstance(name, str) or not is_text(kind):
+            return
+        if not any(_contains(chunk, name) for chunk in column.chunks):
+            return
+        is_header = pc.and_(is_header, pc.equal(column.cast(pa.large_string()), name))
+    row = pc.index(is_header, True).as_py()
+    if row >= 0:
+        raise RecveilError(
+            f"{locate(row)}: the header again, with the names of the columns in place of ids; drop "
+            f"the row",
+            code="input.header",
+        )
+
+
+def _contains(chunk: pa.Array, text: str) -> bool:
+    values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+    return bool(pc.index(values.cast(pa.large_string()), text).as_py() >= 0)
+
+
 def _read(
     columns: dict[str, pa.ChunkedArray],
     names: Mapping[str, str | int],
@@ -391,6 +422,8 @@ def _read(
     is_told = how.scale is not None or how.feedback.is_specified or how.feedback.words
     if "rating" in columns and not is_told:
         reject_times(columns["rating"].slice(0, 1_000), names["rating"], where)
+    if not how.drop_off_scale:  # which leaves such a row out for its rating
+        _require_no_repeated_header(columns, names, locate)
     try:
         built = build(
             columns,

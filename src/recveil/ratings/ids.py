@@ -245,7 +245,10 @@ _ROUNDED = r"^\s*-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,3}\s*$"
 # How programs and people name the line below a table that sums it up.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write where there is nothing.
-_NOTHING = ("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "undefined", "(null)")
+_NOTHING = (
+    *("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "undefined", "(null)", "[null]"),
+    *("<null>", "\\n", "(blank)", "(none)", "-", "--", "?", "#ref!", "#value!", "#name?", "#null!"),
+)
 
 
 def describe_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
