@@ -436,7 +436,7 @@ class RatingScale:
         return np.minimum(np.round(rounded, 10), self.high) + 0.0
 
     @property
-    def has_exact_steps(self) -> str:
+    def exact_description(self) -> str:
         """Text representation of the scale, with all of its words."""
         return f"{self.words} {self.ordered}" if self.words else str(self)
 

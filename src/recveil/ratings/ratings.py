@@ -328,7 +328,7 @@ class Ratings:
 
     def digest(self) -> bytes:
         """Return 32 bytes (SHA-256) that change when anything about the ratings changes."""
-        sha = hashlib.sha256(self.scale.has_exact_steps.encode())
+        sha = hashlib.sha256(self.scale.exact_description.encode())
         for labels in (self.users, self.items):
             sha.update(labels.tobytes() if labels.dtype != object else repr(list(labels)).encode())
         for array in (self.indptr, self.indices, self.values, self.days):
