@@ -473,7 +473,7 @@ class EaseOnLikely(ListMaker):
         return serve_ease(spectrum, people, setting[0])
 
     def _rank(self, _inner: Sequence[InnerSplit], _learning: Setting) -> NDArray[np.float64]:
-        """Make no inner lists: held-out parts of full rows are uninformative, and each costs a fit."""
+        """Make no inner lists: held-out parts of full rows are uninformative, and fits slow."""
         return np.empty(0)
 
 

@@ -19,7 +19,7 @@ from recveil.verification.link_posterior import LinkPosterior
 def disclosure_as_json(
     disclosure: AttackedRelease | None, links: LinkPosterior | None
 ) -> dict[str, Any] | None:
-    """Return the disclosure of a release, its strongest adversary, and the posterior of its links."""
+    """Return a release's disclosure, its strongest adversary, and its links' posterior."""
     if disclosure is None:
         return None
     if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
