@@ -1,4 +1,4 @@
-"""Charts as static SVG: no script, no network, readable without colours and on paper."""
+"""Charts as static SVG, readable without scripts, network or colours, and in print."""
 
 import re
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 import altair as alt
 import vl_convert
 
-# Okabe & Ito's colours, which colour-blind people tell apart; without their yellow, which is too
-# pale for a line on white.
+# Okabe & Ito's colour-blind safe palette, without its yellow, which is too pale for a line on
+# white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-# Numbers of colours, shapes and dashes have no common divisor: 210 series look different.
+# The numbers of colours, shapes and dashes are coprime, so that 210 series look different.
 SHAPES = (
     "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
     "M-.9,-.9H.9V.9H-.9Z",
@@ -20,17 +20,17 @@ SHAPES = (
     "M-.4,-1H.4V-.4H1V.4H.4V1H-.4V.4H-1V-.4H-.4Z",
 )
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
-# What a series may say behind its own name: the same adversary, judged in two ways.
+# Suffixes of a series' name: the same adversary by two measures.
 _MEASURES = (", stands out", ", best guess", " (in the data)", " (not in the data)")
 
 _INK, _GRID = "#333333", "#e6e6e6"
 CONFIG: dict[str, Any] = {
-    # Without: a description of every single point, which is half of the page.
+    # Leave out the descriptions of single points, which would be half of the page.
     "aria": False,
     "background": "transparent",
     "font": "Helvetica, Arial, sans-serif",
     "view": {"stroke": None},
-    # A reader without Helvetica sees wider letters than were measured.
+    # Fonts other than Helvetica may be wider than the measured one.
     "padding": {"left": 14, "top": 14, "right": 14, "bottom": 5},
     "axis": {
         "labelColor": _INK,
@@ -51,7 +51,7 @@ _WIDTH, _HEIGHT = 420, 265
 
 
 class Style(NamedTuple):
-    """How a series is drawn.
+    """The style of a series.
 
     Attributes
     ----------
@@ -70,19 +70,19 @@ class Style(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A drawing and its key; the key is left to the page, where long names can wrap.
+    """A chart without its key, which the page adds, so that long names can wrap.
 
     Attributes
     ----------
     svg : str
     looks : list of Style
-        One for each series, in the order of the data.
+        One per series, in the order of the data.
     has_shapes, has_lines : bool
-        What the drawing consists of.
+        Which marks the chart contains.
     has_hollow : bool
-        Whether hollow points stand for knowledge that is partly wrong.
+        Whether hollow points mark knowledge that is partly wrong.
     layers : altair.LayerChart or None
-        The same, not drawn yet.
+        The Altair chart.
     """
 
     svg: str
@@ -93,7 +93,7 @@ class Chart(NamedTuple):
     layers: Any = None
 
     def with_key(self) -> Any:
-        """Return it for a notebook, as altair has it, with a key beside it.
+        """Return the Altair chart with its key, for a notebook.
 
         Examples
         --------
@@ -102,7 +102,7 @@ class Chart(NamedTuple):
         >>> sorted(chart.to_dict())[:3]
         ['$schema', 'config', 'datasets']
         """
-        white = CONFIG | {"background": "white"}  # a notebook may be dark, and the ink is
+        white = CONFIG | {"background": "white"}  # the ink is dark, and so may be a notebook
         if not self.looks:
             return self.layers.configure(**white)
         names = [look.series for look in self.looks]
@@ -122,7 +122,7 @@ class Chart(NamedTuple):
 
 
 class RateRow(TypedDict):
-    """A rate with its interval: one point of a sheet with a line for each name."""
+    """A rate with its interval: one point in the row of its name."""
 
     name: str
     series: str
@@ -132,7 +132,7 @@ class RateRow(TypedDict):
 
 
 class Bin(TypedDict):
-    """How many people there are between two probabilities."""
+    """The number of users between two probabilities."""
 
     low: float
     high: float
@@ -140,7 +140,7 @@ class Bin(TypedDict):
 
 
 class CurvePoint(TypedDict):
-    """A point of a curve, as JSON carries it; see `recveil.auditing.Point`."""
+    """A point of a curve, as in JSON; see `recveil.auditing.Point`."""
 
     series: str
     x: str | float
@@ -150,7 +150,7 @@ class CurvePoint(TypedDict):
 
 
 class Curves(TypedDict):
-    """What is drawn of a figure, as JSON carries it; see `recveil.auditing.Figure`."""
+    """A figure, as in JSON; see `recveil.auditing.Figure`."""
 
     number: str
     x: str
@@ -159,7 +159,7 @@ class Curves(TypedDict):
 
 
 def draw_looks(series: Iterable[str]) -> list[Style]:
-    """Choose for each series a look that no other has, even in black and white.
+    """Choose a distinct style for each series, even in black and white.
 
     Two measures of one adversary share colour and shape, and differ in their dashes.
 
@@ -167,6 +167,7 @@ def draw_looks(series: Iterable[str]) -> list[Style]:
     ----------
     series : iterable of str
         Names; repetitions are dropped.
+
 
     Examples
     --------
@@ -193,8 +194,7 @@ def draw_curves(figure: Curves) -> Chart:
     Parameters
     ----------
     figure : Curves
-        Where x is text it keeps its order; the ranks of figure 7
-        stand on a logarithmic axis.
+        Text on x keeps its order; the ranks of figure 7 have a logarithmic axis.
 
     Examples
     --------
@@ -210,13 +210,13 @@ def draw_curves(figure: Curves) -> Chart:
 
 
 def draw_rates(rows: list[RateRow], title: str) -> Chart:
-    """Draw rates with their intervals, one line of the sheet for each name.
+    """Draw rates with their intervals, one row per name.
 
     Parameters
     ----------
     rows : list of RateRow
     title : str
-        What the horizontal axis counts.
+        Title of the horizontal axis.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
 
 
 def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
-    """Draw how many people fall into each interval of probability.
+    """Draw the number of users in each interval of probability.
 
     Parameters
     ----------
@@ -259,13 +259,14 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     x, y : str
         Titles of the axes.
 
+
     Examples
     --------
     >>> bins = [{"low": 0, "high": 0.5, "people": 3}, {"low": 0.5, "high": 1, "people": 7}]
     >>> ">7<" in draw_histogram(bins, "probability", "people").svg
     True
     """
-    # An empty bin gets no "0": there is no bar that would need it.
+    # An empty bin gets no "0", since it has no bar.
     values = [
         {**entry, "label": f"{entry['people']:,}" if entry["people"] else ""} for entry in bins
     ]
@@ -293,7 +294,7 @@ def _split(series: str) -> tuple[str, str]:
 
 
 def _dress(points: Iterable[RateRow | CurvePoint], looks: list[Style]) -> list[dict[str, object]]:
-    """Write its look into each point, so that no scale has to be told twice."""
+    """Add the style to each point."""
     look_of = {look.series: look for look in looks}
     return [{**point, **look_of[point["series"]]._asdict()} for point in points]
 
@@ -307,10 +308,10 @@ def _vertical(figure: Curves, field: str = "y:Q") -> alt.Y:
 
 
 def _draw_steps(figure: Curves) -> Chart:
-    """Draw points with intervals over named steps, side by side so that none hides another.
+    """Draw points with intervals over named steps, side by side without overlap.
 
-    Steps such as "3 of 4" grow less than they alternate: lines join the steps with everything
-    right, and, apart from them, those with something wrong, which are hollow.
+    Steps such as "3 of 4" alternate more than they grow: one line joins the steps with everything
+    right, and another those with something wrong, which are hollow.
     """
     looks = draw_looks(point["series"] for point in figure["points"])
     values = _dress([_mark_errors(point) for point in figure["points"]], looks)
@@ -345,7 +346,7 @@ def _draw_steps(figure: Curves) -> Chart:
 
 
 class _MarkedPoint(CurvePoint):
-    """A point that tells whether some of the knowledge is wrong."""
+    """A point with a flag for partly wrong knowledge."""
 
     hollow: bool
 
@@ -378,7 +379,7 @@ def _draw_lines(figure: Curves) -> Chart:
 
 
 def _svg(chart: alt.LayerChart) -> str:
-    """Draw a chart; its width and height, in pixels, are those with axes and labels."""
+    """Render a chart; its width and height, in pixels, include axes and labels."""
     fitting = alt.AutoSizeParams(type="fit", contains="padding")
     specification = chart.properties(autosize=fitting).to_dict()
     specification["config"] = CONFIG

@@ -1,4 +1,4 @@
-"""demo: the main job on invented people, from one command."""
+"""Demonstration of the main workflow on generated users."""
 
 from collections import Counter
 from os import PathLike
@@ -25,26 +25,26 @@ _WRITING, _TELLING = "Writing and verifying", "Telling members"
 
 @brief
 class Demo(NamedTuple):
-    """What the demo did.
+    """Results of the demo.
 
     Attributes
     ----------
     ratings : Ratings
-        2,000 invented users.
+        2,000 generated users.
     before : Matches
-        How many users agree with `KNOWN` ratings of each user in the raw data.
+        Number of users who match `KNOWN` ratings of each user in the raw data.
     row_sizes : ndarray of int64, shape (n_rows,)
-        How many users share each different row of the raw data.
+        Number of users of each distinct row of the raw data.
     verification : Verification
-        What the checker says of the release in which rows are shared.
+        Verification of the release of shared rows.
     drawn : Verification
-        What it says of the release of drawn people.
+        Verification of the release of synthetic users.
     members : Membership
-        How well somebody tells by eight exact ratings who is in the shared rows.
+        Membership inference on the shared rows by eight exact ratings.
     most_auc : float
-        The largest area under the curve of a test whether a given user is behind the drawn people.
+        Upper bound of the AUC of membership inference on the synthetic users.
     most_accuracy_of_two : float
-        The largest probability of naming which of two given users is.
+        Upper bound of the probability of naming which of two given users is a member.
     """
 
     ratings: Ratings
@@ -61,7 +61,7 @@ class Demo(NamedTuple):
 
 
 def release_synthetic(output: str | PathLike[str]) -> Path:
-    """Return where the demo's drawn people go.
+    """Return the folder of the demo's synthetic users.
 
     Examples
     --------
@@ -79,29 +79,29 @@ def demo(
     seed: int = 0,
     force: bool = False,
 ) -> Demo:
-    """Invent 2,000 users, count those whom eight known ratings give away, and hide them twice.
+    """Generate 2,000 users, re-identify them by eight ratings, and anonymize them twice.
 
-    Once in rows that k of them share, and once behind people who are drawn from noisy sums.
+    The first release has rows shared by k users; the second has synthetic users sampled from noisy
+    sums.
 
     Parameters
     ----------
     output : path
-        Where the release of shared rows goes; the drawn people go to `release_synthetic` it, and
-        each
-        has its private twin beside it.
+        The release of shared rows; `release_synthetic` names that of the synthetic users. Each has
+        its private folder next to it.
     k : int
         Smallest group.
     epsilon : float
-        What is promised of drawn people; see `Synthesizer`.
+        Privacy loss of the synthetic users; see `Synthesizer`.
     seed : int
-        Fixes the invented data and the shared rows. Noise is drawn in secret.
+        Fixes the generated data and the shared rows. The noise is secret.
     force : bool
         Replace an older release at the same place.
 
     Raises
     ------
     RecveilError
-        If k or epsilon makes no sense or the output cannot be written.
+        If k or epsilon is out of range or the output cannot be written.
 
     Examples
     --------
@@ -140,6 +140,6 @@ def demo(
 
 
 def _row_sizes(ratings: Ratings) -> NDArray[np.int64]:
-    """Count the users of each different row of (item, rating)."""
+    """Count the users of each distinct row of (item, rating)."""
     rows = (bytes(items) + bytes(values) for items, values in map(ratings.row, range(2_000)))
     return np.array(list(Counter(rows).values()))

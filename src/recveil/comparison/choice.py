@@ -1,4 +1,4 @@
-"""Choice: the setting that keeps most, among those that are safe enough."""
+"""Choice of the setting with the highest utility among the safe ones, and its description."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -42,16 +42,16 @@ from recveil.runtime.errors import RecveilError, describe_count
 
 
 def describe_advice(row: Row, worth: Worth = "both", axis: Axis = PERSON) -> str:
-    """Say what to publish, what it keeps, and whom it costs what.
+    """Describe what to publish, the retained utility, and the risk.
 
     Parameters
     ----------
     row : Row
         The answer.
     worth : {"both", "ratings", "lists"}
-        What was asked for comes first.
+        The utility to state first.
     axis : Axis
-        What the risk is.
+        The risk.
 
     Examples
     --------
@@ -59,13 +59,13 @@ def describe_advice(row: Row, worth: Worth = "both", axis: Axis = PERSON) -> str
     ...           risk_low=0.1, risk_high=0.14, ndcg_kept=0.62, is_ndcg_told=True,
     ...           lists_gain_kept=0.4, gain_kept=0.9, is_gain_told=True)
     >>> print(describe_advice(row))
-    Publish “padded, k = 5”: lists are 62% as good as the best on the raw data (40% of the way to \
-them from popular items alone), ratings 90% of the raw gain; the price is that “insider” finds 12% \
-of the people (10% to 14%; proven: at most 20%).
+    Publish “padded, k = 5”: lists are 62% as good as the best on the raw data (40% of the way to
+    them from popular items alone), ratings 90% of the raw gain; the price is that “insider” finds
+    12% of the people (10% to 14%; proven: at most 20%).
     >>> row = row._replace(published_share=0.57, membership=0.9, membership_low=0.8)
     >>> print(describe_advice(row).split("). ")[1])
-    It leaves 57% of all ratings exactly as given, and tells who is in the data, by an AUC of 0.90 \
-(a coin: 0.50).
+    It leaves 57% of all ratings exactly as given, and tells who is in the data, by an AUC of 0.90
+    (a coin: 0.50).
     """
     kept = [_lists(row)] if judges_lists(row) else []
     kept += [format_ratings(row)] if judges_ratings(row) else []
@@ -81,7 +81,7 @@ of the people (10% to 14%; proven: at most 20%).
 
 
 def _published_by(row: Row) -> str:
-    """Say what else it gives away, whatever is found: ratings, and who is in the data."""
+    """Describe what else the release reveals: exact ratings, and membership."""
     told = []
     if row.published_share:
         told.append(f"leaves {percent(row.published_share)} of all ratings exactly as given")
@@ -92,7 +92,7 @@ def _published_by(row: Row) -> str:
 
 
 def _lists(row: Row) -> str:
-    """Say how good the lists are, with what popularity alone would give as the other end."""
+    """Describe the quality of the lists, relative to popular items alone."""
     share = shares_of(row).lists
     if share is None:
         return "how good lists are cannot be told"
@@ -106,7 +106,7 @@ def _lists(row: Row) -> str:
 
 
 def describe_method_choice(row: Row) -> str:
-    """Say how far the lists come on the way from popular items to the best lists of the raw data.
+    """Describe how far lists improve from popular items to the best lists of the raw data.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def describe_method_choice(row: Row) -> str:
     return f"{percent(gain)} of the way to them from popular items alone"
 
 
-# If the attacks find fewer than this share in the raw data, they show little.
+# Attacks that find less than this share in the raw data show little.
 _WORKS = 0.5
-# At most so many settings are named in a sentence.
+# Maximum number of settings named in a sentence.
 _NAMED = 4
 _NAMES: dict[Worth, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
 _POPULAR = "Lists that are no better than popular items alone count as nothing kept."
@@ -151,14 +151,14 @@ _WIDE = (
 
 
 def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
-    """Say what makes the measured risks unfit to reassure anybody.
+    """Return the reasons why the measured risks may be too low.
 
     Parameters
     ----------
     rows : iterable of Row
-        The raw data among them are the control: there the attacks must find people.
+        The raw data among them are the control: there the attacks must find users.
     axis : Axis
-        What the risk is.
+        The risk.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
 
 
 def _no_target(rows: list[Row], axis: Axis) -> list[str]:
-    """Say whose risk is not told on an axis that looks for people, as it has none to be found."""
+    """List settings without targets on an axis that counts users found."""
     drawn = [row for row in rows if not variant_of(row.method).about_claim.contains_users]
     if not axis.is_search or not drawn:
         return []
@@ -208,7 +208,7 @@ def _no_target(rows: list[Row], axis: Axis) -> list[str]:
 
 
 def describe_question(max_risk: float | None, min_k: int | None, axis: Axis = PERSON) -> str:
-    """Say what was asked for, as the beginning of a sentence.
+    """Describe the limits, as the beginning of a sentence.
 
     Examples
     --------
@@ -224,14 +224,14 @@ def describe_question(max_risk: float | None, min_k: int | None, axis: Axis = PE
 
 
 def describe_utility_kept(row: Row, worth: Worth, decided: Worth | None) -> str:
-    """Say what the answer keeps, as the end of a sentence.
+    """Describe the retained utility, as the end of a sentence.
 
     Parameters
     ----------
     row : Row
         The answer.
     worth : {"both", "ratings", "lists"}
-        What was asked for.
+        The requested utility.
     decided : {"both", "ratings", "lists"} or None
         Which shares decided; see `recveil.comparison.utility.deciding`.
     """
@@ -252,7 +252,7 @@ def _is_nothing(share: Share) -> bool:
 
 
 def describe_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
-    """Say what the lowest risk was, where none is low enough."""
+    """State the lowest risk, where none is low enough."""
     able = [row for row in rows if is_candidate(row, axis)]
     if not able:
         return ["No setting that promises anything could be judged."]
@@ -273,12 +273,12 @@ def describe_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
 def describe_passed_over(
     better: list[Row], max_risk: float | None, axis: Axis = PERSON
 ) -> list[str]:
-    """Say which settings keep more than the answer, and why they are not it.
+    """List the settings with more utility than the answer, and why they were rejected.
 
     Parameters
     ----------
     better : list of Row
-        Settings that would be the answer, if everybody could have been looked for; the best first.
+        Settings that would be the answer if all users could have been attacked, best first.
     max_risk : float or None
     axis : Axis
     """
@@ -296,7 +296,7 @@ def describe_passed_over(
 
 
 def describe_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> list[str]:
-    """Say how safe the answer is, what of that is proven, and what else it gives away."""
+    """Describe the safety of the answer, what is proven, and what else it reveals."""
     caveats = [_strongest(row, axis), _proven(row, max_risk, axis)]
     if axis is not PERSON and row.risk is not None:
         caveats += [f"Whom it gives away besides: {_strongest(row, PERSON)}"]
@@ -307,7 +307,7 @@ def describe_safety(row: Row, max_risk: float | None, axis: Axis = PERSON) -> li
 
 
 def _members(row: Row) -> list[str]:
-    """Say how well one can tell who is in the data, by the strongest test that was made."""
+    """Describe membership inference by the strongest attack that was run."""
     shadows = None
     if row.shadows_auc is not None:
         low, high = row.shadows_auc_low or 0.0, row.shadows_auc_high or 1.0
@@ -325,7 +325,7 @@ def _members(row: Row) -> list[str]:
 
 
 def _strongest(row: Row, axis: Axis) -> str:
-    """Say what the strongest adversary reached."""
+    """Describe the rate of the strongest adversary."""
     reached = axis.say(row, axis.reached)
     return (
         f"{axis.who(row)} {reached} ({axis.ends(row)}), more than any other adversary"
@@ -365,14 +365,14 @@ def _published(share: float, lone: float | None) -> str:
 def describe_uncertainty(
     row: Row, tied: list[str], worth: Worth, decided: Worth | None
 ) -> list[str]:
-    """Say how far the shares can be trusted, and which settings may be as good.
+    """Describe the precision of the shares, and which settings may be as good.
 
     Parameters
     ----------
     row : Row
         The answer.
     tied : list of str
-        Titles of the settings that are not told apart from it.
+        Titles of the settings that do not differ significantly from it.
     worth, decided
         As in `describe_utility_kept`.
     """
@@ -419,7 +419,7 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def _by_whom(row: Row) -> list[str]:
-    """Say whose shares these are, and what the best recommender would have kept."""
+    """Name the recommenders of the shares, and what the best recommender would have retained."""
     told = []
     if row.ndcg is not None:
         told.append(
@@ -472,14 +472,14 @@ class Choice(NamedTuple):
     sentence : str
         The answer in words.
     caveats : list of str
-        What one should know before taking it.
+        Caveats of the answer.
     not_told_apart : list of str
-        Titles of the other safe settings whose worth has an interval that reaches into that of the
-        answer: which of them is best, one split cannot tell.
+        Titles of the other safe settings whose utility interval overlaps that of the answer, so
+        that one split cannot rank them.
     risk : str
-        What the risk is; see `recveil.comparison.AXES`.
+        The risk; see `recveil.comparison.AXES`.
     advice : str
-        What to publish, what it keeps, and what it costs, in one sentence; the same as `sentence`
+        What to publish, the retained utility and the risk, in one sentence; the same as `sentence`
         if there is no answer.
     """
 
@@ -501,35 +501,33 @@ def cheapest(
     worth: Worth = "both",
     risk: str = PERSON.name,
 ) -> Choice:
-    """Return the setting that is worth most among those that are safe enough.
+    """Return the setting with the highest utility among those that are safe enough.
 
     Parameters
     ----------
     rows : iterable of Row
     max_risk : float, optional
-        The upper end of the measured risk's 95 % interval must not be above it, unless it is
-        proven that the risk is not.
+        Limit of the upper end of the measured risk's 95 % interval, or of its proven bound.
     min_k : int, optional
-        At least so many people must share each row. A shared set of items is not enough.
+        Minimum number of users on each row. A shared set of items is not enough.
     worth : {"both", "ratings", "lists"}
-        What counts: the share kept of the raw data's gain in predicted ratings, that of the nDCG
-        of their lists, or the smaller of the two. A share that is told of no safe setting decides
-        nothing; see `deciding`. Of settings worth the same it is the one with the better lists,
-        then ratings, then the safest. Where nothing can be told, it is the safest.
+        The utility: the retained share of the raw data's gain in predicted ratings, that of the
+        nDCG of their lists, or the smaller of the two. A share that no safe setting reports decides
+        nothing; see `deciding`. Ties go to the better lists, then ratings, then to the safest.
+        Without any share, the safest wins.
     risk : {"person", "group", "membership", "links", "shadows"}
-        What the risk is: each is that of the adversary who is strongest there; see
-        `recveil.comparison.AXES`.
+        The risk, each by the adversary who is strongest there; see `recveil.comparison.AXES`.
 
     Returns
     -------
     Choice
-        Never a baseline: it promises nothing. And without a proof, never a setting for which no
-        adversary could look for nearly everybody: who was not looked for is not safe.
+        Never a baseline, which has no guarantee. And without a proof, never a setting for which no
+        adversary could attack nearly all users: a user who was not attacked is not safe.
 
     Raises
     ------
     RecveilError
-        If the limits make no sense.
+        If a limit is out of range.
 
     Examples
     --------
@@ -538,8 +536,8 @@ def cheapest(
     >>> padded = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.12, **found, **kept)
     >>> raw = padded._replace(method="raw", k=None, promise="nothing", gain_kept=1, ndcg_kept=1)
     >>> print(cheapest([padded, raw], max_risk=0.2).sentence)
-    With at most 20% of the people found, “padded, k = 5” keeps most: lists only 40% of raw, \
-ratings 70% of the raw gain.
+    With at most 20% of the people found, “padded, k = 5” keeps most: lists only 40% of raw, ratings
+    70% of the raw gain.
     >>> cheapest([padded, raw], max_risk=0.1).row
     """
     _check(max_risk, min_k)
@@ -572,9 +570,9 @@ ratings 70% of the raw gain.
 
 
 def frontier(rows: Iterable[Row], worth: Worth = "both", risk: str = PERSON.name) -> list[Row]:
-    """Return the settings than which none is both safer and better, the safest first.
+    """Return the settings on the Pareto frontier of risk and utility, the safest first.
 
-    Baselines are left out: nobody may take them. So is what nothing can be told of.
+    Baselines are left out, since they are no candidates, as are settings without reported shares.
 
     Examples
     --------
@@ -611,7 +609,7 @@ def _check(max_risk: float | None, min_k: int | None) -> None:
 
 
 def _overlap(best: Row, other: Row, decided: Worth | None) -> bool:
-    """Tell whether the intervals of what two settings are worth overlap."""
+    """Return whether the utility intervals of two settings overlap."""
     one, two = (decided and utility_of(row, decided) for row in (best, other))
     if one is None or two is None or one.low is None or two.high is None:
         return False

@@ -1,4 +1,4 @@
-"""The drawings of a comparison, with the places at which its page answers the mouse."""
+"""Charts of a comparison, with the positions of the page's tooltips."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _LINE = 15  # pixels between two names
 
 
 class Spot(NamedTuple):
-    """A place of the drawing that tells about a setting.
+    """A position in the chart with a setting's tooltip.
 
     Attributes
     ----------
@@ -38,17 +38,17 @@ class Spot(NamedTuple):
 
 
 class Upward(NamedTuple):
-    """What a large drawing has upwards: one of the two shares that are kept.
+    """The vertical axis of a large chart: one of the two retained shares.
 
     Attributes
     ----------
     name : str
-        Its name among what a row keeps.
+        Its key among a row's retained shares.
     title : str
     floor : str
-        What a share of 0 is.
+        Meaning of a share of 0.
     whole : str
-        What a share is of.
+        Meaning of a share of 1.
     """
 
     name: str
@@ -63,7 +63,7 @@ _WORDS = Upward("ratings", "Words", "no better than commonest words", "the raw d
 
 
 def utilities_of(rows: Iterable[dict[str, Any]]) -> tuple[Upward, ...]:
-    """Return what was judged: of likes no ratings, of words lists only if some count as liked.
+    """Return the evaluated utilities; words have lists only if liked words are given.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def utilities_of(rows: Iterable[dict[str, Any]]) -> tuple[Upward, ...]:
 
 
 def looks_of(rows: Iterable[dict[str, Any]]) -> list[Style]:
-    """Choose a look for each method: colours tell kinds, shapes and dashes tell their members.
+    """Choose a style for each method: colours distinguish kinds, shapes and dashes their variants.
 
     Examples
     --------
@@ -117,25 +117,25 @@ def kinds_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
 def draw_frontier(
     rows: list[dict[str, Any]], utility: Upward, chosen: str | None, axis: Axis = PERSON
 ) -> tuple[Chart, list[Spot]] | None:
-    """Draw a share that is kept against risk, one line a method, with names and numbers.
+    """Draw a retained share against risk, one line per method, with names and numbers.
 
     Parameters
     ----------
     rows : list of dict
-        As in `recveil.comparison.Comparison.to_dict`. Those without risk, or without a
-        share that is told, are left out.
+        As in `recveil.comparison.Comparison.to_dict`. Those without a risk or a reported share are
+        left out.
     utility : Upward
     chosen : str or None
-        The title of the setting that is the answer; it gets a ring.
+        The title of the chosen setting, which gets a ring.
     axis : Axis
-        The risk, to the right.
+        The risk, on the horizontal axis.
 
     Returns
     -------
     (Chart, list of Spot) or None
         None if nothing can be drawn.
     """
-    # Altair copies what is drawn again and again, so that it is no more than must be.
+    # Altair copies its data repeatedly, so pass only the needed columns.
     wanted = ("method", "title", "k", axis.value, axis.low, axis.high)
     drawn = [
         {name: row[name] for name in wanted} | {"share": row["kept"][utility.name]["value"]}
@@ -161,14 +161,14 @@ def draw_frontier(
     ]
     names = _names(points, span)
     chart = _frontier_layers(points, names, span, utility, chosen, axis)
-    # Names stand at the edge, and a reader's letters may be wider than those that were measured.
+    # Names are at the edge, and a reader's font may be wider than the measured one.
     chart = chart.properties(width=_WIDTH, height=_HEIGHT)
     svg = _svg(chart, right=34)
     return Chart(svg, [], True, True, layers=chart), _spots(svg, points, span)
 
 
 def _end(row: dict[str, Any], name: str, unknown: float) -> float:
-    """Return an end of an interval; the widest that it can be where it is not known."""
+    """Return an end of an interval; the widest possible one if unknown."""
     return unknown if row[name] is None else float(row[name])
 
 
@@ -177,7 +177,7 @@ def _is_reported(share: dict[str, Any] | None) -> bool:
 
 
 def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict[str, Any]]:
-    """Put the methods' names beside the drawing, none upon another, each tied to its last point."""
+    """Place the methods' names at the right edge without overlap, each tied to its last point."""
     last: dict[str, dict[str, Any]] = {}
     for point in points:
         other = last.get(point["method"])
@@ -221,7 +221,7 @@ def _apart(heights: list[float], step: float, floor: float) -> list[float]:
 
 
 def _beyond(pixels: float) -> float:
-    """Return the risk that would stand so many pixels right of 100 %."""
+    """Return the risk at a distance in pixels right of 100 %."""
     return float(10 ** (pixels / _WIDTH * -math.log10(_LEAST_RISK)))
 
 
@@ -268,7 +268,7 @@ def _frontier_layers(
     marks = base.mark_point(size=70, filled=True, opacity=1).encode(
         shape=alt.Shape("shape:N", scale=None)
     )
-    # Where the lines stand upright, at the right edge, numbers stand beside them.
+    # Where lines are vertical, at the right edge, numbers are next to them.
     upright = base.transform_filter("datum.x > 0.85").encode(text="number:N")
     others = base.transform_filter("datum.x <= 0.85").encode(text="number:N")
     numbers = others.mark_text(dy=-14, fontSize=10.5) + upright.mark_text(
@@ -313,7 +313,7 @@ def _ties(names: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _spots(svg: str, points: list[dict[str, Any]], span: tuple[float, float]) -> list[Spot]:
-    """Return where the points stand in the finished drawing."""
+    """Return the positions of the points in the rendered chart."""
     _, _, width, height = map(float, _matched(r'viewBox="([^"]*)"', svg).split())
     left, top = map(float, _matched(r"translate\(([^)]*)\)", svg).split(","))
     spots = []
@@ -332,7 +332,7 @@ def _matched(pattern: str, text: str) -> str:
 def draw_panel(
     rows: list[dict[str, Any]], field: str, form: str, lines: list[tuple[str, float]]
 ) -> Chart | None:
-    """Draw one measure against k, one line a method; None if nobody has it.
+    """Draw one measure against k, one line per method; None if no row has it.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def draw_panel(
     field : str
         The measure's name.
     form : str
-        Of the numbers on the axis, as d3 writes them.
+        Number format of the axis, in d3's syntax.
     lines : list of (str, float)
         Names and heights of horizontal lines.
 
@@ -392,7 +392,7 @@ def draw_panel(
 
 
 def _svg(chart: alt.LayerChart, right: int = 14) -> str:
-    """Draw a chart; width and height are those of the plot itself, so that places are known."""
+    """Render a chart; width and height are those of the plot area, so that positions are known."""
     specification = chart.to_dict(validate=False)
     specification["autosize"] = {"type": "pad"}
     specification["config"] = CONFIG | {"padding": CONFIG["padding"] | {"right": right}}

@@ -1,4 +1,4 @@
-"""Measure: one thing that is measured of every setting, and how people are told of it."""
+"""A measure of every setting, and how it is displayed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ Value: TypeAlias = str | int | float | bool
 
 
 class Line(NamedTuple):
-    """A horizontal line of a panel, to read the others by.
+    """A horizontal reference line of a panel.
 
     Attributes
     ----------
     name : str
-        What stands beside it.
+        Its label.
     height : float or tuple of str
-        Where it lies; or the keys, one inside the other, under which a comparison's reference
-        says so. There is no line if it does not.
+        Its value, or the nested keys of the value in a comparison's reference. Without a value
+        there is no line.
     """
 
     name: str
@@ -29,13 +29,13 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A small drawing of a measure against k, on the page.
+    """A small chart of a measure against k, on the page.
 
     Attributes
     ----------
     title : str
     format : str
-        Of the numbers on the axis, as d3 writes them: ".0%" or ".2f".
+        Number format of the axis, in d3's syntax: ".0%" or ".2f".
     lines : tuple of Line
     """
 
@@ -46,33 +46,33 @@ class Panel(NamedTuple):
 
 @dataclass(frozen=True)
 class Measure:
-    """One thing that is measured of every setting.
+    """One measure of every setting.
 
-    It is a value of each `Row`, a key of each row in JSON, a column of the table in Parquet, and
-    a panel of the page if it asks for one.
+    It is an attribute of each `Row`, a key of each row in JSON, a column of the Parquet table, and
+    optionally a panel of the page.
 
     Parameters
     ----------
     name : str
-        What rows, JSON and tables call it.
+        Its name in rows, JSON and tables.
     words : str
-        What it is, for people.
+        Its display name.
     kind : type
         One of str, int, float and bool.
     take : callable
         Takes the finished `Cell` of a setting, and returns the value; None if it could not be
         measured.
     format : str
-        How a number is written: as Python does (".2f"), or "%" for a share in percent.
+        Number format: as in Python (".2f"), or "%" for a share in percent.
     better : {"up", "down"}, optional
-        Which values are better, if that can be said.
+        Which values are better, if that is defined.
     panel : Panel, optional
         Needs `better`.
 
     Raises
     ------
     RecveilError
-        If the name, the kind or the direction is none, or a panel lacks what it needs.
+        If the name, the kind or the direction is invalid, or a panel lacks what it needs.
 
     Examples
     --------
@@ -120,14 +120,14 @@ class Measure:
         Raises
         ------
         RecveilError
-            If what was taken is not of its kind.
+            If the value is not of its kind.
         """
         found = self.take(cell)
         self.check(found)
         return found
 
     def check(self, value: object) -> None:
-        """Refuse what is neither None nor of its kind; a whole number is a float, too."""
+        """Reject a value that is neither None nor of its kind; a whole number is a float, too."""
         kinds = (int, float) if self.kind is float else self.kind
         is_right = isinstance(value, kinds) and isinstance(value, bool) == (self.kind is bool)
         if value is not None and not (is_right and _is_reported(value)):
@@ -139,5 +139,5 @@ class Measure:
 
 
 def _is_reported(value: object) -> bool:
-    """Tell whether a value is no number, or a finite one."""
+    """Return whether a value is not a number, or finite."""
     return not isinstance(value, float) or bool(np.isfinite(value))

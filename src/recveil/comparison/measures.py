@@ -1,7 +1,7 @@
-"""Measured: the registry of all that is measured of a setting, in order.
+"""Registry of the measures of a setting, in order.
 
-Rows, their JSON, the table in Parquet and the panels of the page follow from it, and from nothing
-else: a new measure is one entry.
+Rows, their JSON, the Parquet table and the panels of the page follow from it alone: a new measure
+is one entry.
 """
 
 from recveil.comparison.measure import Measure
@@ -9,9 +9,9 @@ from recveil.comparison.privacy_measures import PRIVACY_MEASURES, RISK_MEASURES
 from recveil.comparison.utility_measures import UTILITY_MEASURES
 from recveil.runtime.errors import RecveilError
 
-# What a row says of its setting, beside what is measured of it.
+# Fields of a row that describe its setting.
 SETTING_FIELDS = ("method", "k", "promise", "problem")
-# What rows have in JSON beside both.
+# Further keys of rows in JSON.
 _FURTHER = ("title", "kept")
 
 MEASURES: dict[str, Measure] = {
@@ -20,9 +20,9 @@ MEASURES: dict[str, Measure] = {
 
 
 def register_measure(measure: Measure) -> None:
-    """Let comparisons measure one thing more, after all the others.
+    """Add a measure to all comparisons, after the others.
 
-    Cells that are finished already are asked for it, too: it is taken from what they hold.
+    Finished cells get it, too, from the results that they hold.
 
     Parameters
     ----------
@@ -32,6 +32,7 @@ def register_measure(measure: Measure) -> None:
     ------
     RecveilError
         If its name is taken.
+
 
     Examples
     --------

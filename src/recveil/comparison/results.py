@@ -1,4 +1,4 @@
-"""Comparison: all settings side by side, with the answers; as JSON and as Parquet."""
+"""Results of a comparison, with JSON and Parquet output."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +25,12 @@ _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_
 
 
 class Reference(TypedDict):
-    """What the raw training ratings serve, and averages of them, as evaluations tell it in JSON.
+    """Utility of the raw training ratings and of averages, as in an evaluation's JSON.
 
-    ``raw``, ``averages`` and ``popularity`` (whose lists are of popular items) have ``rmse``,
-    ``mae``, ``ndcg@10`` and ``recall@10``; the lists of ``raw`` are those of its ``ranker``, which
-    turned out best. ``raw_gain`` and ``raw_lists`` are what there is to keep, and whether shares
-    of it can be told.
+    ``raw``, ``averages`` and ``popularity`` (lists of popular items) have ``rmse``, ``mae``,
+    ``ndcg@10`` and ``recall@10``; the lists of ``raw`` are those of its ``ranker``, the best one.
+    ``raw_gain`` and ``raw_lists`` are the utility to retain, and whether shares of it can be
+    reported.
     """
 
     raw: dict[str, Any]
@@ -58,32 +58,31 @@ _NO_LISTS = (
 @brief
 @dataclass(frozen=True)
 class Comparison:
-    """What each setting is worth, and what it gives away.
+    """Utility and risk of each setting.
 
-    It names no people, but tells about their ratings: it is for their owner alone.
+    It names no user, but describes their ratings: keep it private.
 
     Parameters
     ----------
     reading : Reading
-        All the ratings, and what was understood of the table that they come from; releases were
-        made from the training part.
+        All ratings, and how the table was read; releases were made from the training part.
     split : float
         The share of ratings held out.
     seed, targets : int
         The same for all settings.
     rows : list of Row
-        In the order in which methods and ks were asked for.
+        In the order of the requested methods and ks.
     computed : int
-        How many of them were computed now; the others were found finished.
+        Number of settings computed in this run; the others were finished before.
     reference : Reference or None
-        What the raw training ratings and averages of them serve; None if no setting has a result.
+        Utility of the raw training ratings and of averages; None if no setting has a result.
     max_risk : float or None
     min_k : int or None
     worth : {"both", "ratings", "lists"}
     risk : {"person", "group", "membership", "links", "shadows"}
         The question.
     unfinished : int
-        How many settings are missing, because the run was stopped.
+        Number of settings missing because the run was stopped.
     """
 
     reading: Reading
@@ -101,22 +100,22 @@ class Comparison:
 
     @property
     def ratings(self) -> Ratings:
-        """All the ratings that were compared on."""
+        """All ratings of the comparison."""
         return self.reading.ratings
 
     def choice(self) -> Choice:
-        """Return the answer to the question that was asked."""
+        """Return the answer to the question."""
         return cheapest(self.rows, self.max_risk, self.min_k, self.worth, self.risk)
 
     def ladder(self) -> list[Choice]:
-        """Return the answers for some usual risks, and the least k that was asked for."""
+        """Return the answers for some usual risks, with the requested minimum k."""
         return [
             cheapest(self.rows, limit, self.min_k, self.worth, self.risk)
             for limit in axis_named(self.risk).ladder
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data, for JSON and for the page."""
+        """Return the comparison as plain data for JSON and the HTML page."""
         ratings = self.ratings
         names = dict.fromkeys(row.method for row in self.rows)
         asked = self.max_risk is not None or self.min_k is not None
@@ -164,7 +163,7 @@ class Comparison:
         }
 
     def _left(self) -> list[str]:
-        """Say that settings are missing, if the run was stopped."""
+        """Return a note if settings are missing because the run was stopped."""
         if not self.unfinished:
             return []
         return [
@@ -173,19 +172,19 @@ class Comparison:
         ]
 
     def _of_words(self) -> list[str]:
-        """Say what is meant by the words of this comparison, where a table is of others."""
+        """Explain the terms of a comparison of nominal labels."""
         if self.ratings.scale.ordered:
             return []
         judged = any(judges_lists(row) for row in self.rows if row.problem is None)
         return [_OF_WORDS, *([] if judged else [_NO_LISTS])]
 
     def to_table(self) -> pa.Table:
-        """Return one row a setting, a column for each value of `Row`."""
+        """Return one row per setting, with a column for each value of `Row`."""
         schema = pa.schema([(name, _TYPES[kind]) for name, kind in _kinds().items()])
         return pa.Table.from_pylist([row._asdict() for row in self.rows], schema=schema)
 
     def write_table(self, out: Path) -> None:
-        """Write the table as Parquet into the comparison's folder."""
+        """Write the Parquet table into the comparison's folder."""
         table = self.to_table()
         write_atomically(out / TABLE, lambda path: pq.write_table(table, path))
 
@@ -198,7 +197,7 @@ class Comparison:
         }
 
     def chart(self, upward: str = "lists") -> Any:
-        """Return a chart of altair: what is kept against the risk, as on the comparison's page.
+        """Return an Altair chart of retained utility against risk, as on the comparison's page.
 
         Parameters
         ----------
@@ -211,7 +210,7 @@ class Comparison:
         Raises
         ------
         RecveilError
-            If there is no such chart, or nothing to be drawn.
+            If there is no such chart, or it has no data.
         """
         from recveil.comparison.frontier_chart import draw_frontier, utilities_of  # altair is slow
 
@@ -233,7 +232,7 @@ class Comparison:
         return drawn[0].with_key()
 
     def _tables(self) -> list[Grid]:
-        """Tell risk and worth of each setting, for a notebook; those on the frontier first."""
+        """Return a notebook's table of risk and utility, with the frontier first."""
         axis = axis_named(self.risk)
         best = {row.title for row in frontier(self.rows, self.worth, self.risk)}
         rows: list[tuple[str, ...]] = []
@@ -256,7 +255,7 @@ def _plain(choice: Choice) -> dict[str, Any]:
 
 
 def _in_words(share: Share | None) -> str:
-    """Return what is kept, with its interval; a dash where it is not told."""
+    """Format a retained share with its interval; a dash if it is not reported."""
     if share is None or not share.is_told:
         return "–"
     if share.low is None or share.high is None:
@@ -265,5 +264,5 @@ def _in_words(share: Share | None) -> str:
 
 
 def _shares(row: Row) -> dict[str, Any]:
-    """Return what a setting keeps of ratings and of lists; None where it cannot be told."""
+    """Return the retained shares of ratings and of lists; None where not reported."""
     return {name: share and share._asdict() for name, share in shares_of(row)._asdict().items()}

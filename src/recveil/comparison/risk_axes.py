@@ -1,4 +1,4 @@
-"""Safety: which settings anybody may take at all, whatever they are worth."""
+"""Risk axes, and which settings are safe on them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,45 +15,45 @@ from recveil.runtime.errors import RecveilError
 
 
 class Axis(NamedTuple):
-    """One meaning of risk: a share between 0 and 1, the less the safer.
+    """A definition of risk: a share between 0 and 1, lower is safer.
 
     Attributes
     ----------
     name : str
-        What `compare` and ``--risk`` call it.
+        Its name for `compare` and ``--risk``.
     words : str
-        What it is, for people.
+        Its display name.
     value, low, high, by : str
-        The measures that hold it, the ends of its 95 % interval, and who reaches it.
+        Names of the measures of the risk, the ends of its 95 % interval, and its adversary.
     limit : str
         What follows "at most 10%", as in "of the people found".
     reach, reached : str
-        What the strongest adversary does and did, with ``{rate}``; ``{people}`` are those looked
-        for.
+        Result of the strongest adversary, in the present and past tense, with ``{rate}``;
+        ``{people}`` are the targets.
     told : str
-        The same as a fact, without anybody who does it.
+        The same without naming the adversary.
     column : str
-        The head of its column.
+        The header of its column.
     baseline : str
-        The measure of what is reached without the attack.
+        The measure of the rate without the attack.
     source : str
-        Who reaches that, with a verb.
+        Subject and verb of the baseline.
     bound : str or None
-        The measure of what is proven; None where no claim of a release bounds it.
+        The measure of the proven bound; None where no claim of a release bounds it.
     still, area, area_low, area_baseline : str
-        What to say of a rate that is not above its baseline, with ``{area}`` and ``{baseline}``,
-        where another figure, such as an area, is above its own; and the measures of the three.
-        Empty if there is no other.
+        Sentence for a rate not above its baseline where another figure, such as an AUC, is above
+        its own, with ``{area}`` and ``{baseline}``; and the three measures of that figure. Empty if
+        there is no other.
     weak : str
-        What to say of a rate that is not above its baseline, where it reassures nobody.
+        Sentence for a rate not above its baseline that is no evidence of safety.
     untold : str
-        What it takes to tell the risk, said where it is told of no setting.
+        What is needed to measure the risk, for comparisons that have no setting with it.
     is_search : bool
-        Whether people are looked for, so that those who could not be looked for are not safe.
+        Whether users are targets, so that those who could not be attacked are not safe.
     ladder : tuple of float
-        The risks for which the page answers, whoever asks.
+        Risks for which the page always gives an answer.
     usual : float
-        The one of them that is the headline if nobody asked for another.
+        The default one of them, for the headline.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Axis(NamedTuple):
         return 1.0 if high is None else high
 
     def bound_of(self, row: Row) -> float | None:
-        """Return what is proven that the risk is at most; None where nothing is."""
+        """Return the proven upper bound of the risk; None without one."""
         bound: float | None = None if self.bound is None else getattr(row, self.bound)
         return bound
 
@@ -107,7 +107,7 @@ class Axis(NamedTuple):
         return template.format(rate=percent(self.of(row)), people=f"{row.looked_for or 0:,}")
 
     def nothing_new(self, row: Row) -> str:
-        """Say that the risk is not above its baseline; nothing if it is, or if none is known."""
+        """Describe a risk that is not above its baseline; empty if it is, or unknown."""
         baseline: float | None = getattr(row, self.baseline)
         rate, low = self.of(row), getattr(row, self.low)
         if None in (baseline, rate, low):
@@ -119,7 +119,7 @@ class Axis(NamedTuple):
         return nothing_new and nothing_new + still + self.weak
 
     def _still(self, row: Row) -> str:
-        """Say that another figure tells something all the same; nothing if it does not."""
+        """Describe another figure that is above its baseline; empty if it is not."""
         if not self.still:
             return ""
         area, low, baseline = (
@@ -130,7 +130,7 @@ class Axis(NamedTuple):
         return self.still.format(area=percent(area), baseline=percent(baseline))
 
     def ends(self, row: Row) -> str:
-        """Write the interval."""
+        """Format the interval."""
         return f"{percent(getattr(row, self.low))} to {percent(getattr(row, self.high))}"
 
     def who(self, row: Row) -> str:
@@ -251,7 +251,7 @@ PERSON, SHADOWS = AXES["person"], AXES["shadows"]
 
 
 def usual_axis(rows: Iterable[Row]) -> Axis:
-    """Return what the risk is if nobody says: what all methods share, where it was measured.
+    """Return the default axis: shadow releases, which suit all methods, where they were measured.
 
     Examples
     --------
@@ -262,12 +262,12 @@ def usual_axis(rows: Iterable[Row]) -> Axis:
 
 
 def register_axis(axis: Axis) -> None:
-    """Let comparisons be asked by another risk.
+    """Register a risk axis for comparisons.
 
     Raises
     ------
     RecveilError
-        If its name is taken, or it names a measure that nobody registered.
+        If its name is taken, or it names an unregistered measure.
 
     Examples
     --------
@@ -307,18 +307,18 @@ def axis_named(name: str) -> Axis:
 
 
 def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PERSON) -> bool:
-    """Tell whether a setting may be taken: what is measured or proven of it keeps the limits.
+    """Return whether a setting is within the limits, as measured or proven.
 
     Parameters
     ----------
     row : Row
     max_risk : float or None
-        The upper end of the measured interval must not be above it, unless it is proven that the
-        risk is not. Without a proof, some adversary must have looked for nearly everybody.
+        Limit of the upper end of the measured interval, or of the proven bound. Without a proof,
+        some adversary must have attacked nearly all users.
     min_k : int or None
-        At least so many people must share each row.
+        Minimum number of users on each row.
     axis : Axis
-        What the risk is.
+        The risk.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PE
 def is_passed_over(
     row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PERSON
 ) -> bool:
-    """Tell whether a setting is not safe for one reason: many people could not be looked for.
+    """Return whether a setting is unsafe only because many users could not be attacked.
 
     Examples
     --------
@@ -354,16 +354,16 @@ def is_passed_over(
 
 
 def is_candidate(row: Row, axis: Axis = PERSON) -> bool:
-    """Tell whether a row has a result, with this risk measured, and promises something."""
-    utilities = (row.rmse, row.ndcg, row.words_right)  # of likes there is no error, nor of words
+    """Return whether a row has a result, with this risk measured, and a guarantee."""
+    utilities = (row.rmse, row.ndcg, row.words_right)  # likes and words have no error
     is_judged = getattr(row, axis.high) is not None and any(u is not None for u in utilities)
     return row.problem is None and is_promise(row.promise) and is_judged
 
 
 def was_looked_for(row: Row, axis: Axis = PERSON) -> bool:
-    """Tell whether some adversary could look for nearly everybody whom they were asked for.
+    """Return whether some adversary could attack nearly all of the targets.
 
-    Where a risk needs no search, it was measured on those whom its interval counts.
+    A risk without targets was measured on the users that its interval counts.
     """
     if not axis.is_search:
         return axis.of(row) is not None

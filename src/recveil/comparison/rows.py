@@ -1,4 +1,4 @@
-"""Rows: a cell's measures side by side, one row of the table a cell."""
+"""Rows of a comparison's table: one per cell, with its measures."""
 
 from typing import Any, NoReturn, Self
 
@@ -10,7 +10,7 @@ from recveil.runtime.safe_repr import brief
 
 
 class _Fields:
-    """The names of all that a row says, those registered later included."""
+    """Names of all fields of a row, including those registered later."""
 
     def __get__(self, row: object, owner: type) -> tuple[str, ...]:
         return (*SETTING_FIELDS, *MEASURES)
@@ -18,11 +18,11 @@ class _Fields:
 
 @brief
 class Row:
-    """What became of one setting; it does not change.
+    """Results of one setting, immutable.
 
-    Each measure of `recveil.comparison.MEASURES` is an attribute, and says in its ``words`` what it
-    is. None is what could not be measured. Those written out below are the ones that recveil
-    itself reads; all of them stand in `_fields`.
+    Each measure of `recveil.comparison.MEASURES` is an attribute, described by its ``words``. None
+    means that it could not be measured. Only the attributes that recveil itself reads are declared
+    below; `_fields` has all of them.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Row:
     k : int or None
         None for a baseline.
     promise : str
-        What the method promises; see `recveil.release.claim.ClaimKind`.
+        The method's guarantee; see `recveil.release.claim.ClaimKind`.
     problem : str or None
         Why there is no result; then nothing was measured.
     **measured
@@ -40,6 +40,7 @@ class Row:
     ------
     RecveilError
         If there is no such measure, or a value is not of its kind.
+
 
     Examples
     --------
@@ -125,7 +126,7 @@ class Row:
         raise AttributeError(f"rows do not change; take row._replace({name}=...)")
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether all values are equal."""
+        """Return whether all values are equal."""
         return isinstance(other, Row) and self._asdict() == other._asdict()
 
     def __hash__(self) -> int:
@@ -133,11 +134,11 @@ class Row:
 
     @property
     def title(self) -> str:
-        """The setting, for people."""
+        """The setting's display name."""
         return Setting(self.method, self.k).title
 
     def _asdict(self) -> dict[str, Any]:
-        """Return all values by their names; None for a measure that is younger than the row."""
+        """Return all values by name; None for a measure registered after the row was made."""
         return {name: vars(self).get(name) for name in self._fields}
 
     def _replace(self, **changes: Any) -> Self:

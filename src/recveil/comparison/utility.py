@@ -1,4 +1,4 @@
-"""Worth: how much of what the raw data are good for a setting keeps, for lists and for ratings."""
+"""Utility that a setting retains, for lists and for ratings."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
@@ -16,17 +16,17 @@ _LITTLE = 0.5
 
 
 class Share(NamedTuple):
-    """A share that is kept, 1 at most: whatever is measured above it is as good as raw.
+    """A retained share, at most 1: larger values count as being as good as raw.
 
     Attributes
     ----------
     value : float
-        If its interval is too wide to tell it, it is never as good as raw: what was measured above
-        raw stands here by the lower end of its interval.
+        If its interval is too wide to report it, it is never as good as raw: a value measured above
+        raw is replaced by the lower end of its interval.
     low, high : float or None
-        Its 95 % interval over the people judged; None if there is none.
+        Its 95 % interval over the evaluated users; None if there is none.
     is_told : bool
-        Whether its interval, before it is cut off at raw, is narrow enough to tell it; see
+        Whether its interval, before it is cut off at raw, is narrow enough to report it; see
         `recveil.evaluation.is_share_reported`.
     """
 
@@ -37,14 +37,14 @@ class Share(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """What a setting keeps of both; None where too little is there to tell a share of it."""
+    """Retained shares of ratings and of lists; None where a share is meaningless."""
 
     ratings: Share | None
     lists: Share | None
 
 
 def shares_of(row: Row) -> Shares:
-    """Return what a setting keeps, where a share of the raw data's gain (or nDCG) means anything.
+    """Return a setting's retained shares, where a share of the raw gain (or nDCG) is meaningful.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def shares_of(row: Row) -> Shares:
 
 
 def utility_of(row: Row, worth: Worth = "both") -> Share | None:
-    """Return what a setting is worth: with "both", the smaller of its two shares.
+    """Return a setting's utility: with "both", the smaller of its two shares.
 
-    None if a share of it means nothing. Which shares count among several settings, `deciding` says.
-    Lists that are no better than popular items alone keep nothing, however near they come to the
-    raw data's: popularity takes no release. So there the share of the gain counts, which is 0 or
-    less, in place of the share of the nDCG.
+    None if a share is meaningless. `deciding` selects the shares that count among several settings.
+    Lists that are no better than popular items alone retain nothing, however close they come to the
+    raw data's, since popularity needs no release. There the share of the gain, which is 0 or less,
+    replaces the share of the nDCG.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def utility_of(row: Row, worth: Worth = "both") -> Share | None:
 
 
 def wanted(row: Row, worth: Worth) -> tuple[Share | None, ...]:
-    """Return the shares that were asked for, as they count; see `utility_of`."""
+    """Return the requested shares, as they count; see `utility_of`."""
     shares = shares_of(row)
     lists, gain = shares.lists, row.lists_gain_kept
     if lists is not None and gain is not None and gain <= 0:
@@ -107,9 +107,9 @@ def wanted(row: Row, worth: Worth) -> tuple[Share | None, ...]:
 
 
 def deciding(rows: Iterable[Row], worth: Worth) -> Worth | None:
-    """Return which shares decide between settings: those asked for that are told of any of them.
+    """Return which shares decide between settings: the requested ones that some setting reports.
 
-    Shares that are told of none decide nothing, whatever was measured.
+    A share that no setting reports decides nothing, whatever was measured.
 
     Examples
     --------
@@ -130,10 +130,10 @@ def deciding(rows: Iterable[Row], worth: Worth) -> Worth | None:
 
 
 def order_of(row: Row, decided: Worth | None, high: float) -> tuple[float, ...]:
-    """Sort the best first: by what decides, then by lists and ratings as measured, then by risk.
+    """Return a sort key, best first: deciding shares, then lists and ratings, then risk.
 
-    Where nothing decides, the risk comes first. No setting comes before another one that is as
-    safe, and better in one measured share without being worse in the other.
+    If nothing decides, the risk comes first. No setting comes before another one that is as safe,
+    and better in one measured share without being worse in the other.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def order_of(row: Row, decided: Worth | None, high: float) -> tuple[float, ...]:
 
 
 def check_utility(worth: str) -> None:
-    """Refuse what is none of `Worth`."""
+    """Reject any value that is not a `Worth`."""
     if worth not in get_args(Worth):
         raise RecveilError(
             f"worth (--for) is {worth!r}; expected both, ratings or lists", code="option.value"
@@ -161,7 +161,7 @@ def check_utility(worth: str) -> None:
 
 
 def format_lists(row: Row) -> str:
-    """Say what a setting keeps of the lists, as part of a sentence.
+    """Describe the retained quality of lists, as part of a sentence.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def format_lists(row: Row) -> str:
 
 
 def format_ratings(row: Row) -> str:
-    """Say what a setting keeps of the gain in predicted ratings, as part of a sentence.
+    """Describe the retained gain in predicted ratings, as part of a sentence.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def format_ratings(row: Row) -> str:
 
 
 def is_all_popular(row: Row) -> bool:
-    """Tell whether the best lists of the raw data are those of popular items alone.
+    """Return whether the best lists of the raw data are those of popular items alone.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def is_all_popular(row: Row) -> bool:
 
 
 def what_of(row: Row) -> str:
-    """Say what is predicted beside lists: ratings, or words without an order.
+    """Return what is predicted in addition to lists: ratings, or nominal labels.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def what_of(row: Row) -> str:
 
 
 def format_figures(row: Row) -> str:
-    """Say how large errors are, or how many words are told rightly, beside raw and averages.
+    """Describe the error, or the accuracy of predicted words, next to raw and averages.
 
     Examples
     --------
@@ -270,19 +270,19 @@ def format_figures(row: Row) -> str:
 
 
 def judges_lists(row: Row) -> bool:
-    """Tell whether lists were judged: not of words, if nobody said which of them are liked."""
+    """Return whether lists were evaluated, which needs liked words in a table of words."""
     return row.words_right is None or row.ndcg is not None
 
 
 def judges_ratings(row: Row) -> bool:
-    """Tell whether ratings or words were predicted: of likes there are none."""
+    """Return whether ratings or words were predicted; likes have none."""
     return row.ndcg is None or any(
         figure is not None for figure in (row.gain_kept, row.rmse, row.words_right)
     )
 
 
 def format_share(share: Share | None) -> str:
-    """Write a share for a table.
+    """Format a share for a table.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def format_share(share: Share | None) -> str:
 
 
 def format_interval(share: Share) -> str:
-    """Write the interval of a share, if it has one.
+    """Format the interval of a share, if it has one.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def format_interval(share: Share) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share for a sentence, never rounded to nothing or all.
+    """Format a share for a sentence, never rounded to 0 % or 100 %.
 
     Examples
     --------

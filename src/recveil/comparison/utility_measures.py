@@ -1,4 +1,4 @@
-"""Utility measures: what a setting is worth to somebody who gets its release."""
+"""Measures of the utility of a release for a recipient."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,12 +8,12 @@ from recveil.comparison.measure import Line, Measure, Panel
 
 
 def _recipient(*path: str) -> Callable[[Cell], Any]:
-    """Take what the evaluation says of a recipient under these keys."""
+    """Return a getter for a recipient's result under nested keys of the evaluation."""
     return lambda cell: cell.told("recipient", *path)
 
 
 def _kept(whose: str, what: str, key: str) -> Callable[[Cell], Any]:
-    """Take a share that is kept, or an end of its interval."""
+    """Return a getter for a retained share, or an end of its interval."""
     return _recipient("kept", whose, what, key)
 
 
@@ -22,12 +22,12 @@ def _fidelity(key: str) -> Callable[[Cell], Any]:
 
 
 def _words(side: str, key: str) -> Callable[[Cell], Any]:
-    """Take what is told rightly of words without an order; None of any other table."""
+    """Return a getter for the accuracy of predicted nominal labels; None for other tables."""
     return lambda cell: (cell.told("recipient", side) or {}).get(key)
 
 
 def _in_row(what: str, key: str) -> Callable[[Cell], Any]:
-    """Take what people's own rows hold of their held-out words; None of any other table."""
+    """Return a getter for held-out words in users' own rows; None for other tables."""
 
     def take(cell: Cell) -> Any:
         told = (cell.evaluation or {}).get("words_told")

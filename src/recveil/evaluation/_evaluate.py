@@ -1,4 +1,4 @@
-"""evaluate: from files to what a release is worth, and gives away, in one call."""
+"""Evaluation of the utility and disclosure of a release, from files."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -104,43 +104,43 @@ def evaluate(
     liked: str | Sequence[str] | None = None,
     **reading: Any,
 ) -> Evaluated:
-    r"""Judge a release folder by ratings that were held out.
+    r"""Evaluate a release folder on held-out ratings.
 
     Give `train` and `test`, or `source` and `split`.
 
     Parameters
     ----------
     release : path
-        The published folder. With `train` its private twin, if it lies beside it, says who is
-        where.
+        The published folder. With `train`, a private folder next to it maps users to rows.
     train, test : path, Ratings, or data frame, optional
-        The table that the release was made from, and one with other ratings of the same people.
+        The table that the release was made from, and one with other ratings of the same users.
     source : path, Ratings, or data frame, optional
-        A table of ratings, to be split here. A release of all of it has seen what is held out and
-        cannot be judged by it. So another one is made, in memory, from the rest of the ratings
-        with the public settings of `release`, and that one is judged.
+        A table of ratings to split. A release of all of it includes the held-out ratings and cannot
+        be evaluated on them, so another release is made in memory from the rest with the public
+        settings of `release`, and evaluated instead.
     split : float, optional
         The share of each user's ratings that is held out.
     null_rule
         See `target_deviation`.
     targets : int
-        How many people each adversary looks for.
+        Number of targets per adversary.
     seed : int
-        Draws all that is drawn.
+        Fixes every random choice.
     with_membership
         See `Evaluator`.
     liked : str or sequence of str, optional
-        Of words without an order: those that mean that somebody liked the item, such as
-        "up,love". Then lists are judged, too, by the held-out items with such a word.
+        Nominal labels that mean that a user liked the item, such as "up,love". Then lists are
+        evaluated, too, on held-out items with such a label.
     **reading
-        Passed to `understand`, for all tables. The scale is the release's own if not given.
+        Passed to `understand`, for all tables. The scale defaults to the release's own.
 
     Raises
     ------
     RecveilError
-        If the files are too many or too few, cannot be read, or do not belong together; if all
-        training ratings are equal; if the release was made from more than them, where that can be
-        told; or, with `split`, if it does not say how to make another such one.
+        If there are too many or too few files, or they cannot be read or do not belong together; if
+        all training ratings are equal; if the release was made from more than the training ratings,
+        where this can be detected; or, with `split`, if its settings do not suffice to make another
+        release.
 
     Examples
     --------

@@ -1,29 +1,29 @@
-"""Bootstrap: a figure with its interval, had other people been judged; and when it is told."""
+"""Bootstrap intervals over users, and the rules for reporting a figure."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# A bootstrap over fewer people says nothing: over one person, it has no width at all.
+# Minimum number of users for a bootstrap: over a single user, it has no width.
 FEWEST_JUDGED = 20
-# Why a share of most figures is not told.
+# The usual reason for not reporting a share.
 TOO_SMALL = "it is too small to tell"
-# A share whose interval is wider than from averages to raw is not told.
+# A share with an interval wider than from averages to raw is not reported.
 _WIDEST = 1.0
 # Differences below this share of a figure come from the order of summing.
 _NOISE = 1e-9
 
 
 class Measured(NamedTuple):
-    """A figure with its 95 % interval over the people judged.
+    """A figure with its 95 % interval over users.
 
     Attributes
     ----------
     value, low, high : float
         nan where nothing can be measured.
     n_people : int
-        How many people were judged; for lists, how many have something relevant held out.
+        Number of evaluated users; for lists, of users with a relevant held-out item.
     """
 
     value: float
@@ -46,11 +46,11 @@ class Measured(NamedTuple):
 
     @property
     def why_not_told(self) -> str:
-        """Why a share of it would mean nothing; empty if it means something.
+        """Why a share of the figure is meaningless; empty if it is meaningful.
 
-        At least `FEWEST_JUDGED` people must be judged; the interval must have a width, lie above
-        0, and be not wider than the figure itself: else such a share could be half or double, by
-        the choice of the people alone.
+        At least `FEWEST_JUDGED` users are required, and the interval must have a width, be above 0,
+        and be at most as wide as the figure: otherwise the choice of users alone could double or
+        halve a share.
 
         Examples
         --------
@@ -71,15 +71,15 @@ class Measured(NamedTuple):
 
 
 def is_share_reported(value: float | None, low: float | None, high: float | None) -> bool:
-    """Tell whether a share of something that is told is itself told.
+    """Return whether a share of a reported figure is precise enough to report.
 
-    Its interval, as measured, must not be wider than 100 points: that is from averages to raw. One
-    without any width is no interval, unless all is exactly as with raw.
+    Its interval, as measured, must not be wider than 100 points, the distance from averages to raw.
+    A zero-width interval counts as none, unless all is exactly as with raw.
 
     Parameters
     ----------
     value, low, high : float or None
-        Not cut off at 1. Without an interval, the value alone is looked at.
+        Not cut off at 1. Without an interval, only the value is checked.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def is_share_reported(value: float | None, low: float | None, high: float | None
 
 
 def resample(columns: NDArray[np.float64], seed: int, draws: int) -> NDArray[np.float64]:
-    """Return the columns' sums over people who are drawn anew, shape (draws, n_columns).
+    """Return the columns' sums over resampled users, shape (draws, n_columns).
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Similarity: how alike are users before and after grouping, and what padding does to ratings.
+"""Similarity of users before and after grouping, and the effect of padding on ratings.
 
-Like the paper's own, all measures here are distances: 0 for identical rows, 1 for opposite ones.
+As in the paper, all measures are distances: 0 for identical rows, 1 for opposite ones.
 """
 
 from collections.abc import Iterator

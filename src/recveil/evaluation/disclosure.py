@@ -1,4 +1,4 @@
-"""Disclosure: the audit's attacks on a release, whatever form it is given in."""
+"""The audit's attacks on a release in any form."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -37,13 +37,13 @@ def link_disclosure(ratings: Ratings, table: ReleasedTable) -> LinkPosterior:
     Parameters
     ----------
     ratings : Ratings
-        The ratings that were released; they tell p.
+        The ratings that were released; they determine p.
     table : ReleasedTable
 
     Notes
     -----
     Source: Chang et al., Theorems 6.2 and 6.3. `recveil.verification.verify` estimates p from the
-    published rows instead. Rows that were padded, or hold items added for diversity, tell less
+    published rows instead. Rows that were padded, or hold items added for diversity, reveal less
     than this.
 
     Examples
@@ -68,23 +68,23 @@ Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str
 @brief
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A release in the one form that everything else works on.
+    """A release in the common form for evaluation.
 
     Parameters
     ----------
     name : str
     table : TrainingTable
-        What a recipient sees.
+        The recipient's view.
     released : ReleasedTable or None
-        The same with who is where; None if nobody knows.
+        The same with the map from users to rows; None if it is unknown.
     manifest : Manifest
-        What it says of itself.
+        The release's manifest.
     lone_share : float or None
-        With simple homogenizing, the share of the ratings that are published as they are.
+        With simple homogenizing, the share of ratings published unchanged.
     unknown : str
         Why `released` is None.
     drawn : ReleasedTable or None
-        The release, if no record of it is anybody's; then `released` is None.
+        The release, if it holds synthetic users; then `released` is None.
     """
 
     name: str
@@ -175,19 +175,19 @@ def disclose(
     seed: int,
     anonymizer: Anonymizer | None,
 ) -> AttackedRelease | None:
-    """Attack a release with every preset adversary; None if nobody knows who is where.
+    """Attack a release with every preset adversary; None if the map of users to rows is unknown.
 
     Parameters
     ----------
     train : Ratings
-        What it was made from.
+        The ratings that were released.
     opened : Opened
     n_targets : int
-        How many people each looks for; all of them if there are fewer.
+        Number of targets per adversary; all users if there are fewer.
     seed : int
-        Draws the targets and what is known of them.
+        Draws the targets and the adversaries' knowledge.
     anonymizer : Anonymizer, optional
-        Makes such releases; without it membership is not measured.
+        Makes such releases; without it membership inference is not measured.
     """
     if opened.drawn is not None:
         return attack_drawn(
@@ -216,10 +216,9 @@ def disclose_words(
     seed: int,
     anonymizer: Anonymizer | None,
 ) -> AttackedRelease | None:
-    """Attack a release of words without an order, by equality; the parameters are `disclose`'s.
+    """Attack a release of nominal labels by equality; the parameters are those of `disclose`.
 
-    Whoever knows words knows which item has which word, and nothing of how far two are apart: so
-    it is attacked as likes of pairs of an item and a word. See
+    Words have no distance, so they are attacked as likes of pairs of item and word. See
     `recveil.attacks.reidentification.nominal_pairs`.
     """
     if opened.released is None:
@@ -252,10 +251,10 @@ def fitted_presets(train: Ratings, presets: Iterable[Adversary] | None = None) -
 
 
 def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
-    """Return the posteriors of a release's links; None if nothing is told of them.
+    """Return the posteriors of a release's links; None if the formula does not apply.
 
-    That is so if all rows hold the same items, and wherever an item may stand in a row though
-    nobody behind it rated it: the formula takes it that somebody did.
+    It does not apply if all rows hold the same items, or if a row may hold an item that no user of
+    its class rated.
     """
     table, method = opened.released, opened.manifest.known_method
     if table is None or (method is not None and method.no_links):
@@ -267,10 +266,10 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
 
 
 def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> None:
-    """Refuse a release that holds what nobody behind it rated in training.
+    """Reject a release with items that no user of the class rated in training.
 
-    It was made from other ratings, most likely with the held-out ones among them, and would be
-    judged by what it has seen. Only where a method adds no items can that be told.
+    Such a release was made from other ratings, probably including the held-out ones. This can be
+    detected only for methods that add no items.
     """
     method, claim = manifest.known_method, manifest.claim
     if method is None or not method.keeps_items(manifest.settings) or claim.l > 1:

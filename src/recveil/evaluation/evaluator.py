@@ -1,7 +1,7 @@
-"""Evaluator: many releases of the same training ratings, judged on one and the same ground.
+"""Evaluation of many releases of the same training ratings under fixed conditions.
 
-The split, the people attacked, what is known of them and every seed are fixed once, and all that
-concerns the raw ratings is computed once. So the numbers of two releases differ by the releases.
+The split, the targets, the adversaries' knowledge and every seed are fixed once, and results on the
+raw ratings are computed once, so that differences between two figures come from the releases.
 """
 
 from collections.abc import Sequence
@@ -49,22 +49,22 @@ _OPERATION, _SCORE, _ROW = 1.5e-4, 1.0, 1.0
 
 
 class Evaluator:
-    """Judges releases that were made from the training part of a split.
+    """Evaluates releases that were made from the training part of a split.
 
     Parameters
     ----------
     split : Split
-        Releases are made from ``split.train`` alone; ``split.test`` judges them.
+        Releases are made from ``split.train`` alone, and evaluated on ``split.test``.
     null_rule : {"zero", "lowest", "skip", "item_mean"}
-        What a held-out cell counts as that a published row lacks; see `target_deviation`.
+        The value of a held-out cell that a published row lacks; see `target_deviation`.
     n_targets : int
-        How many people each adversary looks for; all of them if there are fewer.
+        Number of targets per adversary; all users if there are fewer.
     seed : int
-        Draws the targets, what is known of them, the inner hold-outs and the compared pairs.
+        Draws the targets, the adversaries' knowledge, the inner hold-outs and the compared pairs.
     with_membership : bool
-        Whether to measure if an adversary can tell who was in the data at all. That takes another
-        release, made in the same way without a fifth of the people, so it is possible only for
-        methods of recveil, and takes as long as making one.
+        Whether to measure membership inference. This needs another release, made in the same way
+        without a fifth of the users, so it is possible only for methods of recveil, and takes as
+        long as making one.
 
     Examples
     --------
@@ -112,20 +112,19 @@ class Evaluator:
         return raw_lists(self.raw, seed=self.seed)
 
     def evaluate(self, release: Released, *, anonymizer: Anonymizer | None = None) -> Evaluation:
-        """Judge one release.
+        """Evaluate one release.
 
         Parameters
         ----------
         release : Release, ReleasedTable, TrainingTable or path
             A release in memory; or as an adversary searches it; or a release folder, with its
-            private twin beside it. Of a folder without a twin, or a plain table of labels on the
-            catalogue of ``split.train``, nobody can say who is where: then what needs to know that
-            (`target_deviation`, `similar_user_deviation`, `self_rank`, `disclosure`, `links`) is
-            None, and `notes` says why.
+            private folder next to it. A folder without a private one, or a plain table of values on
+            the catalogue of ``split.train``, does not map users to rows: then the measures that
+            need this (`target_deviation`, `similar_user_deviation`, `self_rank`, `disclosure`,
+            `links`) are None, and `notes` says why.
         anonymizer : Anonymizer, optional
-            Makes such releases, to measure membership with. Without it, one is made after the
-            public settings of the release, if they name a method of `PredictiveAnonymizer` or
-            `KCoRater`.
+            Makes such releases for membership inference. By default, one is made from the public
+            settings of the release, if they name a method of `PredictiveAnonymizer` or `KCoRater`.
 
         Returns
         -------
@@ -134,8 +133,8 @@ class Evaluator:
         Raises
         ------
         RecveilError
-            If the release is not one of ``split.train``'s people and items, cannot be read, or
-            holds what it cannot have from ``split.train``.
+            If the release does not belong to the users and items of ``split.train``, cannot be
+            read, or holds what it cannot have from ``split.train``.
         """
         train, test = self.split
         opened = Opened.open(release, train)
@@ -259,7 +258,7 @@ class Evaluator:
 
 
 class _OwnRows(NamedTuple):
-    """How far rows lie from the people whom they are about; None if nobody knows who that is."""
+    """Distance of rows from the ratings of their users; None if the map is unknown."""
 
     target_deviation: Deviation | None = None
     similar_user_deviation: Deviation | None = None
@@ -268,7 +267,7 @@ class _OwnRows(NamedTuple):
 
     @property
     def filled_share(self) -> float | None:
-        """A person never rated these cells in training, so a label there is not their own."""
+        """The share of held-out cells that have a value (not the user's own) in the user's row."""
         return None if self.target_deviation is None else 1 - self.target_deviation.null_share
 
 

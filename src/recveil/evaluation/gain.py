@@ -1,4 +1,4 @@
-"""Gain: what raw data are better at than averages, and which share of it a release keeps."""
+"""Gain of raw data over averages, and the share of it that a release retains."""
 
 from typing import NamedTuple
 
@@ -29,18 +29,18 @@ class Kept(NamedTuple):
 
 
 def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> Kept:
-    """Return the shares of the gain and of the lists that a release keeps, with their intervals.
+    """Return the retained shares of the gain and of the lists, with their intervals.
 
     Parameters
     ----------
     raw, release : Served
-        Both of the same people.
+        Both of the same users.
     best : bool
-        Take the recommender that turned out best on the release, which nobody could know
-        beforehand, in place of the one that a recipient would choose; for ratings, on the raw data
-        as well. Lists are always compared with the best on the raw data.
+        Use the best recommender on the release, which a recipient cannot know in advance, in place
+        of the one that a recipient would choose; for ratings, on the raw data as well. Lists are
+        always compared with the best on the raw data.
     seed : int
-        Draws the people; with the same seed they are the same for every release.
+        Draws the users; the same seed gives the same users for every release.
     """
     of_ratings = gain_kept(raw, release, best=best)
     of_lists = lists_kept(raw, release, best=best)
@@ -61,7 +61,7 @@ def kept(raw: Served, release: Served, *, best: bool = False, seed: int = 0) -> 
 
 
 def raw_gain(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
-    """Return how far the raw data's RMSE lies below that of averages, in rating points.
+    """Return the RMSE of averages minus that of the raw data, in rating points.
 
     The recommender is the one that a recipient would choose; the parameters and the interval are
     those of `gain_interval`.
@@ -80,10 +80,10 @@ def raw_gain(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
 
 
 def release_gain(raw: Served, release: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
-    """Return how far the release's RMSE lies below that of averages of the raw data.
+    """Return the RMSE of averages of the raw data minus that of the release.
 
-    Where its interval lies below 0, the release is worse than averages, whatever the gain of the
-    raw data is. The parameters are those of `gain_interval`.
+    If its interval is below 0, the release is worse than averages, whatever the gain of the raw
+    data. The parameters are those of `gain_interval`.
     """
     gain = raw.of_averages.rmse - release.of_chosen.rmse
     sides = _same_users(raw, release)
@@ -108,17 +108,17 @@ def raw_lists(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
 
 
 def gain_kept(raw: Served, release: Served, *, best: bool = False) -> float:
-    """Return the share of the collaborative gain that a release keeps.
+    """Return the share of the collaborative gain that a release retains.
 
-    The gain is how far the chosen recommender's RMSE lies below that of averages learnt from the
-    raw data. 1 means that the release serves as well as the raw data; 0, no better than averages
-    of the raw data; below 0, worse. nan if the raw data give no gain.
+    The gain is the RMSE of averages learned from the raw data minus that of the chosen recommender.
+    1 means that the release is as good as the raw data; 0, no better than averages of the raw data;
+    below 0, worse. nan if the raw data give no gain.
 
     Parameters
     ----------
     raw, release : Served
     best : bool
-        Take the best recommender of either side, not the chosen one.
+        Use the best recommender of either side, not the chosen one.
 
     Examples
     --------
@@ -174,36 +174,36 @@ def lists_gain_kept(raw: Served, release: Served, *, best: bool = False) -> floa
 def gain_interval(
     raw: Served, release: Served, *, best: bool = False, seed: int = 0, draws: int = 1_000
 ) -> tuple[float, float]:
-    """Return the 95 % interval of `gain_kept`: what it would be, had others been judged.
+    """Return the 95 % bootstrap interval of `gain_kept` over users.
 
-    The people who are judged are drawn anew, with replacement; each draw takes the errors of the
-    raw data, the release and the averages of the same people, since these go together.
+    Users are resampled with replacement; each draw takes the errors of the raw data, the release
+    and the averages for the same users, since these are correlated.
 
     Parameters
     ----------
     raw, release : Served
-        Both of the same people.
+        Both of the same users.
     best : bool
         As in `gain_kept`.
     seed : int
-        Draws the people; with the same seed they are the same for every release.
+        Draws the users; the same seed gives the same users for every release.
     draws : int
 
     Returns
     -------
     low, high : float
-        nan if the raw data may give no gain at all, so that a share of it means nothing.
+        nan if the raw data may give no gain, so that a share of it is meaningless.
 
     Raises
     ------
     RecveilError
-        If the two served different people.
+        If the two served different users.
 
     Notes
     -----
-    Source: the percentile bootstrap of Efron 1979, over people, since the errors of one person
-    hang together. It covers the choice of the people and of their held-out ratings, as far as they
-    are independent; neither other settings that another split would choose, nor the chance in the
+    Source: the percentile bootstrap of Efron 1979, over users, since one user's errors are
+    correlated. It covers the choice of the users and of their held-out ratings, as far as they are
+    independent; neither other settings that another split would choose, nor the randomness of the
     release itself.
 
     Examples
@@ -263,7 +263,7 @@ def _ranker(served: Served, best: bool) -> str:
 
 
 def _same_users(raw: Served, release: Served) -> tuple[PerUserUtility, PerUserUtility] | None:
-    """Return what both tell of each person, if they do."""
+    """Return both sides' results by user; they must have the same users."""
     one, other = raw.people, release.people
     if one is None or other is None:
         return None

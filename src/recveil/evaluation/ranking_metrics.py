@@ -1,8 +1,8 @@
-"""Ranking: whether what a person will like stands at the top of their list.
+"""Ranking metrics: nDCG, recall and coverage of lists of n items.
 
-Everything works on lists of the n best items, `top`, and on what was relevant to each person, in
-compressed rows whose values are gains above 0. Measures of a person to whom nothing is relevant
-are nan, and left out of means.
+All functions take lists of the n best items, `top`, and each user's relevant items, in compressed
+rows whose values are gains above 0. Metrics of a user without relevant items are nan, and left out
+of means.
 """
 
 from typing import Any, NamedTuple
@@ -57,10 +57,10 @@ def top_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArr
 
 
 def list_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDArray[np.int64]:
-    """Return what `top_items` does, with equal scores in one random order, always the same.
+    """Return what `top_items` does, with ties in a fixed random order.
 
-    Ids often follow time or popularity. In their order, a table that tells no items apart would
-    seem to rank well.
+    Ids often follow time or popularity. In their order, a table that does not distinguish items
+    would seem to rank well.
 
     Examples
     --------
@@ -135,9 +135,9 @@ def ndcg(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
 
 
 def recall(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
-    """Return the share of each user's relevant items that stand in their list, shape (n_users,).
+    """Return the share of each user's relevant items that are in their list, shape (n_users,).
 
-    The parameters are those of `ndcg`. It is below 1 for whoever has more than n relevant items.
+    The parameters are those of `ndcg`. It is below 1 for users with more than n relevant items.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def recall(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
 
 
 def coverage(top: NDArray[np.int64], n_items: int) -> float:
-    """Return the share of the catalogue that stands in anybody's list.
+    """Return the share of the catalogue that is in any list.
 
     Examples
     --------
@@ -160,20 +160,20 @@ def coverage(top: NDArray[np.int64], n_items: int) -> float:
 
 
 class Ranking(NamedTuple):
-    """How good lists of n items are, over people.
+    """Quality of lists of n items, over users.
 
     Attributes
     ----------
     ndcg, recall : float
-        Means over the people to whom something is relevant; nan if there are none.
+        Means over the users with relevant items; nan if there are none.
     coverage : float
-        Share of the catalogue that stands in anybody's list.
+        Share of the catalogue in any list.
     n : int
         Length of the lists.
     n_users : int
-        People whom `ndcg` and `recall` are taken over.
+        Users with relevant items.
     n_without : int
-        People left out of them: nothing held out is relevant.
+        Users without relevant held-out items, who are left out.
     """
 
     ndcg: float

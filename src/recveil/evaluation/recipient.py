@@ -1,4 +1,4 @@
-"""Carry-over: whether what is better on the release is better on the raw data, too."""
+"""Utility of a table for a recipient who trains recommenders on it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ from recveil.runtime.safe_repr import brief
 AVERAGES = ItemMeansAndBias.name
 # What lists are good for without any release; their gain is counted from here.
 POPULARITY = Popularity.name
-# Who makes the lists where a table cannot tell: the first of them that can.
+# Rankers for tables that cannot choose one: the first applicable.
 USUAL_LISTS = (EaseOnLikely.name, Ease("labels").name)
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
@@ -55,7 +55,7 @@ _FEWEST_TOLD = 3
 
 
 class Utility(NamedTuple):
-    """How well one recommender serves.
+    """Quality of one recommender.
 
     Attributes
     ----------
@@ -63,18 +63,19 @@ class Utility(NamedTuple):
         Of the predictions, clipped to the scale, over all held-out cells; nan if the recommender
         predicts no ratings.
     ndcg, recall : float
-        Means over the people with something relevant held out; nan if there are none, or if the
-        recommender tells no items apart, so that its lists are in the order of the items' ids.
+        Means over the users with a relevant held-out item; nan if there are none, or if the
+        recommender does not distinguish items, so that its lists are in the order of the items'
+        ids.
     coverage : float
-        Share of the catalogue in anybody's list; nan for such a recommender.
+        Share of the catalogue in any list; nan for such a recommender.
     n : int
         Length of the lists.
     n_cells : int
         Held-out cells.
     n_ranked, n_unranked : int
-        People who were ranked for, and people without relevant held-out items, who were not.
+        Users with relevant held-out items, and users without, who are left out.
     setting : tuple of float
-        What the recommender chose on its own table.
+        The setting chosen on the recommender's own table.
     inner_rmse : float
         Its RMSE on the table's inner hold-outs.
     inner_ndcg : float
@@ -98,16 +99,16 @@ class Utility(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class PerUserUtility:
-    """How well each person was served.
+    """Quality for each user.
 
     Parameters
     ----------
     cells : ndarray of int64, shape (n_served,)
-        How many held-out ratings they have.
+        Number of held-out ratings.
     squares : mapping of str to ndarray of float64, shape (n_served,)
-        The sum of the squared errors, by each recommender that predicts ratings.
+        Sum of the squared errors, by rating predictor.
     ndcg : mapping of str to ndarray of float64, shape (n_served,)
-        Of their lists, by each recommender that makes any; nan without relevant held-out items.
+        nDCG of the lists, by ranker; nan without relevant held-out items.
     """
 
     cells: NDArray[np.int64]
@@ -115,7 +116,7 @@ class PerUserUtility:
     ndcg: Mapping[str, NDArray[np.float64]]
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether all numbers are equal."""
+        """Return whether all numbers are equal."""
         if not isinstance(other, PerUserUtility) or not np.array_equal(self.cells, other.cells):
             return False
         pairs = (self.squares, other.squares), (self.ndcg, other.ndcg)
@@ -130,21 +131,21 @@ class PerUserUtility:
 
 @brief
 class Served(NamedTuple):
-    """How well all recommenders that learnt from one table serve.
+    """Quality of all recommenders trained on one table.
 
     Attributes
     ----------
     utilities : dict of str to Utility
     chosen : str
-        The recommender with the lowest RMSE on the table's inner hold-outs, which is the one that
-        a recipient would take to predict ratings: they have no test cells.
+        The recommender with the lowest RMSE on the table's inner hold-outs, which a recipient
+        without test cells would choose to predict ratings.
     ranker : str
-        The one with the highest nDCG@10 there, which they would take to make lists; of those that
-        the held-out rows do not tell from it, the one with the lowest RMSE; EASE on likely ratings,
-        or on labels, where the table is full, so that they tell nothing; `chosen` if nothing was
-        listed, and if not given.
+        The one with the highest nDCG@10 there, which a recipient would choose to make lists; of
+        those not significantly worse, the one with the lowest RMSE; EASE on likely ratings, or on
+        labels, for a full table, whose hold-outs are uninformative; `chosen` if there are no lists,
+        and by default.
     people : PerUserUtility or None
-        Of the people who were served, in the order of their positions.
+        Quality for each served user, in the order of their positions.
     """
 
     utilities: dict[str, Utility]
@@ -187,7 +188,7 @@ class Served(NamedTuple):
 def default_recommenders() -> tuple[Recommender, ...]:
     """Return the recommenders that a recipient would try, none of them fitted.
 
-    Where a table tells no two of them apart, the first is chosen.
+    If a table does not distinguish two of them, the first is chosen.
     """
     return (
         ItemMeansAndBias(),
@@ -260,28 +261,29 @@ def serve(
     n: int = 10,
     relevant_from: float | None = None,
 ) -> Served:
-    """Serve people with recommenders that learnt from a table, and judge by held-out ratings.
+    """Serve users with fitted recommenders, and evaluate on held-out ratings.
 
     Parameters
     ----------
     fitted : sequence of Recommender
         From `fit_all`.
     people : UserRows
-        The training ratings of everybody, also of people who are not in the table. Only those
-        with held-out cells are served.
+        The training ratings of all users, including those who are not in the table. Only those with
+        held-out cells are served.
     test : HeldOut
-        Original ratings; `HeldOut.of_users` takes those of some of the people.
+        Original ratings; `HeldOut.of_users` selects users.
     n : int
-        Length of the lists. All items are ranked but those that the person rated in training.
-        Items with equal scores come in a random order that is always the same.
+        Length of the lists. All items are ranked except those that the user rated in training. Ties
+        are in a fixed random order.
     relevant_from : float, optional
-        A held-out item is relevant if it was rated at least so high; three quarters up the scale
-        (4 of 1 to 5) if not given.
+        Lowest rating of a relevant held-out item; by default three quarters up the scale (4 of 1 to
+        5).
 
     Raises
     ------
     RecveilError
         If nothing is held out, or a position is unknown.
+
 
     Examples
     --------
@@ -323,15 +325,14 @@ def serve(
 
 
 def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) -> str:
-    """Return the recommender with the best inner lists; "" if nothing was listed.
+    """Return the recommender with the best inner lists; "" if there are no lists.
 
-    Those whose lists the held-out rows do not tell from the best ones (by less than two standard
-    errors of the difference) are as good, and the lowest inner RMSE decides.
+    Among those not significantly worse than the best (by less than two standard errors of the
+    difference), the lowest inner RMSE decides.
 
-    In rows that hold nearly all items, everybody's inner lists are nearly right, and which ones
-    are better there says nothing of people who have rated few items. So of a full table a
-    recipient takes what serves best of full tables in general: EASE on likely ratings where rows
-    are those of groups (see `EaseOnLikely`), else EASE on labels (see `ListMaker`).
+    In rows that hold nearly all items, nearly every inner list is right, which does not carry over
+    to users with few ratings. So for a full table the choice is fixed: EASE on likely ratings where
+    rows belong to groups (see `EaseOnLikely`), otherwise EASE on labels (see `ListMaker`).
     """
     if any(r.is_full_ for r in fitted):
         able = {r.name for r in fitted if r.ranks}
@@ -349,9 +350,9 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 
 
 def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
-    """Tell whether lists are worse than others of the same rows, beyond doubt.
+    """Return whether lists are significantly worse than others of the same rows.
 
-    Where there are lists for the first rows alone, those are compared.
+    If only the first rows have lists, those are compared.
 
     Examples
     --------
@@ -375,7 +376,7 @@ def _score(
     items: NDArray[np.int64],
     n: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the scores of the cells, and everybody's list, a tile of people at a time."""
+    """Return the scores of the cells, and all lists, computed in tiles of users."""
     step = max(1, _TILE_CELLS // recommender.n_items_)
     scores, lists = [], []
     for start in track(range(0, own.n_users, step), "Serving", share=1):
@@ -468,9 +469,9 @@ def carry_over(raw: Mapping[str, Utility], release: Mapping[str, Utility]) -> Ca
 
 
 def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
-    """Return Kendall's tau-b of two lists of scores; nan if a list tells nothing apart.
+    """Return Kendall's tau-b of two lists of scores; nan if all scores of a list are equal.
 
-    Scores that differ by less than 1e-9 are equal: rounding errors order nobody.
+    Scores that differ by less than 1e-9 are equal, so that rounding errors have no effect.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Deviations: how far what is published of a person lies from what they said themselves."""
+"""Deviation of published rows from users' own ratings."""
 
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -18,18 +18,18 @@ _N_BINS = 20
 
 @brief
 class SimilarUsers(NamedTuple):
-    """Who in the release is most like each person, and where they themselves come.
+    """The most similar published record of each user, and the rank of the user's own.
 
     Attributes
     ----------
     users : ndarray of int64, shape (n_found,)
-        People who are in the release and have a rating to be compared by, ascending.
+        Users who are in the release and have a rating to compare, ascending.
     nearest : ndarray of int64, shape (n_found,)
         The record most similar to each; of equally similar ones the first.
     self_rank : ndarray of int64, shape (n_found,)
-        1 and the number of published people whose record is more similar to them than their own.
+        1 plus the number of published users whose record is more similar than the user's own.
     n_people : int
-        People in the release.
+        Users in the release.
     """
 
     users: NDArray[np.int64]
@@ -41,18 +41,18 @@ class SimilarUsers(NamedTuple):
 def find_similar_users(
     released: ReleasedTable, train: Ratings, *, missing: Missing = "opposite"
 ) -> SimilarUsers:
-    """Compare each person's own ratings with every published record.
+    """Compare each user's own ratings with every published record.
 
     Parameters
     ----------
     released : ReleasedTable
     train : Ratings
-        What the release was made from.
+        The ratings that were released.
     missing : {"opposite", "skip"}
-        What an item counts as that the person rated and a record lacks: as opposite as can be
-        (distance 1), or nothing, so that records are compared on common items alone. A record
-        without a common item is at distance 1 either way. With "opposite", a person's own row in a
-        simple release is the most similar one nearly by construction: it carries all that they
+        Treatment of an item that the user rated and a record lacks: maximally dissimilar (distance
+        1), or skipped, so that records are compared on common items alone. A record without a
+        common item is at distance 1 either way. With "opposite", a user's own row in a simple
+        release is the most similar one nearly by construction, since it has all items that the user
         rated.
 
     Raises
@@ -62,10 +62,9 @@ def find_similar_users(
 
     Notes
     -----
-    Source: Chang et al., sections 4.2 and 7.4. The paper's measure is a distance, the mean of
-    ``2d - d²`` with d the difference as a share of the scale's range. A person is compared on the
-    items that they rated, the only ones of which they have something to say. The paper does not say
-    what a missing item counts as.
+    Source: Chang et al., sections 4.2 and 7.4. The paper's measure is a distance, the mean of ``2d
+    - d²`` with d the difference as a share of the scale's range. A user is compared on the items
+    that they rated. The paper does not define the distance of a missing item.
 
     Examples
     --------
@@ -105,18 +104,18 @@ def find_similar_users(
 
 @brief
 class SelfRank(NamedTuple):
-    """How far down the list of similar published people each person's own record comes.
+    """Ranks of users' own records among similar published records.
 
     Attributes
     ----------
     first_share : float
-        Share of people whose own record is the most similar one, or as similar as it.
+        Share of users whose own record is the most similar one, or tied.
     edges : ndarray of float64, shape (21,)
         Ends of the bins of ``(rank - 1) / n_people``: 0, 0.05, ..., 1.
     counts : ndarray of int64, shape (20,)
-        People in each bin.
+        Users in each bin.
     n_users : int
-        People who were ranked.
+        Ranked users.
     """
 
     first_share: float
@@ -126,11 +125,12 @@ class SelfRank(NamedTuple):
 
 
 def self_rank(similar: SimilarUsers) -> SelfRank:
-    """Count the self-ranks, as shares of all published people, in bins of 5 %.
+    """Count the self-ranks, as shares of all published users, in bins of 5 %.
 
     Notes
     -----
     Source: Chang et al., section 7.4 and Figure 5.
+
 
     Examples
     --------
@@ -224,25 +224,25 @@ def mae(predicted: ArrayLike, actual: ArrayLike, weights: ArrayLike | None = Non
 
 
 class Deviation(NamedTuple):
-    """How far published labels lie from held-out original ratings, in rating points.
+    """Error of published values against held-out original ratings, in rating points.
 
     Attributes
     ----------
     rmse, mae : float
-        Of all cells, those that the row lacks counted by `null_rule`; nan if no cell is left.
-        Where many are lacking, this tells of the rule and not of the labels.
+        Of all cells, with `null_rule` for those that the row lacks; nan if no cell is left. If many
+        are missing, they depend on the rule more than on the values.
     null_rule : str
-        What was done with cells that the published row lacks.
+        Treatment of cells that the published row lacks.
     null_share : float
-        Share of the cells of people in the release that the row lacks, whatever the rule. The
-        others are published, filled ones included.
+        Share of the cells of users in the release that the row lacks, whatever the rule. The others
+        are published, filled ones included.
     n_cells : int
-        Cells that `rmse` and `mae` are taken over: of people in the release, less the skipped ones.
+        Cells that `rmse` and `mae` are taken over: of users in the release, less the skipped ones.
     n_absent : int
-        Cells of people who are not in the release, and have no published row to look at.
+        Cells of users who are not in the release and have no published row.
     rmse_present, mae_present : float
-        Of the labels that are there, whatever the rule; nan if there are none. To be read beside
-        `null_share`: a row may be right in the little that it says.
+        Of the published values, whatever the rule; nan if there are none. Read them together with
+        `null_share`: a row may be right about few cells.
     """
 
     rmse: float
@@ -258,19 +258,19 @@ class Deviation(NamedTuple):
 def target_deviation(
     released: ReleasedTable, test: HeldOut, scale: RatingScale, null_rule: NullRule = "zero"
 ) -> Deviation:
-    """Compare held-out ratings with each person's own published row.
+    """Compare held-out ratings with each user's own published row.
 
     Parameters
     ----------
     released : ReleasedTable
-        It knows who is where, which only the owner does.
+        With the private map of users to rows.
     test : HeldOut
         Cells that the release was made without.
     scale : RatingScale
         Of the ratings; its low end is the rule "lowest".
     null_rule : {"zero", "lowest", "skip", "item_mean"}
-        What a cell counts as that the row lacks: 0, the lowest rating, nothing, or the mean label
-        of its item over the people in the release (of all labels, if nobody carries the item).
+        Value of a cell that the row lacks: 0, the lowest rating, none, or the mean value of its
+        item over the users in the release (of all values, if no user has the item).
 
     Raises
     ------
@@ -281,6 +281,7 @@ def target_deviation(
     -----
     Source: Chang et al., sections 7.1 and 7.2. The paper names no rule; its 2.37 for simple
     anonymization suggests "zero", which is no rating on most scales.
+
 
     Examples
     --------
@@ -306,7 +307,7 @@ def similar_user_deviation(
     scale: RatingScale,
     null_rule: NullRule = "zero",
 ) -> Deviation:
-    """Compare held-out ratings with the published row that is most similar to each person's.
+    """Compare held-out ratings with the published row that is most similar to each user's.
 
     Parameters
     ----------
@@ -314,6 +315,7 @@ def similar_user_deviation(
         From `find_similar_users`.
     released, test, scale, null_rule
         As in `target_deviation`.
+
 
     Notes
     -----

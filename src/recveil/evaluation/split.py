@@ -1,8 +1,8 @@
-"""TrainingTable: what a recipient learns from, raw ratings and a release in one and the same form.
+"""Training tables: raw ratings and releases in one form for recommenders.
 
-Rows are put into an order that their content alone decides, and identical rows are one with their
-sizes added. So neither the order of a release nor its layout can change what is learnt, and raw
-ratings that are published as they are teach exactly what the raw ratings teach.
+Rows are in an order that depends on their content alone, and identical rows are merged with their
+sizes added. So neither the order of a release nor its layout affects what is learned, and raw
+ratings that are published unchanged give the same fit as the raw ratings.
 """
 
 import hashlib
@@ -232,7 +232,7 @@ def _positions(labels: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[
 
 
 _INNER_SHARE = 0.2
-# Rows that carry more of all items than this say little of what people choose.
+# Rows with a larger share of all items hardly reveal preferences.
 _FULL = 0.5
 # Rows are held out a fifth at a time until so many were, but of fewer rows, each so many times.
 PARTS, LEAST_ROWS, _MOST_TIMES = 5, 100, 10
@@ -242,7 +242,7 @@ _LEAST_LISTS = 1_000
 
 @brief
 class UserRows(NamedTuple):
-    """People to serve, each with the ratings that they are known by, in compressed rows.
+    """Users to serve, each with their known ratings, in compressed rows.
 
     Attributes
     ----------
@@ -300,7 +300,7 @@ class UserRows(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """Rows of labels with the number of people behind each.
+    """Rows of values with the number of users of each.
 
     Build one with `from_ratings`, `from_released` or `from_rows`.
 
@@ -309,11 +309,11 @@ class TrainingTable:
     rows : UserRows
         Distinct rows, none empty, in the order of their digests.
     sizes : ndarray of int64, shape (n_rows,)
-        How many people stand behind each row.
+        Number of users of each row.
     n_items : int
-        Items in the catalogue, with those that no row carries.
+        Items in the catalogue, including those in no row.
     n_people : int
-        People behind all rows, with those who have no label at all.
+        Users of all rows, including those without any value.
     scale : RatingScale
 
     Examples
@@ -332,7 +332,7 @@ class TrainingTable:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Self:
-        """Take raw ratings, one person a row."""
+        """Build a table of raw ratings, one user per row."""
         sizes = np.ones(ratings.n_users, np.int64)
         return cls.from_rows(UserRows.from_ratings(ratings), sizes, ratings.n_items, ratings.scale)
 
@@ -367,28 +367,28 @@ class TrainingTable:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """People behind each label, shape (n_labels,)."""
+        """Number of users of each value, shape (n_labels,)."""
         return np.repeat(self.sizes, np.diff(self.rows.indptr)).astype(np.float64)
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
-        """People who carry each item, shape (n_items,)."""
+        """Number of users with each item, shape (n_items,)."""
         people = np.bincount(self.rows.indices, weights=self.weights, minlength=self.n_items)
         return people.astype(np.float64)
 
     @cached_property
     def overall_mean(self) -> float:
-        """Mean label over people and items."""
+        """Mean value over users and items."""
         return float(np.average(self.rows.values, weights=self.weights))
 
     def item_means(self, damping: float = 0.0) -> NDArray[np.float64]:
-        """Return each item's mean label over people, shape (n_items,).
+        """Return each item's mean value over users, shape (n_items,).
 
         Parameters
         ----------
         damping : float
-            The mean is taken as if so many people more had given the overall mean, which is also
-            the mean of an item that nobody carries.
+            Number of additional users with the overall mean, which is also the mean of an item
+            without users.
         """
         weighted = self.weights * self.rows.values
         sums = np.bincount(self.rows.indices, weights=weighted, minlength=self.n_items)
@@ -398,9 +398,9 @@ class TrainingTable:
 
     @property
     def is_full(self) -> bool:
-        """Whether most rows carry most of the items that anybody carries.
+        """Whether most rows have most of the items of the table.
 
-        Then it hardly says what people choose, and no hold-out of it tells good lists from bad.
+        Such a table hardly reveals preferences, and its hold-outs do not distinguish good lists.
         """
         carried = np.count_nonzero(self.support)
         return bool(self.rows.indices.size > _FULL * self.rows.n_users * carried)
@@ -413,16 +413,16 @@ class TrainingTable:
 
 @brief
 class InnerSplit(NamedTuple):
-    """Some rows of a table that the others must predict, to choose by.
+    """Held-out rows of a table, and the rows to predict them from, for model selection.
 
     Attributes
     ----------
     table : TrainingTable
         The rows to learn from.
     known : UserRows
-        The other rows, without what is held out of them: the people to be served.
+        The held-out rows without their held-out cells: the users to serve.
     held_out : HeldOut
-        Cells of these other rows.
+        Held-out cells of these rows.
     """
 
     table: TrainingTable
@@ -431,32 +431,32 @@ class InnerSplit(NamedTuple):
 
 
 def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
-    """Hold out whole rows, a fifth of them at a time, and a fifth of the labels of each.
+    """Hold out whole rows, a fifth of them at a time, and a fifth of the values of each.
 
-    A recipient chooses by the table alone. The ratings of the people whom they serve would not do:
-    a release has seen those ratings, averaged among few, so that they would speak for what trusts
-    it most. Nor would labels that are held out of rows which are learnt from: the other labels of
-    the same row, which many people share, give them away, and what memorizes rows would win.
+    A recipient selects models by the table alone. The ratings of the served users would bias the
+    choice: a release contains them, averaged over few users, so that they favour the model that
+    trusts it most. Held-out values of training rows would, too: the other values of the same row,
+    which many users share, reveal them, so that memorizing rows would win.
 
-    Rows that hold the same items are held out together, as far as a table has at least five sets
-    of items: where k people share a set, those who are learnt from would tell the others' items.
+    Rows with the same items are held out together, if a table has at least five sets of items:
+    where k users share a set, training rows would reveal the others' items.
 
-    A distinct row is held out whole and counts once, whoever stands behind it. A label between two
-    ratings of the scale is replaced by one of them, at random and right on average: people who
-    are to be served give ratings, and what trusts each digit of an average fails on them.
+    A distinct row is held out whole and counts once, whatever its number of users. A value between
+    two ratings of the scale is rounded to one of them at random, without bias: served users give
+    ratings, on which a model that trusts each digit of an average fails.
 
     Parameters
     ----------
     table : TrainingTable
     seed : int
-        Draws the rows, the labels and the roundings.
+        Draws the rows, the values and the roundings.
 
     Returns
     -------
     tuple of InnerSplit
-        As many as are needed to hold out every row, or 1,000 of them; of a full table, whose lists
-        tell nothing, 100; of fewer than 100 rows, each several times, but no more than ten times.
-        None if there are fewer than two rows.
+        As many as are needed to hold out every row, or 1,000 of them; 100 for a full table, whose
+        lists are uninformative; with fewer than 100 rows, each several times, up to ten times. None
+        if there are fewer than two rows.
 
     Examples
     --------

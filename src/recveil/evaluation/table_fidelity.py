@@ -1,4 +1,4 @@
-"""Fidelity: whether questions about the table as a whole still get the same answers."""
+"""Fidelity of aggregate statistics of a release."""
 
 from typing import Any, NamedTuple
 
@@ -11,39 +11,39 @@ from recveil.evaluation.split import TrainingTable
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
 
-# Pairs of items with fewer raters in common tell more of chance than of the items.
+# Pairs of items with fewer common raters have too noisy a correlation.
 _LEAST_COMMON = 5
 # Bars for a scale without levels.
 _CONTINUOUS_BARS = 5
 
 
 class Fidelity(NamedTuple):
-    """How far a release is from the raw data, in what anybody may want to count.
+    """Distance between the aggregate statistics of a release and of the raw data.
 
-    Every row counts for as many people as stand behind it. nan stands for what cannot be said,
-    such as the rank correlation of popularity where all items are equally popular.
+    Rows are weighted by the number of their users. nan marks an undefined statistic, such as the
+    rank correlation of popularity where all items are equally popular.
 
     Attributes
     ----------
     popularity_correlation : float
-        Spearman's, of the number of people who carry each item.
+        Spearman's, of the item counts.
     popularity_divergence : float
-        Jensen-Shannon divergence of the labels' distribution over items, in bits, from 0 to 1.
+        Jensen-Shannon divergence of the values' distribution over items, in bits, from 0 to 1.
     rated_share_error : float
-        "What share of people rated this item?": mean absolute error over items, from 0 to 1.
+        "What share of users rated this item?": mean absolute error over items, from 0 to 1.
     rating_distance : float
-        Total variation of the ratings' histograms (labels counted at the nearest level), 0 to 1.
+        Total variation of the ratings' histograms (values counted at the nearest level), 0 to 1.
     activity_distance : float
-        Kolmogorov-Smirnov distance of the numbers of labels of each person, from 0 to 1.
+        Kolmogorov-Smirnov distance of the user counts, from 0 to 1.
     density_raw, density_release : float
-        Share of the people × items cells that carry a label.
+        Share of the users × items cells that have a value.
     item_mean_rmse, item_mean_correlation : float
-        Of the items' mean labels, over the items that both tables carry.
+        Of the items' mean values, over the items in both tables.
     n_items_compared : int
-        How many those are.
+        Number of those items.
     similarity_correlation : float
-        Pearson's, of item-item similarities (Pearson's over the people who carry both), over
-        sampled pairs of items.
+        Pearson's, of item-item similarities (Pearson's over the users with both), over sampled
+        pairs of items.
     n_pairs : int
         Distinct pairs with a similarity in both tables, which the correlation is taken over.
     """
@@ -72,20 +72,22 @@ def fidelity(
     raw, release : TrainingTable
         With the same items.
     n_pairs : int
-        Pairs of items to draw: two labels of one raw row each, so that a pair is drawn the more
-        often the more people rated both. Doubles, and pairs that fewer than five people rated
-        both, do not count.
+        Pairs of items to draw: two values of one raw row each, so that a pair is drawn in
+        proportion to its common raters. Duplicates, and pairs with fewer than five common raters,
+        do not count.
     seed : int
-        Draws the pairs. For the same raw data they are the same, whatever the release.
+        Draws the pairs, which are the same for every release of the same raw data.
 
     Raises
     ------
     RecveilError
         If the tables do not have the same number of items.
 
+
     Notes
     -----
     Source of the question about shares: Chang et al., section 7.4, which leaves it open.
+
 
     Examples
     --------
@@ -127,7 +129,7 @@ def fidelity(
 
 
 def item_correlations(table: TrainingTable, pairs: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Pearson's correlation of each pair of items over the people who carry both.
+    """Return Pearson's correlation of each pair of items over the users with both.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def item_correlations(table: TrainingTable, pairs: NDArray[Any]) -> NDArray[np.f
     Returns
     -------
     ndarray of float64, shape (n,)
-        nan if fewer than two people carry both, or an item's labels are all equal among them.
+        nan if fewer than two users have both, or if an item's values are all equal among them.
     """
     return _compare_pairs(table, pairs)[0]
 
@@ -173,7 +175,7 @@ def _activity_distance(raw: TrainingTable, release: TrainingTable) -> float:
     for table in (raw, release):
         lengths = np.diff(table.rows.indptr)
         people = np.bincount(lengths, weights=table.sizes, minlength=longest)
-        people[0] += table.n_people - table.sizes.sum()  # who has no label at all
+        people[0] += table.n_people - table.sizes.sum()  # users without values
         shares.append(np.cumsum(people) / table.n_people)
     return float(np.abs(shares[0] - shares[1]).max())
 
@@ -189,7 +191,7 @@ def _similarity_correlation(
 
 
 def _draw_pairs(table: TrainingTable, n_pairs: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw labels by their people, and another one of the same row; return distinct pairs."""
+    """Draw values weighted by users, and another of the same row; return distinct pairs."""
     lengths = np.diff(table.rows.indptr)
     row_of = table.rows.row_of()
     usable = table.weights * (lengths[row_of] > 1)
@@ -227,7 +229,7 @@ def _correlate(
     means: NDArray[Any],
     pairs: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Walk down two items' lists of rows at once; return correlations and people in common."""
+    """Merge two items' lists of rows; return correlations and numbers of common users."""
     found, people = np.full(len(pairs), np.nan), np.zeros(len(pairs))
     for place in range(len(pairs)):
         one, two = pairs[place]

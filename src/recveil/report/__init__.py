@@ -1,4 +1,4 @@
-"""What people read; pages that stand alone."""
+"""Self-contained HTML reports."""
 
 from recveil.report.audit_page import audit_page, write_audit_page
 from recveil.report.comparison_page import compare_page, write_compare_page

@@ -1,4 +1,4 @@
-"""The page of an audit: one HTML file that one can mail, print, and show to a board."""
+"""HTML report of an audit, in one self-contained file."""
 
 import math
 from os import PathLike
@@ -31,18 +31,18 @@ _SECTIONS = (
 
 
 def audit_page(result: dict[str, Any]) -> str:
-    """Return an audit as one HTML page that needs nothing else: no script, font or network.
+    """Return an audit as one self-contained HTML page: no script, font or network.
 
     Parameters
     ----------
     result : dict
-        What `recveil.auditing.Audit.to_dict` returns. Sections that are None, empty or missing are
+        The result of `recveil.auditing.Audit.to_dict`. Sections that are None, empty or missing are
         left out.
 
     Raises
     ------
     RecveilError
-        If an attack is named that is not registered.
+        If an attack is not registered.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def audit_page(result: dict[str, Any]) -> str:
     >>> page[:15], "97 % by colleague" in page
     ('<!DOCTYPE html>', True)
     """
-    # Names and labels come from users' data: everything is escaped.
+    # Names and labels come from users' data, so escape everything.
     environment = Environment(
         loader=PackageLoader("recveil.report", ""),
         autoescape=True,
@@ -88,19 +88,20 @@ def audit_page(result: dict[str, Any]) -> str:
 
 
 def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
-    """Write the page of an audit, for its owner alone; a killed run leaves the old file or none.
+    """Write the page of an audit, readable by its creator alone, atomically.
 
     Parameters
     ----------
     result : dict
         See `audit_page`.
     path : path
-        Is replaced if it exists.
+        An existing file is replaced.
 
     Raises
     ------
     RecveilError
         If the file cannot be written.
+
 
     Examples
     --------
@@ -112,19 +113,19 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
     ['audit.html']
     """
     page = audit_page(result)
-    # It tells how people are found, and whom outside knowledge finds, under their own ids.
+    # The page lists how users are re-identified, and names the matches of auxiliary information.
     write_atomically(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
 
 
 def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:
-    """Return the attacks that the rates are of, each once."""
+    """Return the attacks behind the rates, each once."""
     outcomes = [*attacks, *(release.get("attacks") or [])]
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.get("by_attack") or {})
     return [find_attack(name) for name in names]
 
 
 def _by_adversary(sufficient: list[dict[str, Any]]) -> dict[str, dict[float, int | None]]:
-    """Turn a list of entries into one row for each adversary, with a number for each share."""
+    """Group entries by adversary, with a number for each share."""
     rows: dict[str, dict[float, int | None]] = {}
     for entry in sufficient:
         rows.setdefault(entry["adversary"], {})[entry["share"]] = entry["known"]
@@ -132,7 +133,7 @@ def _by_adversary(sufficient: list[dict[str, Any]]) -> dict[str, dict[float, int
 
 
 def as_percent(share: float | None) -> str:
-    """Write a share so that it is never rounded to all or nothing.
+    """Format a share without rounding it to 0 % or 100 %.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def as_percent(share: float | None) -> str:
 
 
 def as_count(number: float | None, digits: int = 0) -> str:
-    """Write a number with thousands apart; a dash if there is none.
+    """Format a number with thousands separators; a dash if there is none.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def as_count(number: float | None, digits: int = 0) -> str:
 
 
 def _describe_knowledge(attack: dict[str, Any], what: str = "ratings") -> str:
-    """Say in a few words what an adversary knows.
+    """Describe an adversary's knowledge in a few words.
 
     Examples
     --------
@@ -186,6 +187,6 @@ def _describe_knowledge(attack: dict[str, Any], what: str = "ratings") -> str:
     parts += [] if attack["pool"] == "all" else [attack["pool"]]
     if activity is not None:
         parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
-    if what == "likes":  # that they are without ratings goes without saying
+    if what == "likes":  # likes never have ratings
         parts.remove("items without ratings")
     return in_likes("; ".join(parts), what == "likes")

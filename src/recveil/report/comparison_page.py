@@ -1,4 +1,4 @@
-"""The page of a comparison: one HTML file from which the owner of the data chooses a setting."""
+"""HTML report of a comparison, in one self-contained file."""
 
 import math
 from os import PathLike
@@ -24,12 +24,12 @@ from recveil.runtime.atomic_writes import write_atomically
 
 
 def compare_page(result: dict[str, Any]) -> str:
-    """Return a comparison as one HTML page that needs nothing else: no script, font or network.
+    """Return a comparison as one self-contained HTML page: no script, font or network.
 
     Parameters
     ----------
     result : dict
-        What `recveil.comparison.Comparison.to_dict` returns.
+        The result of `recveil.comparison.Comparison.to_dict`.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def compare_page(result: dict[str, Any]) -> str:
     >>> page[:15], "Nothing was compared." in page
     ('<!DOCTYPE html>', True)
     """
-    environment = Environment(  # names come from outside: everything is escaped
+    environment = Environment(  # names come from the data, so escape everything
         loader=PackageLoader("recveil.report", ""),
         autoescape=True,
         undefined=StrictUndefined,
@@ -84,19 +84,20 @@ def compare_page(result: dict[str, Any]) -> str:
 
 
 def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
-    """Write the page of a comparison; a run that is killed leaves the old file or none.
+    """Write the page of a comparison atomically.
 
     Parameters
     ----------
     result : dict
         See `compare_page`.
     path : path
-        Is replaced if it exists.
+        An existing file is replaced.
 
     Raises
     ------
     RecveilError
         If the file cannot be written.
+
 
     Examples
     --------
@@ -109,19 +110,19 @@ def write_compare_page(result: dict[str, Any], path: str | PathLike[str]) -> Non
     ['index.html']
     """
     page = compare_page(result)
-    # It names nobody, but tells how people are found: it stands among private files.
+    # The page names no user, but describes how to re-identify them, so it is private.
     write_atomically(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
 
 
 def _grade(kind: ClaimKind) -> str:
-    """Return how a promise is marked: by a bound on what anybody finds, or less."""
+    """Return the grade of a guarantee: a bound on re-identification, or less."""
     if kind.is_bound:
         return "proven"
     return "partly" if kind.is_published else "none"
 
 
 def _kept(share: dict[str, Any] | None) -> str:
-    """Write a share that is kept, which is as good as raw at most.
+    """Format a retained share, at most "as raw".
 
     Examples
     --------
@@ -138,7 +139,7 @@ def _kept(share: dict[str, Any] | None) -> str:
 
 
 def _headline(result: dict[str, Any], axis: Axis) -> dict[str, Any] | None:
-    """Return the answer that was asked for, or else that to a usual question."""
+    """Return the answer to the question, or that to a default question."""
     if result.get("answer") is not None:
         return dict(result["answer"])
     usual = [choice for choice in result["ladder"] if math.isclose(choice["max_risk"], axis.usual)]
@@ -146,7 +147,7 @@ def _headline(result: dict[str, Any], axis: Axis) -> dict[str, Any] | None:
 
 
 def _written(row: dict[str, Any], name: str) -> str:
-    """Write what was measured of a setting as its measure says; a dash if nothing was.
+    """Format a setting's value as its measure defines; a dash if there is none.
 
     Examples
     --------
@@ -163,9 +164,9 @@ def _written(row: dict[str, Any], name: str) -> str:
 def _panels(
     rows: list[dict[str, Any]], reference: dict[str, Any] | None
 ) -> list[tuple[Measure, Chart]]:
-    """Return the small drawings of the measures that ask for one, and for which there are values.
+    """Return the charts of the measures that have a panel and values.
 
-    Their lines lie where the comparison's reference says, if it does.
+    Reference lines without a value are left out.
     """
     drawn = []
     for measure in MEASURES.values():
@@ -178,7 +179,7 @@ def _panels(
 
 
 def _height(line: Line, reference: dict[str, Any] | None) -> float | None:
-    """Return where a line lies; None if that is not known.
+    """Return the value of a reference line; None if unknown.
 
     Examples
     --------
