@@ -3,6 +3,7 @@
 import pytest
 
 from recveil.auditing import audit
+from recveil.auditing.verdict import Uncovered, not_covered
 
 
 def verdict_of(folder, people, items):
@@ -28,3 +29,9 @@ def test_enough_people_get_a_rate(tmp_path):
     headline, *_ = verdict_of(tmp_path, 60, 30)
     assert "Too few" not in headline
     assert "%" in headline
+
+
+def test_one_target_is_no_plural():
+    (one,), (two,) = (not_covered([Uncovered("paper", n, n, 0.0)]) for n in (1, 2))
+    assert "all 1 " not in one
+    assert "all 2 " in two

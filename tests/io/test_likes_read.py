@@ -144,3 +144,39 @@ def test_a_header_between_the_rows_is_no_user(read, header, options):
     first = header.split(sign)[0]
     other = text.replace(f"\n{header}", f"\n{first}{sign}a")
     assert read(other, **options).ratings.n_ratings == 5
+
+
+@pytest.mark.parametrize(
+    ("numbers", "options"),
+    [
+        (("950", "1.000", "12.500"), {"counts": "log"}),
+        (("950", "1.000", "12.500"), {"counts": "likes"}),
+        (("1.000", "12.500", "2.000"), {"counts": "log"}),
+        (("950", "1.000", "3.500"), {"rating": "n"}),
+        ((" 950", "1.000 ", "3.500"), {"rating": "n"}),
+    ],
+)
+def test_points_between_thousands_are_no_decimal_points(read, numbers, options):
+    """A count of 1.000 was read as 1, and one of 950 as 950."""
+    named = {"rating": "n", **options}
+    lines = [f"u{at % 4};i{at};{numbers[at % 3]}" for at in range(12)]
+    at = next(at for at, number in enumerate(numbers) if "." in number)
+    with raises("rating.thousands", f"line {at + 2}"):
+        read("\n".join(["user;item;n", *lines, ""]), **named)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "options"),
+    [
+        (("950", "1.25", "12.500"), {"counts": "log"}),
+        (("1950", "1.250", "12.500"), {"counts": "log"}),
+        (("0.125", "1.250", "12.500"), {"counts": "log"}),
+        (("1.000", "2.000", "3.500"), {}),
+        (("1.000", "4.500", "3"), {"scale": RatingScale(1, 5, 0.5)}),
+        (("95", "1.000", "100"), {}),
+    ],
+)
+def test_three_decimals_may_be_decimals(read, numbers, options):
+    lines = [f"u{at % 4};i{at};{numbers[at % 3]}" for at in range(12)]
+    text = "\n".join(["user;item;n", *lines, ""])
+    assert read(text, rating="n", **options).ratings.n_ratings == 12

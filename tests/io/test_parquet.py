@@ -20,10 +20,12 @@ TABLE = pa.table(
         "rating": [4, 3.5, 1],
         "movieId": [5, 6, 5],
         "userId": ["1", "1", "007"],
-        "timestamp": pa.array([86400, 86400, 172800]).cast(pa.timestamp("s")),
+        "timestamp": pa.array([864_000_000, 864_000_000, 864_086_400]).cast(pa.timestamp("s")),
     }
 )
-EXPECTED = Ratings.from_columns(["1", "1", "007"], [5, 6, 5], [4, 3.5, 1], days=[1, 1, 2])
+EXPECTED = Ratings.from_columns(
+    ["1", "1", "007"], [5, 6, 5], [4, 3.5, 1], days=[10_000, 10_000, 10_001]
+)
 
 
 def write(table: pa.Table, path: Path, kind: str) -> Path:

@@ -269,3 +269,20 @@ def test_rows_that_a_stray_pair_of_quotes_swallows_are_refused_in_parts(tmp_path
         write(tmp_path / "r" / f"{at}.csv", part, ("user", "item", "rating", "review"))
     with raises("input.quote-spans-lines"):
         understand(tmp_path / "r")
+
+
+LOGS = ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"]
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("pattern", ["", "year=1", "*/*.parquet", "year=1/*", "../ratings/*/*"])
+def test_a_folder_with_older_versions_of_a_table_is_refused(tmp_path, log, pattern):
+    """Rows that a user had asked to delete were read again."""
+    folder = tmp_path / "ratings"
+    for at in range(2):
+        write(folder / "year=1" / f"part-{at}.parquet", ROWS[at * 20 : at * 20 + 20])
+    assert read_ratings(folder / pattern).n_ratings == 40
+    (folder / log).parent.mkdir()
+    (folder / log).touch()
+    with raises("input.versioned-table", "ratings"):
+        read_ratings(folder / pattern)

@@ -113,8 +113,9 @@ def not_covered(rare: list[Uncovered], where: str = "") -> list[str]:
     “likes” could look for 800 of 1,000 and finds 5.0% of them.
     """
     told = [
-        f"{where}{_quoted(one.name)}: all {one.requested:,} targets have too few ratings: nobody "
-        f"was looked for, which shows nothing."
+        f"{where}{_quoted(one.name)}: "
+        f"{'the one target has' if one.requested == 1 else f'all {one.requested:,} targets have'} "
+        f"too few ratings: nobody was looked for, which shows nothing."
         for one in rare
         if one.skipped == one.requested
     ]

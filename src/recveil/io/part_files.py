@@ -200,11 +200,37 @@ def parts_of(path: Path) -> list[Part] | None:
         if path.is_dir():
             if netflix_files(path) or (path / "release.json").exists():
                 return None
+            _reject_versions(path)
             files = reject_same(sorted(_files_in(path)))
             return _labelled(path, files, f"{path.resolve().name}/") or None
         if path.exists() or not is_pattern(path):
             return None
         return _fitting(path)
+
+
+# Tables whose folders keep rows that were deleted or changed, and where they say which.
+_VERSIONED = {
+    "Delta Lake": "_delta_log/*.json",
+    "Hudi": ".hoodie",
+    "Iceberg": "metadata/*.metadata.json",
+}
+
+
+def _reject_versions(folder: Path) -> None:
+    """Raise for a folder whose files hold rows of older versions of a table, which were deleted."""
+    folder = folder.resolve()
+    tables = [folder]
+    while _PARTITION.fullmatch(tables[-1].name) or tables[-1].name == "data":
+        tables.append(tables[-1].parent)
+    for table in tables:
+        for kind, log in _VERSIONED.items():
+            if any(table.glob(log)):
+                raise RecveilError(
+                    f"{shortened(table.name, 60)}: a table of {kind}, whose files hold rows of "
+                    f"older versions, too, such as deleted ones; read it with Spark, or export the "
+                    f"current version as Parquet",
+                    code="input.versioned-table",
+                )
 
 
 def is_pattern(path: Path) -> bool:
@@ -229,6 +255,9 @@ def _fitting(path: Path) -> list[Part]:
     except RecursionError:
         raise _too_deep(base) from None
     files = [file for file in sorted(fitting) if is_part(file, base)]
+    for folder in {parent for file in files for parent in file.parents}:
+        if folder == base or base in folder.parents:
+            _reject_versions(folder)
     for file in files:
         reject_folder_links(file, base)
     found = _labelled(base, reject_same(files))
@@ -263,6 +292,7 @@ def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
             continue
         if each.is_dir():
             if _PARTITION.fullmatch(each.name):
+                _reject_versions(each)
                 reject_folder_links(each / "*", folder)
                 yield from _files_in(each, depth + 1)
             else:

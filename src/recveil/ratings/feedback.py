@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.ratings.columns import (
     Feedback,
     Locate,
     is_counted,
+    is_text,
     parse_ratings,
     parse_ratings_noted,
 )
@@ -232,12 +234,20 @@ def take_feedback(
     if feedback.likes and column.null_count == n_rows:
         return Taken(np.ones(n_rows, np.float32), LIKES)  # declared for a table without ratings
     taken = _take_words(column, feedback, scale, locate)
-    if taken is not None:
-        return taken
+    return _take_numbers(column, feedback, scale, locate) if taken is None else taken
+
+
+def _take_numbers(
+    column: pa.ChunkedArray, feedback: Feedback, scale: RatingScale | None, locate: Locate
+) -> Taken:
     if feedback.is_specified:
         values, note, merged = parse_ratings(column, locate), "", False
     else:
         values, note, merged = parse_ratings_noted(column, locate)
+    if feedback.counts is not None or (
+        scale is None and not feedback.is_specified and values.max() > _MOST_OF_RATINGS
+    ):
+        _require_no_thousands(column, locate)
     if feedback.is_specified:
         _reject_zeros(values, feedback, locate)
     if feedback.counts == "log":
@@ -245,14 +255,39 @@ def take_feedback(
         bins = np.searchsorted(COUNT_BINS, values, side="right")
         return Taken(np.maximum(bins, 1).astype(np.float32), COUNT_SCALE)
     if feedback.is_specified:
-        return Taken(np.ones(n_rows, np.float32), LIKES)
+        return Taken(np.ones(values.size, np.float32), LIKES)
     if feedback.one_value and values.size > 1 and values.min() == values.max():
         _reject_all_zero(values)
         why = f"All {values.size:,} ratings are {values[0]:g}"
         # One more rating would make them explicit, so a caller that gives per-user guarantees
         # checks `inferred`.
-        return Taken(np.ones(n_rows, np.float32), replace(LIKES, inferred=True), why, note, merged)
+        return Taken(
+            np.ones(values.size, np.float32), replace(LIKES, inferred=True), why, note, merged
+        )
     return Taken(values, scale, note=note, merged=merged)
+
+
+def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
+    """Raise for text with points that separate thousands, such as 950, 1.000 and 12.500.
+
+    Points separate decimals if a number has more or fewer of them than three, or 0 before the
+    point, or if a whole number has four digits without a point.
+    """
+    is_dictionary = pa.types.is_dictionary(column.type)
+    if not is_text(column.type.value_type if is_dictionary else column.type):
+        return
+    texts = pc.utf8_trim_whitespace(column.unique().cast(pa.large_string()))
+    thousands = pc.match_substring_regex(texts, r"^[1-9][0-9]{0,2}[.][0-9]{3}$")
+    whole = pc.match_substring_regex(texts, r"^[0-9]{1,3}$")
+    if not pc.any(thousands).as_py() or not pc.all(pc.or_(thousands, whole)).as_py():
+        return
+    first = texts.filter(thousands)[0].as_py()
+    row = pc.index(pc.utf8_trim_whitespace(column.cast(pa.large_string())), first).as_py()
+    raise RecveilError(
+        f"{locate(row)}: {first} and all others with a point have three decimals, so that the "
+        f"point seems to separate thousands; write numbers without it, or fewer decimals",
+        code="rating.thousands",
+    )
 
 
 def _take_words(

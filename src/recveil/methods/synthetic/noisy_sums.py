@@ -35,7 +35,7 @@ from recveil.release.synthetic_form import (
     activity_edges,
     label_levels,
 )
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
 
 Whole = NDArray[np.int64]
@@ -217,7 +217,10 @@ def measure_likes(
     what = WHAT_OF_LIKES
     n_people, activity = ask_activity(likes, mechanism, public, sigmas, what)
     popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
-    picked = pick_released(popularity, sigmas["item sums"], activity, n_people, sigmas["moments"])
+    picked = pick_released(
+        *(popularity, sigmas["item sums"], activity, n_people, sigmas["moments"]),
+        is_catalogue=public.is_catalogue,
+    )
     kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
     noisy = ask_moments(likes, mechanism, picked, sigmas, what)
     return ChoiceSums(
@@ -264,7 +267,13 @@ class Picked(NamedTuple):
 
 
 def pick_released(
-    popularity: Numbers, noise: float, activity: Numbers, n_people: float, sigma: float
+    popularity: Numbers,
+    noise: float,
+    activity: Numbers,
+    n_people: float,
+    sigma: float,
+    *,
+    is_catalogue: bool,
 ) -> Picked:
     """Select items by noisy popularity.
 
@@ -277,6 +286,8 @@ def pick_released(
     n_people : float
     sigma : float
         The noise of moments, for a vector of length 1.
+    is_catalogue : bool
+        Whether the items are those of a public catalogue.
 
     Raises
     ------
@@ -286,10 +297,12 @@ def pick_released(
     released = np.flatnonzero(popularity > _TOLD_FROM * noise)
     chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
     if chosen.size < FEWEST_CHOSEN:
+        catalogue = "" if is_catalogue else " a public catalogue (--catalogue),"
         raise RecveilError(
-            f"only {chosen.size} items of {n_people:,.0f} people can be told; expected at least "
-            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon), a public catalogue "
-            f"(--catalogue), more items or more people",
+            f"only {describe_count(chosen.size, 'item')} of "
+            f"{n_people:,.0f} {'person' if round(n_people) == 1 else 'people'} can be told; "
+            f"expected at least {FEWEST_CHOSEN}: give a larger epsilon (--epsilon),{catalogue} "
+            f"more items or more people",
             code="budget.too-small",
         )
     return Picked(released, chosen)
@@ -487,7 +500,8 @@ def measure(
     centre, spread = _centre(shares, levels, ratings.scale)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     picked = pick_released(
-        items.popularity, items.popularity_noise, activity, n_people, sigmas["moments"]
+        *(items.popularity, items.popularity_noise, activity, n_people, sigmas["moments"]),
+        is_catalogue=public.is_catalogue,
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT)
     noisy = ask_moments(ratings, mechanism, picked, sigmas, WHAT)
