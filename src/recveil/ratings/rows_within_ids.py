@@ -343,20 +343,18 @@ class _ApartSearch(NamedTuple):
     item_looks: _Looks
     is_unrated: bool
 
-    def finds(self, label: str) -> bool:
-        plain = decode_escapes(label)
-        return any(
-            self._has_words(text) or self._has_fields(text)
-            for text in dict.fromkeys((label, plain))
-        )
+    def finds(self, text: str) -> bool:
+        """Return whether an id contains a row, as it is or without its escapes."""
+        both = dict.fromkeys((text, decode_escapes(text)))
+        return any(self._has_words(each) or self._has_fields(each) for each in both)
 
-    def _has_words(self, label: str) -> bool:
-        words = _WORD.findall(label)
+    def _has_words(self, whole: str) -> bool:
+        words = _WORD.findall(whole)
         starts = {at for at, word in enumerate(words) if word in self.users.starts}
         starts |= {at for at, word in enumerate(words) if self._is_like_user(word)}
         if not starts or self.items.starts.isdisjoint(words):
             return False
-        text = _Text(label, words)
+        text = _Text(whole, words)
         users = {
             range(first, end)
             for first in starts
@@ -413,8 +411,8 @@ class _ApartSearch(NamedTuple):
     def _is_clear(self, part: str) -> bool:
         return _is_no_word(part) and part not in self.items.known
 
-    def _has_fields(self, label: str) -> bool:
-        parts = [field for field in _MARKUP.split(label) if field.strip(_QUOTES)]
+    def _has_fields(self, whole: str) -> bool:
+        parts = [field for field in _MARKUP.split(whole) if field.strip(_QUOTES)]
         fields = [_NAME.sub("", field).strip(_QUOTES) for field in parts]
         is_named = sum(map(bool, map(_NAME.match, parts))) > 1
         if len(fields) < (2 if self.is_unrated and is_named else 3):
@@ -624,7 +622,7 @@ def _plain(item: Any) -> str:
 
 
 def decode_escapes(text: str) -> str:
-    r"""Return a text without percent encoding, entities, and what stands for control characters.
+    r"""Return a text without percent encoding, entities, and escapes of control characters.
 
     Examples
     --------

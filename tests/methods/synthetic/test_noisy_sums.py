@@ -186,7 +186,7 @@ class TestRefused:
     def test_one_item_is_no_plural_and_a_catalogue_is_advised_to_others(self):
         activity, sums = np.array([10.0]), np.array([50.0, 0, 0])
         for is_catalogue in (True, False):
-            with raises("budget.too-small", "1 item of 1 person ") as caught:
+            with raises("budget.too-small", "1 item of 1 user ") as caught:
                 pick_released(sums, 1.0, activity, 1.2, 0.1, is_catalogue=is_catalogue)
             assert ("--catalogue" in str(caught.value)) is not is_catalogue
 

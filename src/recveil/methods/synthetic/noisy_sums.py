@@ -300,9 +300,9 @@ def pick_released(
         catalogue = "" if is_catalogue else " a public catalogue (--catalogue),"
         raise RecveilError(
             f"only {describe_count(chosen.size, 'item')} of "
-            f"{n_people:,.0f} {'person' if round(n_people) == 1 else 'people'} can be told; "
-            f"expected at least {FEWEST_CHOSEN}: give a larger epsilon (--epsilon),{catalogue} "
-            f"more items or more people",
+            f"{describe_count(round(n_people), 'user')} can be told; expected at least "
+            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon),{catalogue} more items or more "
+            f"people",
             code="budget.too-small",
         )
     return Picked(released, chosen)
