@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import unescape
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,8 @@ _LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
 _SHORTEST_OF_ONE_LENGTH = 8
 # Ids of more words are not looked for among words.
 _MOST_WORDS = 8
+# So many users and items of one id are compared.
+_MOST_PLACES = 50
 # A number of four digits in a title may be its year.
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 
@@ -355,43 +357,36 @@ class _ApartSearch(NamedTuple):
         if not starts or self.items.starts.isdisjoint(words):
             return False
         text = _Text(whole, words)
-        users = {
+        found = {
             range(first, end)
             for first in starts
             for end in {*self.users.ends(text, first), first + 1}
             if self._is_user(text.part(first, end))
         }
-        if not users:
+        if not found:
             return False
         items = [
             range(first, end)
             for first, word in enumerate(words)
             if word in self.items.starts
             for end in self.items.ends(text, first)
+            if not text.part(first, end).isdigit()
         ]
         numbers = {at for at, word in enumerate(words) if _is_short_number(word)}
-        pairs = [
-            (user, item)
-            for user in users
-            for item in items
-            if not {*user} & {*item} and not text.part(item.start, item.stop).isdigit()
-        ]
-        clear = [user for user in users if self._is_clear(text.part(user.start, user.stop))]
-        for user, item in pairs:
-            is_clear = user in clear and _is_no_word(text.part(item.start, item.stop))
-            if user in clear and (
-                numbers - {*user, *item} or (is_clear and self.is_unrated and text.size > 2)
-            ):
-                return True
-        two = [
-            (user, item, numbers - {*user, *item})
-            for user, item in pairs
-            if _is_no_word(text.part(item.start, item.stop))
-        ]
+        clear_items = [item for item in items if _is_no_word(text.part(item.start, item.stop))]
+        clear = [user for user in found if _is_no_word(text.part(user.start, user.stop))]
+        if _has_pair(clear, items, numbers):
+            return True
+        if self.is_unrated and text.size > 2 and _has_pair(clear, clear_items):
+            return True
+        users, items = sorted(found, key=_start)[:_MOST_PLACES], clear_items[:_MOST_PLACES]
+        fewest = 0 if self.is_unrated else 2
         return any(
-            {*one[0], *one[1]}.isdisjoint({*other[0], *other[1]})
-            and (self.is_unrated or len(one[2] & other[2]) > 1)
-            for one, other in combinations(two, 2)
+            len(numbers.difference(one, other, item, next_item)) >= fewest
+            for one, other in combinations(users, 2)
+            for item, next_item in combinations(items, 2)
+            if _alternate([one, item, other, next_item])
+            or _alternate([item, one, next_item, other])
         )
 
     def _is_user(self, part: str) -> bool:
@@ -407,9 +402,6 @@ class _ApartSearch(NamedTuple):
             and not self.item_looks.include(word)
             and word not in self.items.known
         )
-
-    def _is_clear(self, part: str) -> bool:
-        return _is_no_word(part) and part not in self.items.known
 
     def _has_fields(self, whole: str) -> bool:
         parts = [field for field in _MARKUP.split(whole) if field.strip(_QUOTES)]
@@ -440,6 +432,25 @@ class _ApartSearch(NamedTuple):
             if others and is_row:
                 return True
         return False
+
+
+def _start(place: range) -> int:
+    return place.start
+
+
+def _has_pair(users: list[range], items: list[range], numbers: set[int] | None = None) -> bool:
+    """Return whether a user and an item have no word in common, and a number, if there are any."""
+    return any(
+        numbers is None or bool(numbers.difference(user, item))
+        for user in users[:_MOST_PLACES]
+        for item in items[:_MOST_PLACES]
+        if not {*user} & {*item}
+    )
+
+
+def _alternate(places: list[range]) -> bool:
+    """Return whether places are in order, without a common word."""
+    return all(one.stop <= other.start for one, other in pairwise(places))
 
 
 def _is_mixed(text: str) -> bool:
