@@ -506,8 +506,7 @@ class KGather(Grouping):
     - *Annealing*: from the second round on, noise lets groups get worse for a while, less with
       every round and not at all in the last. It finds ways out of local optima.
     - *Dissolving*: in the second half of the rounds, a group that straddles distant clusters is
-    given
-      up if its members are better off in other groups (`dissolve`). Then there are fewer than
+      given up if its members are better off in other groups (`dissolve`). Then there are fewer than
       floor(n / k) groups, and the SSE is lower.
 
     The groups with the lowest SSE of all rounds are kept, so it is never above that of the start.

@@ -124,9 +124,9 @@ class BisectingOneKGather(LevelGrouping):
     Chen 2012 (thesis), section 5.3. Levels are 1 ("no privacy concern") and c, which is
     `min_size`. It differs from `BisectingKGather` in three places:
 
-    - Rows that are all of level 1 become groups of one each (CHECK_ALL_ONE). - So a short side is
-    filled from its sibling only if a row of level c is on it (step 6A). - When n < 2c rows are
-    left (LEAVE_ONE_OUT), the row of level 1 that is most distant from the
+    - Rows that are all of level 1 become groups of one each (CHECK_ALL_ONE).
+    - So a short side is filled from its sibling only if a row of level c is on it (step 6A).
+    - When n < 2c rows are left (LEAVE_ONE_OUT), the row of level 1 that is most distant from the
       centroid leaves if its distance is at least σ, the root mean square of the distances of all
       n; then centroid and σ are computed again, and so on, until c rows are left, or none leaves.
 
