@@ -105,7 +105,7 @@ class TestScale:
             RatingScale(1, 4, 1),
         ):
             assert other != self.SCALE
-            assert self.SCALE.exact_description != other.has_exact_steps
+            assert self.SCALE.exact_description != other.exact_description
 
     def test_it_comes_back_from_json(self):
         assert RatingScale.from_json(self.SCALE.to_json()) == self.SCALE
