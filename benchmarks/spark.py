@@ -209,43 +209,35 @@ def _checked(out: Path, found: dict[str, Any], verify: Callable[[Path], Any]) ->
 def watch(phases: "Phases", kind: str) -> None:
     """Note how long each phase works; of phases within each other, the inner one counts."""
     from recveil.spark import (
-        _anonymize as releasing,
-    )
-    from recveil.spark import (
+        _anonymize,
         group_making,
+        group_rows,
+        sparse,
+        synthetic,
     )
     from recveil.spark import (
         group_making as corated_making,
-    )
-    from recveil.spark import (
-        group_rows as group_writing,
-    )
-    from recveil.spark import (
-        sparse as sparse_making,
-    )
-    from recveil.spark import (
-        synthetic as drawn_making,
     )
     from recveil.spark.group_rows import KnownMeans
     from recveil.spark.part_files import ByExecutors
     from recveil.spark.users import DistributedUsers
 
-    releasing.lake_of = phases.of("look", releasing.lake_of)
-    for module in (drawn_making, group_making):
+    _anonymize.lake_of = phases.of("look", _anonymize.lake_of)
+    for module in (synthetic, group_making):
         module.distribute_users = phases.of("gather", module.distribute_users)
     if kind == "drawn":
         DistributedUsers.add_up = phases.of("sums", DistributedUsers.add_up)
-    for making in (group_making, sparse_making):
+    for making in (group_making, sparse):
         making.learn_factors = phases.of("factors", making.learn_factors)
         making.refine_factors = phases.of("moves", making.refine_factors)
-    sparse_making.learn_chosen = phases.of("tastes", sparse_making.learn_chosen)
-    sparse_making.gather_clusters = phases.of("crowds", sparse_making.gather_clusters)
-    sparse_making.learn_rule = phases.of("rule", sparse_making.learn_rule)
+    sparse.learn_chosen = phases.of("tastes", sparse.learn_chosen)
+    sparse.gather_clusters = phases.of("crowds", sparse.gather_clusters)
+    sparse.learn_rule = phases.of("rule", sparse.learn_rule)
     group_making.gather_groups = phases.of("groups", group_making.gather_groups)
     corated_making.gather_corated = phases.of("groups", corated_making.gather_corated)
     KnownMeans.of = phases.of("means", KnownMeans.of)
     ByExecutors.write_ratings = phases.of("draw", ByExecutors.write_ratings)
-    writers = ByExecutors, group_writing.GroupsByExecutors
+    writers = ByExecutors, group_rows.GroupsByExecutors
     writers[1].write_ratings = phases.of("rows", writers[1].write_ratings)
     for writer in writers:
         writer.write_users = phases.of("twin", writer.write_users)

@@ -22,16 +22,12 @@ from independent_parquet import problems_of_parquet
 
 from recveil.io.formats import delimited
 from recveil.ratings import Ratings
-from recveil.release import manifest_reader as form
+from recveil.release import manifest_reader
 from recveil.verification import (
-    published_file as stored,
-)
-from recveil.verification import (
+    published_file,
     release_folder,
+    synthetic_release,
     verify,
-)
-from recveil.verification import (
-    synthetic_release as drawn_release,
 )
 from recveil.verification.equivalence_classes import Classes
 
@@ -85,8 +81,8 @@ PARSED_ALIKE = [
 
 def leave_text_alone(monkeypatch):
     """Plant a fault: nobody compares a text with how recveil writes what it says."""
-    monkeypatch.setattr(stored, "_compare", lambda *_, **__: 0)
-    monkeypatch.setattr(stored, "_unusual", lambda *_: iter(()))
+    monkeypatch.setattr(published_file, "_compare", lambda *_, **__: 0)
+    monkeypatch.setattr(published_file, "_unusual", lambda *_: iter(()))
 
 
 def slipped(told):
@@ -304,7 +300,7 @@ class TestTheFuzzersOwnEyes:
     def test_settings_that_nobody_checks_are_found(self, monkeypatch, name):
         release = (CORPUS / "release" / name).read_bytes()
         assert not self.found("release", mutating.change_settings, release, 30)
-        monkeypatch.setattr(form, "problems_of_settings", lambda *_: iter(()))
+        monkeypatch.setattr(manifest_reader, "problems_of_settings", lambda *_: iter(()))
         assert "settings" in self.found("release", mutating.change_settings, release, 30)
 
     @pytest.mark.parametrize("name", ["simple-users", "k-corating", "sparse", "drawn", "hidden"])
@@ -312,7 +308,7 @@ class TestTheFuzzersOwnEyes:
         release = (CORPUS / "release" / name).read_bytes()
         broken = release.replace(b'    "method"', b'    "note": "alice",\n    "method"')
         targets.release(broken)
-        monkeypatch.setattr(form, "problems_of_settings", lambda *_: iter(()))
+        monkeypatch.setattr(manifest_reader, "problems_of_settings", lambda *_: iter(()))
         with pytest.raises(targets.FoundError, match="the settings are no method's"):
             targets.release(broken)
 
@@ -320,7 +316,7 @@ class TestTheFuzzersOwnEyes:
         release = (CORPUS / "release" / "simple-users").read_bytes()
         broken = release.replace(b'"low": 1.0', b'"note": 1.0,\n    "low": 1.0')
         targets.release(broken)
-        monkeypatch.setattr(form, "_key_problems", lambda *_: iter(()))
+        monkeypatch.setattr(manifest_reader, "_key_problems", lambda *_: iter(()))
         with pytest.raises(targets.FoundError, match="other keys"):
             targets.release(broken)
 
@@ -334,7 +330,7 @@ class TestTheFuzzersOwnEyes:
             def __init__(self, *_):
                 self.check_group = self.check_end = lambda *_: None
 
-        monkeypatch.setattr(stored, "_Account", Blind)
+        monkeypatch.setattr(published_file, "_Account", Blind)
         assert self.found(target, mutating.change_parts, data, 10)
         gap = data[:-8][: -int.from_bytes(data[-8:-4], "little")]
         with pytest.raises(targets.FoundError, match="bytes before the footer"):
@@ -345,7 +341,7 @@ class TestTheFuzzersOwnEyes:
         drawn = (CORPUS / "release" / "drawn").read_bytes()
         broken = drawn.replace(b'"epsilon": 20.0', b'"epsilon": 2.0')
         targets.release(broken)
-        monkeypatch.setattr(drawn_release, "wrong_epsilon", lambda *_: iter(()))
+        monkeypatch.setattr(synthetic_release, "wrong_epsilon", lambda *_: iter(()))
         with pytest.raises(targets.FoundError, match="epsilon is lower"):
             targets.release(broken)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Candidates, ReleasedTable, infer_links
-from recveil.attacks import linkage as links_of_two
+from recveil.attacks import Candidates, ReleasedTable, infer_links, linkage
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.methods.nominal.anonymizer import SharedWords
@@ -120,7 +119,7 @@ def test_the_same_seed_tells_the_same(ratings):
 
 
 def test_no_fit_is_made_of_very_many_labels(ratings, monkeypatch):
-    monkeypatch.setattr(links_of_two, "_MOST_LABELS", 10)
+    monkeypatch.setattr(linkage, "_MOST_LABELS", 10)
     tables = released(ratings, padded("mdav"), simple("mdav"))
     assert infer_links(ratings, *tables, np.arange(50)) is None
 
@@ -133,7 +132,7 @@ def test_one_person_has_no_stranger(ratings):
 
 
 def test_of_many_people_some_are_taken(ratings, monkeypatch):
-    monkeypatch.setattr(links_of_two, "MOST_PEOPLE", 30)
+    monkeypatch.setattr(linkage, "MOST_PEOPLE", 30)
     tables = released(ratings, simple("mdav"), simple("k-member"))
     assert infer_links(ratings, *tables, np.arange(200)).both.trials == 30
 
@@ -185,7 +184,7 @@ class TestWords:
         )
         release = SharedWords(2, seed=1).anonymize(words)
         table = ReleasedTable.from_release(release, words)
-        rows = links_of_two._Rows.of(table, words)
+        rows = linkage._Rows.of(table, words)
         odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2
         for user, share in ((0, 1 / 2), (3, 1 / 2)):
             evidence = rows.evidence(user)

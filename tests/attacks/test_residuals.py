@@ -23,7 +23,7 @@ from recveil.attacks.candidates import Candidates
 from recveil.attacks.inference.rated_cells import _area, _mark, _share, describe_cells
 from recveil.attacks.knowledge import know_everything
 from recveil.attacks.membership.inference import SCORERS
-from recveil.attacks.reidentification import residuals as residuals_module
+from recveil.attacks.reidentification import residuals
 from recveil.attacks.reidentification.residual_attack import ResidualAttack, score_by_residuals
 from recveil.attacks.reidentification.residuals import (
     MOST_CELLS,
@@ -373,9 +373,9 @@ def test_marks_and_shares_by_hand():
 
 
 def test_cells_are_fitted_once_until_a_fit_of_fewer_factors_is_needed(planted, monkeypatch):
-    ranks, learn = [], residuals_module._learn
+    ranks, learn = [], residuals._learn
     monkeypatch.setattr(
-        residuals_module, "_learn", lambda *given_: ranks.append(given_[-1]) or learn(*given_)
+        residuals, "_learn", lambda *given_: ranks.append(given_[-1]) or learn(*given_)
     )
     candidates = listed(planted[0], [5] * 80)
     found = find_residuals(candidates, SCALE)
@@ -389,10 +389,10 @@ def test_cells_are_fitted_once_until_a_fit_of_fewer_factors_is_needed(planted, m
 
 def test_the_cells_that_a_fit_announces_are_those_that_it_fits(planted, monkeypatch):
     candidates = listed(planted[0], [5] * 80)
-    assert residuals_module.n_fitted_cells(candidates, SCALE) == 80 * 120
-    monkeypatch.setattr(residuals_module, "MOST_CELLS", 3_600)
-    assert residuals_module.n_fitted_cells(candidates, SCALE) == 3_600
+    assert residuals.n_fitted_cells(candidates, SCALE) == 80 * 120
+    monkeypatch.setattr(residuals, "MOST_CELLS", 3_600)
+    assert residuals.n_fitted_cells(candidates, SCALE) == 3_600
     assert find_residuals(candidates, SCALE).rows.size == 30
     alone = listed(planted[0], [1] * 80)
-    assert residuals_module.n_fitted_cells(alone, SCALE) == 0
+    assert residuals.n_fitted_cells(alone, SCALE) == 0
     assert find_residuals(alone, SCALE) is None

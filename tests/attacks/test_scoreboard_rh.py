@@ -16,7 +16,7 @@ from recveil.attacks import (
     draw_knowledge,
     wilson_interval,
 )
-from recveil.attacks.reidentification import scoreboard as search
+from recveil.attacks.reidentification import scoreboard
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
@@ -268,11 +268,11 @@ def test_threads_and_chunks_do_not_matter(preset, monkeypatch):
     known = draw_knowledge(ratings, Adversary(known=6, **preset), choose_targets(700, None, 0))
     found = Candidates.from_ratings(ratings)
     one, two = attack(found, known, threads=1), attack(found, known, threads=2)
-    monkeypatch.setattr(search, "_CHUNK", 7)
+    monkeypatch.setattr(scoreboard, "_CHUNK", 7)
     for guesses in (two, attack(found, known, threads=2)):
         for column, other in zip(one, guesses, strict=True):
             assert column.tobytes() == other.tobytes()
     monkeypatch.undo()
     alone = control(found, known, threads=1)
-    monkeypatch.setattr(search, "_CHUNK", 7)
+    monkeypatch.setattr(scoreboard, "_CHUNK", 7)
     assert alone.tobytes() == control(found, known, threads=2).tobytes()

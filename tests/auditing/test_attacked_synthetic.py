@@ -10,8 +10,7 @@ from recveil.attacks import Adversary, hold_out
 from recveil.attacks.inference.attributes import infer_attributes, infer_embeddings, score_nearest
 from recveil.attacks.membership.held_out import PartialRelease
 from recveil.attacks.release_target import ReleasedTable
-from recveil.auditing import _audit as auditing
-from recveil.auditing import audit
+from recveil.auditing import _audit, audit
 from recveil.auditing.attacked_synthetic import _describe_inference, attack_drawn
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
@@ -108,7 +107,7 @@ class TestRefusedBeforeTheWork:
             raise AssertionError("the work began")
 
         for name in ("shadow_published", "attack_opened", "attack_table"):
-            monkeypatch.setattr(auditing, name, begun)
+            monkeypatch.setattr(_audit, name, begun)
 
     def test_another_release_where_nobody_is_in_any(self, folder, ratings):
         both = {"release": folder / "noisy", "against": folder / "exact"}

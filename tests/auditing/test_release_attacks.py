@@ -18,7 +18,7 @@ from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.methods.registry import same_again
-from recveil.methods.release_summary import describe_of_predictive
+from recveil.methods.release_summary import describe_predictive
 from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
@@ -192,7 +192,7 @@ class TestLabels:
         release = anonymizer.anonymize(fine)
         given = release.private.lone_ratings
         assert given.exact_share < 0.05 < given.rating_share <= given.near_share
-        told = describe_of_predictive(release, fine)[0]
+        told = describe_predictive(release, fine)[0]
         assert told.startswith(
             f"Published to within the rounding (0.02): {given.near_share:.1%} of"
         )

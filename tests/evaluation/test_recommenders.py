@@ -21,13 +21,8 @@ from recveil.evaluation import (
     UserRows,
     default_recommenders,
     inner_splits,
-)
-from recveil.evaluation import (
-    rankers as list_makers,
-)
-from recveil.evaluation import rankers as spectrum_module
-from recveil.evaluation import (
-    rating_predictors as neighbours,
+    rankers,
+    rating_predictors,
 )
 from recveil.evaluation.rating_predictors import item_cosines, regress
 from recveil.evaluation.split import enough_for_errors
@@ -177,7 +172,7 @@ class TestItemNeighbours:
     def test_tiles_change_nothing_that_matters(self, invented, monkeypatch):
         table = TrainingTable.from_ratings(invented)
         whole = item_cosines(table, table.rows.values)
-        monkeypatch.setattr(neighbours, "_TILE_CELLS", 700)
+        monkeypatch.setattr(rating_predictors, "_TILE_CELLS", 700)
         tiled = item_cosines(table, table.rows.values)
         assert np.allclose(whole[0], tiled[0], rtol=0, atol=1e-12)
         assert (whole[1] == tiled[1]).all()
@@ -187,12 +182,12 @@ class TestItemNeighbours:
         fitted = ItemNeighbours().fit(table)
         served = []
         for bound in (0.0, 1.0):
-            monkeypatch.setattr(neighbours, "_SPARSE", bound)
+            monkeypatch.setattr(rating_predictors, "_SPARSE", bound)
             served.append(fitted.predict(people))
         assert np.allclose(*served, rtol=0, atol=1e-9)
 
     def test_too_many_items_are_refused(self, monkeypatch, invented):
-        monkeypatch.setattr(neighbours, "_MOST_CELLS", 100)
+        monkeypatch.setattr(rating_predictors, "_MOST_CELLS", 100)
         table = TrainingTable.from_ratings(invented)
         with raises("table.too-large") as caught:
             item_cosines(table, table.rows.values)
@@ -200,7 +195,7 @@ class TestItemNeighbours:
 
     def test_of_many_items_those_with_most_ratings_are_compared(self, monkeypatch, invented):
         table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
-        monkeypatch.setattr(neighbours, "MOST_COMPARED", 30)
+        monkeypatch.setattr(rating_predictors, "MOST_COMPARED", 30)
         fitted = ItemNeighbours().fit(table)
         averages, compared, similar = fitted._learnt
         assert similar.shape == (30, 30)
@@ -212,24 +207,24 @@ class TestItemNeighbours:
         assert not np.allclose(scores[:, compared], on_average[:, compared], atol=0.01)
 
     def test_sparse_and_dense_rows_of_many_items_are_served_alike(self, monkeypatch, invented):
-        monkeypatch.setattr(neighbours, "MOST_COMPARED", 30)
+        monkeypatch.setattr(rating_predictors, "MOST_COMPARED", 30)
         self.test_sparse_and_dense_rows_are_served_alike(invented, monkeypatch)
 
     def test_as_many_items_as_are_compared_change_nothing(self, monkeypatch, invented):
         table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         scores = []
         for most in (120, 5_000):
-            monkeypatch.setattr(neighbours, "MOST_COMPARED", most)
+            monkeypatch.setattr(rating_predictors, "MOST_COMPARED", most)
             scores.append(ItemNeighbours().fit(table).predict(people))
         assert np.array_equal(*scores)
 
 
 def test_of_many_items_cosines_are_of_those_that_most_people_liked(monkeypatch, invented):
-    monkeypatch.setattr(list_makers, "MOST_COMPARED", 30)
+    monkeypatch.setattr(rankers, "MOST_COMPARED", 30)
     table = TrainingTable.from_ratings(invented)
     _, compared, similar = ItemCosine().fit(table)._learnt
     likes = np.bincount(
-        table.rows.indices, list_makers.liked(table.rows, table.scale), minlength=table.n_items
+        table.rows.indices, rankers.liked(table.rows, table.scale), minlength=table.n_items
     )
     assert similar.shape == (30, 30)
     assert likes[compared].min() >= np.delete(likes, compared).max()
@@ -301,7 +296,7 @@ class TestListMakers:
         assert np.allclose(got, x @ similar, rtol=0, atol=1e-6)
 
     def test_of_many_items_those_with_most_are_told_apart(self, invented, monkeypatch):
-        monkeypatch.setattr(spectrum_module, "MOST_TOLD", 30)
+        monkeypatch.setattr(rankers, "MOST_TOLD", 30)
         table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         for maker in (Ease("liked"), PureSVD(), ItemCosine()):
             scores = maker.fit(table).predict(people)

@@ -8,7 +8,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, write_ratings
-from recveil.io.write import reject_to_replace
+from recveil.io.write import reject_replacing
 from recveil.publish._convert import convert
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
@@ -132,7 +132,7 @@ def test_raw_ratings_are_not_put_into_a_release(tmp_path: Path) -> None:
     with raises("output.place"):
         write_ratings(RATINGS, tmp_path / "out" / "raw.csv")
     with raises("output.place"):
-        reject_to_replace(tmp_path / "out" / "raw.csv", force=True)
+        reject_replacing(tmp_path / "out" / "raw.csv", force=True)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["release.json"]
 
 

@@ -16,7 +16,7 @@ from recveil.methods import (
     RandomValues,
     RawRelease,
 )
-from recveil.methods.baselines import perturbation as perturbation_module
+from recveil.methods.baselines import perturbation
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.registry import variant_of
 from recveil.verification import verify
@@ -119,7 +119,7 @@ class TestBlocks:
     @pytest.mark.parametrize("most", [1, 7, 50, 10**6])
     def test_rows_do_not_depend_on_the_size_of_blocks(self, small, most, monkeypatch):
         whole = rows_of(RawRelease(seed=1).anonymize(small))
-        monkeypatch.setattr(perturbation_module, "_BLOCK_RATINGS", most)
+        monkeypatch.setattr(perturbation, "_BLOCK_RATINGS", most)
         release = RawRelease(seed=1).anonymize(small)
         rows = rows_of(release)
         assert sorted(rows) == sorted(whole)
@@ -130,7 +130,7 @@ class TestBlocks:
         assert n_blocks == 1 if most > small.n_ratings else n_blocks > 1
 
     def test_no_two_blocks_have_the_same_noise(self, small, monkeypatch):
-        monkeypatch.setattr(perturbation_module, "_BLOCK_RATINGS", 20)
+        monkeypatch.setattr(perturbation, "_BLOCK_RATINGS", 20)
         rows = rows_of(AdditiveNoise(seed=1).anonymize(small))
         noise = np.concatenate([rows[user][1] - small.row(user)[1] for user in rows])
         assert np.unique(noise.round(9)).size == small.n_ratings

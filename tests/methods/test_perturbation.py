@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.methods import LabelNoise, histogram_recovery, reconstruct_distribution
-from recveil.methods.baselines import perturbation as reconstruction_module
+from recveil.methods.baselines import perturbation
 
 FROM_MINUS_ONE_TO_ONE = LabelNoise("uniform", scale=1 / 3**0.5)
 
@@ -88,7 +88,7 @@ def test_intervals_hardly_change_the_result(monkeypatch):
     rng, noise = np.random.default_rng(3), LabelNoise("uniform", 0.8)
     noisy = rng.integers(1, 6, 30_000) + noise.draw(30_000, rng)
     exact = reconstruct_distribution(noisy, noise, np.arange(1, 6))
-    monkeypatch.setattr(reconstruction_module, "_MOST_VALUES", 1000)
+    monkeypatch.setattr(perturbation, "_MOST_VALUES", 1000)
     assert reconstruct_distribution(noisy, noise, np.arange(1, 6)) == pytest.approx(exact, abs=1e-3)
 
 

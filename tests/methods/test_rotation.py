@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist, pdist
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import GeometricPerturbation, RotationPerturbation
-from recveil.methods.baselines import rotation as rotation_module
+from recveil.methods.baselines import rotation
 from recveil.methods.baselines.rotation import padded_rows
 from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.ratings import Ratings
@@ -117,7 +117,7 @@ class TestRotation:
     def test_blocks_do_not_change_rows(self, ratings, before, space, rank, monkeypatch):
         make = RotationPerturbation(space, before[0], seed=1)
         whole, _ = published_rows(make.anonymize(ratings))
-        monkeypatch.setattr(rotation_module, "_TILE_CELLS", 60)
+        monkeypatch.setattr(rotation, "_TILE_CELLS", 60)
         release = make.anonymize(ratings)
         assert len(list(release.published.blocks())) > 5
         assert published_rows(release)[0] == pytest.approx(whole, abs=1e-10)
@@ -160,7 +160,7 @@ def test_bad_settings(monkeypatch):
     with raises("argument.value") as caught:
         GeometricPerturbation(0).anonymize(ratings)
     assert "is 0" in str(caught.value)
-    monkeypatch.setattr(rotation_module, "MOST_ITEMS_ROTATED", 3)
+    monkeypatch.setattr(rotation, "MOST_ITEMS_ROTATED", 3)
     with raises("table.too-large"):
         RotationPerturbation().anonymize(ratings)
     RotationPerturbation("latent").anonymize(ratings)

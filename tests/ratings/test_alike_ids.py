@@ -7,7 +7,7 @@ import pytest
 from recveil.inspection import inspect
 from recveil.io import understand
 from recveil.ratings import RatingScale
-from recveil.ratings.ids import describe_alike_ids, describe_nothings, describe_rounded
+from recveil.ratings.ids import describe_alike_ids, describe_null_ids, describe_rounded
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 
@@ -95,13 +95,13 @@ def test_what_programs_write_for_nothing(tmp_path):
     path.write_text("user,item,rating\nNA,1,4\nnan,2,3\nann,2,4\nnull,1,5\n")
     (note,) = (note for note in understand(path).notes if "may stand for nothing" in note)
     assert note.startswith("'NA', 'nan', 'null' among the users")
-    assert describe_nothings(["nancy", "nation"], "user") == []
+    assert describe_null_ids(["nancy", "nation"], "user") == []
 
 
 @pytest.mark.parametrize("text", ["\\N", "[null]", "(blank)", "-", "?", "#REF!", " #VALUE! "])
 def test_what_exports_and_spreadsheets_write_for_nothing(text):
-    assert len(describe_nothings([text, "ann"], "user")) == 1
-    assert describe_nothings([f"a{text}", "Who?", "N"], "item") == []
+    assert len(describe_null_ids([text, "ann"], "user")) == 1
+    assert describe_null_ids([f"a{text}", "Who?", "N"], "item") == []
 
 
 def test_words_that_look_like_one_or_none():

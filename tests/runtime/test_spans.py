@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.runtime import progress as spans
-from recveil.runtime import progress as whole
+from recveil.runtime import progress
 from recveil.runtime.progress import THE_REST, busy, listening, parts, track
 from recveil.runtime.threads import ahead
 
@@ -13,7 +12,7 @@ from recveil.runtime.threads import ahead
 @pytest.fixture
 def heard(monkeypatch) -> Iterator[list]:
     """What is told, each time."""
-    monkeypatch.setattr(whole, "_SELDOM", 0.0)
+    monkeypatch.setattr(progress, "_SELDOM", 0.0)
     told = []
     with listening(told.append):
         yield told
@@ -98,7 +97,7 @@ def test_a_loop_that_is_left_gives_back_the_work_around_it(heard):
         for _ in track([1, 2], "Steps", share=1):
             break
         begin("Two")
-    assert spans._HERE.get() is None
+    assert progress._HERE.get() is None
     assert fractions(heard)[-1] == 1
 
 
@@ -110,7 +109,7 @@ def test_errors_go_through_and_leave_nothing_behind(heard):
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert spans._HERE.get() is None
+    assert progress._HERE.get() is None
     assert heard[-1].fraction < 1
 
 
@@ -146,4 +145,4 @@ def test_whatever_is_in_whatever_it_never_goes_back_and_ends_once(work):
     told = [one.fraction for one in heard]
     assert told == sorted(told)
     assert told.count(1.0) == 1
-    assert spans._HERE.get() is None
+    assert progress._HERE.get() is None

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from recveil.runtime.threads import pool, reject_without_addresses
+from recveil.runtime.threads import pool, require_address_space
 
 resource = pytest.importorskip("resource")
 
@@ -87,4 +87,4 @@ except MemoryError:
 
 def test_more_than_there_is():
     with pytest.raises(MemoryError):
-        reject_without_addresses(1 << 60)
+        require_address_space(1 << 60)

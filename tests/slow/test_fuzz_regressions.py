@@ -8,7 +8,7 @@ import pytest
 import targets
 
 from recveil.verification import (
-    published_file as stored,
+    published_file,
 )
 
 CORPUS = Path(targets.__file__).parents[1] / "corpus"
@@ -16,8 +16,8 @@ CORPUS = Path(targets.__file__).parents[1] / "corpus"
 
 def leave_text_alone(monkeypatch):
     """Plant a fault: nobody compares a text with how recveil writes what it says."""
-    monkeypatch.setattr(stored, "_compare", lambda *_, **__: 0)
-    monkeypatch.setattr(stored, "_unusual", lambda *_: iter(()))
+    monkeypatch.setattr(published_file, "_compare", lambda *_, **__: 0)
+    monkeypatch.setattr(published_file, "_unusual", lambda *_: iter(()))
 
 
 class TestTheFuzzersOwnEyes:

@@ -10,7 +10,7 @@ import pytest
 from error_assertions import raises
 from recveil.cli import main
 from recveil.methods import Synthesizer
-from recveil.methods.synthetic import user_model as drawn_crowds
+from recveil.methods.synthetic import user_model
 from recveil.publish import Release
 from recveil.ratings import RatingScale
 from recveil.spark import anonymize, verify
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 def small_crowds():
     """Clusters of a hundred people, and so several parts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawn_crowds, "_A_CROWD", 100)
+        patch.setattr(user_model, "_A_CROWD", 100)
         yield
 
 

@@ -8,21 +8,14 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import PRESETS, Adversary, Knowledge
 from recveil.attacks.knowledge import Sought
-from recveil.auditing import _selftest as controls
+from recveil.auditing import _selftest
 from recveil.auditing import audit as audit_here
 from recveil.cli import main
 from recveil.ratings import RatingScale
 from recveil.spark import (
-    _audit as table_audit,
-)
-from recveil.spark import (
+    _audit,
     audit,
-)
-from recveil.spark import (
-    search as item_lists,
-)
-from recveil.spark import (
-    search as numbered_ratings,
+    search,
 )
 from recveil.spark.search import cut_by_entries
 
@@ -45,7 +38,7 @@ GIVEN = {"targets": 40, "curves": False, "scale": STARS, "adversaries": [SOMEBOD
 def fewer_are_looked_for():
     """By the checks of the attack."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(controls, "_TARGETS", 50)
+        patch.setattr(_selftest, "_TARGETS", 50)
         yield
 
 
@@ -68,9 +61,9 @@ def wanted(table):
 @pytest.fixture
 def no_room(monkeypatch):
     """No ratings fit here; and partitions and tasks are small."""
-    monkeypatch.setattr(table_audit, "_BYTES_OF_A_RATING", 1 << 40)
-    monkeypatch.setattr(numbered_ratings, "_RATINGS_OF_A_PARTITION", 5_000)
-    monkeypatch.setattr(item_lists, "_TARGETS_OF_A_TASK", 30)
+    monkeypatch.setattr(_audit, "_BYTES_OF_A_RATING", 1 << 40)
+    monkeypatch.setattr(search, "_RATINGS_OF_A_PARTITION", 5_000)
+    monkeypatch.setattr(search, "_TARGETS_OF_A_TASK", 30)
 
 
 def test_an_index_that_is_sent_to_all_finds_the_same(dated, wanted):
@@ -137,9 +130,9 @@ def test_tasks_are_cut_by_the_lists_that_they_need():
     knowledge = Knowledge(np.arange(4), np.array([0, 2, 4, 6, 7]), items, None, None, None, 0)
     sought, support = Sought(knowledge, np.arange(4)), np.array([30, 30, 30, 20])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(item_lists, "_ENTRIES_OF_A_TASK", 60)
+        patch.setattr(search, "_ENTRIES_OF_A_TASK", 60)
         assert cut_by_entries(sought, support) == [(0, 2), (2, 4)]
-        patch.setattr(item_lists, "_TARGETS_OF_A_TASK", 1)
+        patch.setattr(search, "_TARGETS_OF_A_TASK", 1)
         assert cut_by_entries(sought, support) == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 

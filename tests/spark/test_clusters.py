@@ -6,8 +6,7 @@ import pytest
 from error_assertions import raises
 from recveil.methods.k_corating.gecom import gecom
 from recveil.ratings import Ratings, RatingScale
-from recveil.spark import clusters as spread_groups
-from recveil.spark import clusters as support_order
+from recveil.spark import clusters
 from recveil.spark.clusters import gather_corated
 from recveil.spark.group_making import people_of
 from recveil.spark.input import lake_of
@@ -19,7 +18,7 @@ SECRET = (3, 1 << 200)
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(spread_groups, "_A_PART", 20)
+    monkeypatch.setattr(clusters, "_A_PART", 20)
 
 
 def table(words):
@@ -77,7 +76,7 @@ def test_groups_are_those_of_one_machine(spark, monkeypatch, name):
     ratings = table(words)
     expected, keys = here(ratings, k), []
     for size in (1_000, 15):  # ratings of a partition: one of them, and many
-        monkeypatch.setattr(support_order, "_RATINGS_OF_A_PARTITION", size)
+        monkeypatch.setattr(clusters, "_RATINGS_OF_A_PARTITION", size)
         found, key_of = spread(spark, ratings, k)
         assert members(key_of) == expected
         assert found.groups.people.sum() == len(words)
@@ -104,13 +103,13 @@ def test_labels_are_counted_before_they_are_written(spark, monkeypatch):
     )
     labels = sum(rows)
     assert spread(spark, ratings, k)[0].cells == labels
-    monkeypatch.setattr(support_order, "_RATINGS_OF_A_PARTITION", 30)
+    monkeypatch.setattr(clusters, "_RATINGS_OF_A_PARTITION", 30)
     # A group that two partitions have a share of counts as two, which have no more labels.
     assert 0.7 * labels < spread(spark, ratings, k)[0].cells <= labels
 
 
 def test_a_class_of_very_many_is_taken_apart(spark, monkeypatch):
-    monkeypatch.setattr(support_order, "_A_PIECE", 6)
+    monkeypatch.setattr(clusters, "_A_PIECE", 6)
     ratings = table(["a"] * 25 + ["b"] * 11 + ["ab", "abc"])
     found, key_of = spread(spark, ratings, 3)
     # Two are too few for a group, and join b, of which there are fewer to be filled up.
@@ -120,7 +119,7 @@ def test_a_class_of_very_many_is_taken_apart(spark, monkeypatch):
     assert found.groups.groups.sum() == 5
     _, again = spread(spark, ratings, 3)
     assert again == key_of
-    monkeypatch.setattr(support_order, "_A_PIECE", 1)
+    monkeypatch.setattr(clusters, "_A_PIECE", 1)
     pieces = members(spread(spark, ratings, 12)[1])  # k is above what a piece has
     assert sorted(map(len, pieces)) in ([12, 26], [12, 12, 14], [12, 13, 13])
 

@@ -13,13 +13,8 @@ from recveil.methods import KCoRater
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark import (
     anonymize,
+    clusters,
     verify,
-)
-from recveil.spark import (
-    clusters as spread_groups,
-)
-from recveil.spark import (
-    clusters as support_order,
 )
 from recveil.verification import verify as verify_here
 
@@ -31,8 +26,8 @@ CO_RATED = {"method": "k-corating", "k": 6, "scale": STARS, "seed": 3}
 def small():
     """Several partitions, and several parts, of four hundred people."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spread_groups, "_A_PART", 150)
-        patch.setattr(support_order, "_RATINGS_OF_A_PARTITION", 3_000)
+        patch.setattr(clusters, "_A_PART", 150)
+        patch.setattr(clusters, "_RATINGS_OF_A_PARTITION", 3_000)
         yield
 
 
@@ -128,7 +123,7 @@ def test_neither_the_order_of_people_nor_of_groups_shows(made, folder):
 
 @pytest.mark.parametrize("cut", [500, 100_000])
 def test_partitions_change_no_byte(made, spark, ratings, folder, tmp_path, monkeypatch, cut):
-    monkeypatch.setattr(support_order, "_RATINGS_OF_A_PARTITION", cut)
+    monkeypatch.setattr(clusters, "_RATINGS_OF_A_PARTITION", cut)
     table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
     again = spark.createDataFrame(table).repartition(7)
     anonymize(again, tmp_path / "out", **CO_RATED)

@@ -4,15 +4,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recveil.spark import embeddings as taste_bins
+from recveil.spark import embeddings
 from recveil.spark.embeddings import EmbeddingBins, as_lists, as_matrix, find_bins, into_bins
 
 
 @pytest.fixture
 def small_bins(monkeypatch):
-    monkeypatch.setattr(taste_bins, "_A_BIN", 40)
-    monkeypatch.setattr(taste_bins, "_GROUPS_OF_A_BIN", 2)
-    monkeypatch.setattr(taste_bins, "_LEAST_OF_BIN", 4)
+    monkeypatch.setattr(embeddings, "_A_BIN", 40)
+    monkeypatch.setattr(embeddings, "_GROUPS_OF_A_BIN", 2)
+    monkeypatch.setattr(embeddings, "_LEAST_OF_BIN", 4)
 
 
 def placed(spark, places):

@@ -16,16 +16,9 @@ from recveil.release.as_given import count_exact_ratings
 from recveil.release.records import Groups
 from recveil.spark import (
     anonymize,
+    clusters,
+    embeddings,
     verify,
-)
-from recveil.spark import (
-    clusters as spread_groups,
-)
-from recveil.spark import (
-    embeddings as taste_bins,
-)
-from recveil.spark import (
-    embeddings as taste_factors,
 )
 from recveil.verification import verify as verify_here
 
@@ -37,12 +30,12 @@ SIMPLE = {"k": 5, "homogenize": "simple", "scale": STARS}
 def small():
     """Many bins, some of them split, and several parts, of four hundred people."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spread_groups, "_A_PART", 150)
-        patch.setattr(taste_bins, "_A_BIN", 60)
-        patch.setattr(taste_bins, "_GROUPS_OF_A_BIN", 2)
-        patch.setattr(taste_bins, "_SKEWED", 1)
-        patch.setattr(taste_factors, "ROUNDS", 2)
-        patch.setattr(taste_factors, "RANK", 4)
+        patch.setattr(clusters, "_A_PART", 150)
+        patch.setattr(embeddings, "_A_BIN", 60)
+        patch.setattr(embeddings, "_GROUPS_OF_A_BIN", 2)
+        patch.setattr(embeddings, "_SKEWED", 1)
+        patch.setattr(embeddings, "ROUNDS", 2)
+        patch.setattr(embeddings, "RANK", 4)
         yield
 
 

@@ -13,33 +13,15 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.methods import SparseRows
 from recveil.methods.registry import describe_to_publisher
-from recveil.methods.sparse import item_choice as support_tastes
+from recveil.methods.sparse import item_choice
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark import (
     anonymize,
+    clusters,
+    embeddings,
+    sparse,
     verify,
-)
-from recveil.spark import (
-    clusters as spread_groups,
-)
-from recveil.spark import (
-    embeddings as taste_bins,
-)
-from recveil.spark import (
-    embeddings as taste_factors,
-)
-from recveil.spark import (
-    embeddings as taste_refining,
-)
-from recveil.spark import (
-    sparse as chosen_tastes,
-)
-from recveil.spark import (
-    sparse as crowd_rule,
-)
-from recveil.spark import (
-    sparse as spread_crowds,
 )
 from recveil.verification import verify as verify_here
 
@@ -51,16 +33,16 @@ SPARSE = {"method": "sparse", "k": 5, "scale": STARS, "seed": 3}
 def small():
     """Several bins and parts, of four hundred people; what is learned in turns is so in few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spread_groups, "_A_PART", 150)
-        patch.setattr(spread_crowds, "_RATINGS_OF_A_PARTITION", 4_000)
-        patch.setattr(taste_bins, "_A_BIN", 120)
-        patch.setattr(taste_bins, "_GROUPS_OF_A_BIN", 4)
-        patch.setattr(taste_factors, "ROUNDS", 2)
-        patch.setattr(taste_factors, "RANK", 4)
-        patch.setattr(taste_refining, "REFINED", 1)
-        patch.setattr(chosen_tastes, "_ROUNDS", 1)
-        patch.setattr(support_tastes, "_STEPS", 3)
-        patch.setattr(crowd_rule, "SWEEPS", 3)
+        patch.setattr(clusters, "_A_PART", 150)
+        patch.setattr(sparse, "_RATINGS_OF_A_PARTITION", 4_000)
+        patch.setattr(embeddings, "_A_BIN", 120)
+        patch.setattr(embeddings, "_GROUPS_OF_A_BIN", 4)
+        patch.setattr(embeddings, "ROUNDS", 2)
+        patch.setattr(embeddings, "RANK", 4)
+        patch.setattr(embeddings, "REFINED", 1)
+        patch.setattr(sparse, "_ROUNDS", 1)
+        patch.setattr(item_choice, "_STEPS", 3)
+        patch.setattr(sparse, "SWEEPS", 3)
         yield
 
 
@@ -171,7 +153,7 @@ def test_likes_become_sets_of_items(likes, folder, ratings):
 
 
 def test_partitions_change_no_byte(likes, spark, ratings, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(spread_crowds, "_RATINGS_OF_A_PARTITION", 100_000)
+    monkeypatch.setattr(sparse, "_RATINGS_OF_A_PARTITION", 100_000)
     again = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id"])).repartition(7)
     options = {**SPARSE, "scale": None, "crowd": 30, "layout": "groups"}
     anonymize(again, tmp_path / "likes", likes=True, **options)

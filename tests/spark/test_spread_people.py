@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.methods.synthetic import bounded_sums as bounded_vectors
+from recveil.methods.synthetic import bounded_sums
 from recveil.methods.synthetic.embedding_sums import EmbeddingMap, embedding_moments
 from recveil.ratings import Ratings
 from recveil.spark.input import lake_of
@@ -34,13 +34,13 @@ def tastes(ratings):
 @pytest.mark.parametrize(
     ("sums", "known"),
     [
-        (bounded_vectors.users_by_activity, (np.array([1, 10, 20, 61]),)),
-        (bounded_vectors.item_sums, (0.1, 0.5)),
-        (bounded_vectors.like_sums, ()),
-        (bounded_vectors.level_sums, (np.arange(1.0, 6.0),)),
-        (bounded_vectors.kind_sums, (np.arange(60) % 3, 3)),
-        (bounded_vectors.spread_sums, ()),
-        (bounded_vectors.moments, (np.arange(40)[::-1].copy(), 4.0, GRID)),
+        (bounded_sums.users_by_activity, (np.array([1, 10, 20, 61]),)),
+        (bounded_sums.item_sums, (0.1, 0.5)),
+        (bounded_sums.like_sums, ()),
+        (bounded_sums.level_sums, (np.arange(1.0, 6.0),)),
+        (bounded_sums.kind_sums, (np.arange(60) % 3, 3)),
+        (bounded_sums.spread_sums, ()),
+        (bounded_sums.moments, (np.arange(40)[::-1].copy(), 4.0, GRID)),
     ],
 )
 def test_each_sum_is_that_of_one_machine(people, ratings, sums, known):
@@ -62,7 +62,7 @@ def test_sums_do_not_depend_on_partitions(spark, ratings):
     for parts in (1, 5):
         people = distribute_users(lake, asked)
         people.frame = people.frame.repartition(parts)
-        found.append(people.add_up(bounded_vectors.item_sums, 0.0, 0.5))
+        found.append(people.add_up(bounded_sums.item_sums, 0.0, 0.5))
         people.frame.unpersist()
     assert np.array_equal(*found)
 

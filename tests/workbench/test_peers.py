@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from recveil.workbench import guard as peers
+from recveil.workbench import guard
 from recveil.workbench.guard import is_of_another_user, may_ask
 
 HERE, MAPPED = "0100007F", "0000000000000000FFFF00000100007F"
@@ -60,7 +60,7 @@ def test_another_address_of_this_machine_is_asked_for_as_well(address):
 @pytest.fixture
 def list_of(monkeypatch, tmp_path):
     """The system's list of connections."""
-    monkeypatch.setattr(peers, "_LISTS", (tmp_path / "list",))
+    monkeypatch.setattr(guard, "_LISTS", (tmp_path / "list",))
     return tmp_path / "list"
 
 

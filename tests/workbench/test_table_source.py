@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from recveil.workbench import table_source as seen
+from recveil.workbench import table_source
 from recveil.workbench.table_source import state_of
 
 
@@ -33,7 +33,7 @@ def test_the_state_is_that_of_all_parts_and_of_logs(tmp_path):
 
 def test_what_would_take_minutes_on_each_page_is_refused(browser, quick, tmp_path, monkeypatch):
     """A home folder of 238,440 files once froze the workbench for all who asked."""
-    monkeypatch.setattr(seen, "_MOST_SEEN", 10)
+    monkeypatch.setattr(table_source, "_MOST_SEEN", 10)
     for number in range(6):
         (tmp_path / "big" / f"{number}").mkdir(parents=True)
         (tmp_path / "big" / f"{number}" / "a.csv").write_text("1,2,3")
@@ -55,7 +55,7 @@ def test_others_are_answered_while_a_disk_is_slow(named, monkeypatch):
         assert go_on.wait(60)
         return ""
 
-    monkeypatch.setattr(seen, "state_of", slow)
+    monkeypatch.setattr(table_source, "state_of", slow)
     job = browser.bench.project.jobs()[0].id
     with browser.client, ThreadPoolExecutor(1) as others:
         page = others.submit(browser.get, "/risk")

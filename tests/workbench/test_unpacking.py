@@ -9,7 +9,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.runtime.errors import RecveilError
-from recveil.workbench import tasks as unpacking
+from recveil.workbench import tasks
 from recveil.workbench.tasks import holds_release, unpack_release
 
 
@@ -75,8 +75,8 @@ def test_links_and_devices_are_refused(unpack, tmp_path, kind):
 
 
 def test_a_bomb_is_stopped_while_it_grows(unpack, tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "_ALWAYS", 10**6)
-    monkeypatch.setattr(unpacking, "_GROWTH", 2)
+    monkeypatch.setattr(tasks, "_ALWAYS", 10**6)
+    monkeypatch.setattr(tasks, "_GROWTH", 2)
     with raises("release.too-large"):
         unpack(MANIFEST, (entry("ratings.csv"), bytes(20_000_000)))
     assert not (tmp_path / "in" / "some").exists()
@@ -84,8 +84,8 @@ def test_a_bomb_is_stopped_while_it_grows(unpack, tmp_path, monkeypatch):
 
 def test_a_size_that_is_a_lie_changes_nothing(tmp_path, monkeypatch):
     """What counts is what comes."""
-    monkeypatch.setattr(unpacking, "_ALWAYS", 10**6)
-    monkeypatch.setattr(unpacking, "_GROWTH", 2)
+    monkeypatch.setattr(tasks, "_ALWAYS", 10**6)
+    monkeypatch.setattr(tasks, "_GROWTH", 2)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr(entry("release.json"), bytes(20_000_000))
@@ -101,7 +101,7 @@ def test_ways_of_packing_that_cannot_be_counted_are_refused(tmp_path, monkeypatc
     """Two kilobytes of these are gigabytes in memory; nothing of them is opened."""
     with zipfile.ZipFile(tmp_path / "some.zip", "w", way) as archive:
         archive.writestr("release.json", bytes(1_000_000))
-    monkeypatch.setattr(unpacking.ZipFile, "open", None)
+    monkeypatch.setattr(tasks.ZipFile, "open", None)
     with raises("release.archive") as error:
         unpack_release(tmp_path / "some.zip", tmp_path / "in" / "some")
     assert len(str(error.value)) < 300

@@ -10,7 +10,7 @@ from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.attacks.reidentification.hidden_items import Catalogue
 from recveil.attacks.reidentification.nominal_pairs import pairs_of
-from recveil.auditing import work_estimates as durations
+from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check
 from recveil.auditing.attacked_release import AttackedRelease
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
@@ -33,7 +33,7 @@ from recveil.auditing.verdict import warnings_of, write_verdict
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import file_next_to_table
-from recveil.io.pipes import reject_no_path, reject_two_standard_inputs
+from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.ratings import Ratings
 from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.frames import frame_of, is_frame
@@ -53,10 +53,10 @@ def reject_releases(
     >>> reject_releases("out", None)
     """
     if release is not None:
-        reject_no_path("a release folder", release=release)
+        require_path("a release folder", release=release)
     if against is None:
         return
-    reject_no_path("a release folder", against=against)
+    require_path("a release folder", against=against)
     if release is None:
         raise RecveilError(
             f"against (--against) is {against}, but there is no release to hold against it; name "
@@ -99,7 +99,7 @@ def reject_catalogue(catalogue: Any, release: Any) -> None:
     if catalogue is None:
         return
     if not is_frame(catalogue):
-        reject_no_path("a public table of ratings", catalogue=catalogue)
+        require_path("a public table of ratings", catalogue=catalogue)
     if release is None:
         raise RecveilError(
             "catalogue: given without a release, whose hidden items it could name; give the "
@@ -338,11 +338,13 @@ def audit(
     reject_releases(release, against)
     reject_shadows(shadows, release)
     if aux is not None and not is_frame(aux):
-        reject_no_path("a file of outside knowledge", aux=aux)
+        require_path("a file of outside knowledge", aux=aux)
     reject_catalogue(catalogue, release)
     reject_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
-    with parts("Auditing", {durations.READING: 1, THE_REST: 8 if release is None else 20}) as begin:
-        begin(durations.READING)
+    with parts(
+        "Auditing", {work_estimates.READING: 1, THE_REST: 8 if release is None else 20}
+    ) as begin:
+        begin(work_estimates.READING)
         read = understand(source, **reading).require_times().settled()
         ratings = read.ratings
         words, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
@@ -367,11 +369,11 @@ def audit(
         begin(THE_REST)
         of_release = 0.0
         if opened is not None:
-            parts_of_it = durations.of_attack(
+            parts_of_it = work_estimates.of_attack(
                 ratings, opened.table, opened.manifest, len(chosen), tell_content=True
             )
             of_release = sum(parts_of_it.values())
-        costs = durations.of_audit(
+        costs = work_estimates.of_audit(
             *(ratings, len(chosen), draws),
             curves=curves,
             n_shadows=shadows or 0,
@@ -380,11 +382,11 @@ def audit(
         with parts("Auditing", costs) as begin:
             published = None
             if release is not None and opened is not None:
-                begin(durations.SHADOWS)
+                begin(work_estimates.SHADOWS)
                 shadowed = None
                 if shadows is not None:
                     shadowed = shadow_published(words, release, shadows, seed)
-                begin(durations.RELEASE)
+                begin(work_estimates.RELEASE)
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)
             found = attack_table(

@@ -7,7 +7,7 @@ from recveil.attacks import Adversary
 from recveil.attacks.statistics import Interval
 from recveil.auditing.findings import Content, FoundInRelease
 from recveil.auditing.outcome import plain_attack, plain_membership
-from recveil.auditing.release_verdict import describe_release_findings, headline
+from recveil.auditing.release_verdict import describe_findings, headline
 from recveil.auditing.statements import (
     Statement,
     also_known,
@@ -106,7 +106,7 @@ class AttackedRelease(FoundInRelease):
 
     def told(self) -> list[Statement]:
         """Return the findings as sentences and as table rows."""
-        return describe_release_findings(self, self.warnings(), self.about_membership())
+        return describe_findings(self, self.warnings(), self.about_membership())
 
     def headline(self) -> str:
         """Return the re-identification rate and the guarantee in one sentence."""

@@ -37,7 +37,7 @@ from recveil.attacks.reidentification.on_release import (
     without_unpublished,
 )
 from recveil.attacks.reidentification.residuals import find_residuals, why_unfitted
-from recveil.auditing import work_estimates as durations
+from recveil.auditing import work_estimates
 from recveil.auditing.attacked_release import AttackedRelease
 from recveil.auditing.attacked_synthetic import attack_drawn
 from recveil.auditing.findings import look_for_fills, measure_content
@@ -179,20 +179,20 @@ def attack_table(
     if inside.size < min(targets.size, released.size):
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
-    costs = durations.of_attack(
+    costs = work_estimates.of_attack(
         ratings, table, manifest, len(adversaries), tell_content=tell_content
     )
     with parts("Attacking the release", costs) as begin:
-        begin(durations.FILLS)
+        begin(work_estimates.FILLS)
         strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
         looked = None
         if tell_content and table.co_rated:
             looked = look_for_fills(table, ratings.scale, seed, anonymizer)
         likely = None if looked is None else looked.likely
         # This runs first, since all later parts use its cached fit.
-        begin(durations.CELLS)
+        begin(work_estimates.CELLS)
         residual, unfitted = _fit_of_rows(ratings, table)
-        begin(durations.PEOPLE)
+        begin(work_estimates.PEOPLE)
         attacks = []
         for adversary in track(adversaries, "Adversaries", share=1):
             attack = attack_release(
@@ -204,23 +204,23 @@ def attack_table(
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
         strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
-        begin(durations.HELD_OUT)
+        begin(work_estimates.HELD_OUT)
         told, attributes, unmeasured = {}, None, ""
         if anonymizer is not None:
             try:
                 held_out = hold_out(ratings, anonymizer, seed=seed)
                 find_residuals(held_out.table.candidates, ratings.scale)  # cached
-                begin(durations.MEMBERS)
+                begin(work_estimates.MEMBERS)
                 told = infer_memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
                 if not ratings.is_unary:  # likes have no order of preference to infer
                     attributes = infer_attributes(ratings, held_out, strongest, seed)
             except RecveilError as error:  # four fifths of the users may be fewer than k
                 unmeasured = str(error)
-        begin(durations.CONTENT)
+        begin(work_estimates.CONTENT)
         content = None
         if tell_content:
             content = measure_content(ratings, table, manifest, inside, seed, looked)
-        begin(durations.HIDDEN)
+        begin(work_estimates.HIDDEN)
         hidden = None
         if tell_content and hides_items(manifest.settings):
             hidden = attack_hidden_items(

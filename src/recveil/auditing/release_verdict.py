@@ -104,7 +104,7 @@ def headline(published: FoundInRelease) -> str:
     return " ".join(filter(None, sentences))
 
 
-def describe_release_findings(
+def describe_findings(
     published: FoundInRelease, warnings: list[str], of_members: list[Statement]
 ) -> list[Statement]:
     """Return the findings about a release, and what they mean.

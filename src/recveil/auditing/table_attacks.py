@@ -13,7 +13,7 @@ from recveil.attacks.knowledge import (
     without_dates,
     without_ratings,
 )
-from recveil.auditing import work_estimates as durations
+from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
 from recveil.auditing.outcome import Outcome, run_attack
@@ -79,24 +79,24 @@ def attack_table(
     >>> found.attacks[0].found.rate
     1.0
     """
-    begin(durations.PEOPLE)
+    begin(work_estimates.PEOPLE)
     attacks = [
         run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
         for adversary in track(adversaries, "Adversaries", share=1)
     ]
-    begin(durations.CURVES)
+    begin(work_estimates.CURVES)
     figures = draw_figures(ratings, candidates, targets, seed) if curves else []
-    begin(durations.SUFFICIENT)
+    begin(work_estimates.SUFFICIENT)
     sufficient: list[Sufficient] = []
     if curves:
         sufficient = find_sufficient(ratings, candidates, adversaries, targets, seed)
-    begin(durations.RISK)
+    begin(work_estimates.RISK)
     risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
-    begin(durations.CHECKS)
+    begin(work_estimates.CHECKS)
     checks = check_attack(ratings, seed, candidates)
-    begin(durations.GRAPHS)
+    begin(work_estimates.GRAPHS)
     graphs = attack_graphs(ratings, None, targets, seed, candidates)
-    begin(durations.LINKS)
+    begin(work_estimates.LINKS)
     deanonymized = measure_deanonymized(ratings, candidates, attacks, targets, seed)
     return TableAttacks(attacks, figures, checks, sufficient, risk, graphs, deanonymized)
 

@@ -13,7 +13,7 @@ from recveil.cli.settings_file import (
     FILE,
     Known,
     read_settings,
-    reject_of_others,
+    reject_options_of_others,
     reject_unnamed,
     taken_in_words,
 )
@@ -100,7 +100,7 @@ def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
         if named is None and not path.is_file():
             return None
         if named is None:
-            reject_of_others(path)
+            reject_options_of_others(path)
         options = known()
         values = read_settings(path, options).get(verb.__name__, {})
         if named is None:

@@ -327,7 +327,7 @@ def _of_verb(
     return found
 
 
-def reject_of_others(path: Path) -> None:
+def reject_options_of_others(path: Path) -> None:
     """Refuse a settings file that nobody named and that somebody else could have written.
 
     It says how ratings are written, and whoever left one in a folder for several people is not who
@@ -350,7 +350,7 @@ def reject_of_others(path: Path) -> None:
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "recveil.toml")
     ...     path.touch(mode=0o600)
-    ...     reject_of_others(path)
+    ...     reject_options_of_others(path)
     """
     for found in (path.lstat(), path.stat()):
         if is_anothers(found):
@@ -549,7 +549,7 @@ def config(output: str | PathLike[str], known: Known, *, force: bool = False) ->
             code="output.exists",
         )
     if path.is_file():
-        _reject_no_settings(path, known)
+        _require_settings(path, known)
     if not path.parent.is_dir() or path.is_dir():
         raise RecveilError(
             f"{path} cannot be written; expected a file in a folder", code="output.not-writable"
@@ -560,7 +560,7 @@ def config(output: str | PathLike[str], known: Known, *, force: bool = False) ->
     return list(known)
 
 
-def _reject_no_settings(path: Path, known: Known) -> None:
+def _require_settings(path: Path, known: Known) -> None:
     """Refuse to replace what is no file of options: it may be the table itself."""
     try:
         is_one = all(verb in known for verb in _parsed(path))

@@ -44,8 +44,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     os.umask((os.umask(0o077) | 0o022) & 0o077)
     _take_closed_streams()
     addresses, data = address_space(), data_size()
-    _reject_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
-    _reject_to_start(data, LEAST_DATA, "data (ulimit -d)")
+    _fail_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
+    _fail_to_start(data, LEAST_DATA, "data (ulimit -d)")
     limits = [limit for limit in (addresses, data) if limit is not None]
     if limits:
         if min(limits) < max(_BELOW_SPARING, _FOR_A_THREAD * (os.cpu_count() or 1)):
@@ -73,7 +73,7 @@ def _take_closed_streams() -> None:
                 os.open(os.devnull, os.O_WRONLY)
 
 
-def _reject_to_start(limit: int | None, least: int, what: str) -> None:
+def _fail_to_start(limit: int | None, least: int, what: str) -> None:
     """End with a sentence where libraries would not even be loaded."""
     if limit is not None and limit < least:
         _say(

@@ -88,7 +88,7 @@ def verify(
 
     Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
     """
-    from recveil.cli import explanations as meanings
+    from recveil.cli import explanations
     from recveil.cli.show import (
         show_links,
         show_not_covered,
@@ -124,7 +124,7 @@ def verify(
             show_links(result)
         show_not_covered(result)
         if explain:
-            meanings.explain(words_of(result))
+            explanations.explain(words_of(result))
     raise typer.Exit(0 if result.holds else 1)
 
 

@@ -30,7 +30,7 @@ from recveil.evaluation.nominal_evaluation import WordsEvaluator
 from recveil.evaluation.split import Split, split_ratings
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
-from recveil.io.pipes import reject_no_path
+from recveil.io.pipes import require_path
 from recveil.methods.registry import has_k
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
@@ -263,7 +263,7 @@ def compare(
         raise RecveilError(
             f"seed is {seed}; expected a whole number of at least 0", code="option.value"
         )
-    reject_no_path("a comparison", is_output=True, out=out)
+    require_path("a comparison", is_output=True, out=out)
     out = Path(out).absolute()
     with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
         begin(_READING)

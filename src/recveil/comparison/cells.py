@@ -419,14 +419,14 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> C
     try:
         return _judge(out, setting, ground, evaluator, watch)
     except Exception as error:  # a bug in one cell should not stop the others
-        _reject_to_keep(error, setting)
+        _reject_keeping(error, setting)
         if isinstance(error, RecveilError):
             return Cell(key, setting, problem=str(error), seconds=watch.seconds)
         problem = f"{type(error).__name__}: {error}"
         return Cell(key, setting, problem=problem, is_fault=True, seconds=watch.seconds)
 
 
-def _reject_to_keep(error: Exception, setting: Setting) -> None:
+def _reject_keeping(error: Exception, setting: Setting) -> None:
     """Raise errors that the data did not cause: an interrupt, or a fault of the machine."""
     reject_interruption(error)
     if is_of_machine(error):
@@ -513,7 +513,7 @@ def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Judge) -> Cell:
             evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
         ).to_dict()
     except Exception as error:  # half of the users may be fewer than k
-        _reject_to_keep(error, cell.setting)
+        _reject_keeping(error, cell.setting)
         if not isinstance(error, RecveilError):
             raise
         told["problem"] = str(error)

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import write_ratings
-from recveil.io.write import reject_to_replace, resolve_target
+from recveil.io.write import reject_replacing, resolve_target
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.rating_scale import reject_no_scale
+from recveil.ratings.rating_scale import require_scale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, quoted
 
@@ -72,7 +72,7 @@ def make_ratings(
     _check_sizes(n_users, n_items, n_ratings)
     if seed < 0:
         raise RecveilError(f"seed is {seed}; expected at least 0", code="argument.value")
-    reject_no_scale(scale)
+    require_scale(scale)
     scale = scale or RatingScale(1, 5, 1)
     levels = scale.levels
     rng = np.random.default_rng(seed)
@@ -255,7 +255,7 @@ def generate(
     Ratings(10 users × 20 items, 50 ratings, 25 % filled, scale 1:5:1, with times)
     """
     resolve_target(output, format)
-    reject_to_replace(output, force=force)
+    reject_replacing(output, force=force)
     made = make_ratings(users, items, ratings, seed, scale=scale)
     write_ratings(made, output, format=format)
     return made

@@ -14,7 +14,7 @@ from recveil.evaluation.similar_users import NullRule
 from recveil.evaluation.split import Matched, Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
-from recveil.io.pipes import reject_no_path, reject_two_standard_inputs
+from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.feedback import option_of
@@ -156,7 +156,7 @@ def evaluate(
     True
     """
     reject_unknown_keywords("evaluate", reading, "k", "people_in", "times")
-    reject_no_path("a release folder", release=release)
+    require_path("a release folder", release=release)
     _check_tables(source=source, train=train, test=test, split=split)
     reject_two_standard_inputs(source=source, train=train, test=test)
     folder = Path(release).resolve()

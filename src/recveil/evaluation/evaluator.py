@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recveil.attacks import PRESETS, Anonymizer
-from recveil.auditing import work_estimates as durations
+from recveil.auditing import work_estimates
 from recveil.auditing.attacked_release import AttackedRelease
 from recveil.evaluation.bootstrap import Measured
 from recveil.evaluation.disclosure import (
@@ -180,7 +180,7 @@ class Evaluator:
         """Return what the parts take, in microseconds on one core, as measured; about."""
         train, labels = self.split.train, opened.table.rows.indices.size
         table = opened.drawn if opened.released is None else opened.released
-        attack = durations.of_attack(
+        attack = work_estimates.of_attack(
             train, table, opened.manifest, len(PRESETS), tell_content=False
         )
         is_known = "raw" in self.__dict__  # computed once

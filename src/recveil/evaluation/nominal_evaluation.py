@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from recveil.attacks import PRESETS, Anonymizer
-from recveil.auditing import work_estimates as durations
+from recveil.auditing import work_estimates
 from recveil.auditing.attacked_release import AttackedRelease
 from recveil.auditing.opened_release import OF_PAIRS
 from recveil.evaluation.bootstrap import Measured
@@ -393,7 +393,7 @@ class WordsEvaluator:
         attack = (
             {}
             if table is None
-            else durations.of_attack(
+            else work_estimates.of_attack(
                 train, table, opened.manifest, len(PRESETS), tell_content=False
             )
         )

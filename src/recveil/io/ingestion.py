@@ -25,7 +25,7 @@ from recveil.ratings.feedback import Counts, describe_feedback, feedback_of, par
 from recveil.ratings.frames import frame_columns
 from recveil.ratings.ids import describe_ids
 from recveil.ratings.sorted_rows import Duplicates
-from recveil.ratings.time_columns import Look, describe_look, reject_times
+from recveil.ratings.time_columns import Look, describe_time_columns, reject_times
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import busy
 
@@ -449,7 +449,7 @@ def _read(
         ) from None
     problem = built.time_problem
     time_name = str(names["time"]) if "time" in names else None
-    said = describe_look(look, problem, time_name, built.time_note)
+    said = describe_time_columns(look, problem, time_name, built.time_note)
     return Reading(
         ratings=Ratings.from_built(built),
         name=where,

@@ -71,7 +71,7 @@ def is_part(file: Path, base: Path) -> bool:
     return found.st_size > 0
 
 
-def reject_no_files(files: list[Path], base: Path) -> None:
+def require_files(files: list[Path], base: Path) -> None:
     """Refuse what would be waited for or read twice: pipes, and two names of one file.
 
     Parameters
@@ -89,7 +89,7 @@ def reject_no_files(files: list[Path], base: Path) -> None:
 
     Examples
     --------
-    >>> reject_no_files([], Path("netflix"))
+    >>> require_files([], Path("netflix"))
     """
     for file in files:
         is_part(file, base)
@@ -508,7 +508,7 @@ _NOT_LIKED = frozenset(
 )
 
 
-def reject_not_liked(parts: Sequence[Part], where: str) -> None:
+def reject_disliked_parts(parts: Sequence[Part], where: str) -> None:
     """Refuse parts without ratings of which one is called as what people did not like.
 
     Parameters
@@ -525,7 +525,7 @@ def reject_not_liked(parts: Sequence[Part], where: str) -> None:
     Examples
     --------
     >>> from pathlib import Path
-    >>> reject_not_liked([Part(Path("dislikes.csv"), "h/dislikes.csv", {})], "h")
+    >>> reject_disliked_parts([Part(Path("dislikes.csv"), "h/dislikes.csv", {})], "h")
     Traceback (most recent call last):
     ...
     recveil.RecveilError: h: no rating column, and its part 'h/dislikes.csv' may hold what...

@@ -151,7 +151,7 @@ def _reject_temporary(folder: Path, error: OSError) -> NoReturn:
     ) from None
 
 
-def reject_no_path(expected: str, *, is_output: bool = False, **given: object) -> None:
+def require_path(expected: str, *, is_output: bool = False, **given: object) -> None:
     """Raise a RecveilError for an argument that is not a path, and for an output folder "-".
 
     Parameters
@@ -165,12 +165,12 @@ def reject_no_path(expected: str, *, is_output: bool = False, **given: object) -
 
     Examples
     --------
-    >>> reject_no_path("a release folder", release=7)
+    >>> require_path("a release folder", release=7)
     Traceback (most recent call last):
     ...
     recveil.RecveilError: release: expected the path of a release folder, got int; write it
     first, and give its path
-    >>> reject_no_path("a release", is_output=True, output="-")
+    >>> require_path("a release", is_output=True, output="-")
     Traceback (most recent call last):
     ...
     recveil.RecveilError: output is - (standard output), but a release is a folder; expected

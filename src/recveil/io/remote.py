@@ -95,7 +95,7 @@ def fetched(address: str) -> Iterator[Path]:
                     f"{name}: there is nothing at this address; check it, or list what is there",
                     code="input.not-found",
                 )
-            _reject_without_room(name, [info.size for info, _ in files], folder)
+            _require_room(name, [info.size for info, _ in files], folder)
             for info, inner in files:
                 _copy(system, info.path, target / inner if inner else target)
         yield target / pattern if pattern else target
@@ -148,7 +148,7 @@ def _safe(inner: str, name: str) -> str:
     return inner
 
 
-def _reject_without_room(name: str, sizes: list[int], folder: Path) -> None:
+def _require_room(name: str, sizes: list[int], folder: Path) -> None:
     room = shutil.disk_usage(folder).free
     if sum(sizes) > room:
         raise MachineError(

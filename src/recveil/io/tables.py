@@ -42,7 +42,7 @@ from recveil.io.part_files import (
     naming_part,
     parts_of,
     read_parts,
-    reject_not_liked,
+    reject_disliked_parts,
     time_key,
 )
 from recveil.io.pipes import is_pipe, name_of
@@ -435,7 +435,7 @@ def _read_parts(
     if "rating" in source.table.column_names:
         return source
     if not selection.feedback or not selection.feedback.likes:
-        reject_not_liked(parts, path.name)
+        reject_disliked_parts(parts, path.name)
     return source._replace(notes=(*source.notes, *describe_names(parts)))
 
 

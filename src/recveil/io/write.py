@@ -304,7 +304,7 @@ def _write_to_standard_output(ratings: Ratings, format: str) -> None:
         write_to_standard_output(file)
 
 
-def reject_to_replace(path: str | PathLike[str], *, force: bool) -> None:
+def reject_replacing(path: str | PathLike[str], *, force: bool) -> None:
     """Raise a RecveilError if `path` exists, unless `force` is set and it is a file.
 
     Also removes temporary files that killed runs left for it, and rejects a path in a release.

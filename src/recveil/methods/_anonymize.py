@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from recveil.io import Reading, file_at, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
-from recveil.io.pipes import reject_no_path, reject_two_standard_inputs
+from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.base import check_seed, check_users, drawn_seed
 from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
 from recveil.methods.hidden_items import anonymize_hidden
@@ -61,9 +61,9 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
         if value is None or (method.option(name) is None and _is_usual(name, value)):
             continue
         chosen[name] = value
-    _reject_strange(method, chosen)
+    _reject_unexpected(method, chosen)
     for name, value in chosen.items():
-        _reject_of_another(method, name, value)
+        _reject_option_of_another(method, name, value)
     return chosen
 
 
@@ -133,7 +133,7 @@ def _is_usual(name: str, value: Any) -> bool:
     )
 
 
-def _reject_strange(method: Method, chosen: Mapping[str, Any]) -> None:
+def _reject_unexpected(method: Method, chosen: Mapping[str, Any]) -> None:
     """Raise a RecveilError for options that the method does not have."""
     for other in all_methods():
         strange = [
@@ -150,7 +150,7 @@ def _reject_strange(method: Method, chosen: Mapping[str, Any]) -> None:
             )
 
 
-def _reject_of_another(method: Method, name: str, value: Any) -> None:
+def _reject_option_of_another(method: Method, name: str, value: Any) -> None:
     """Raise a RecveilError for an invalid choice, naming the method that knows it."""
     own = method.option(name)
     if own is None or not own.choices or not isinstance(value, str) or value in own.choices:
@@ -401,9 +401,9 @@ def prepare(
     check_form(layout, file_format)
     check_layout(maker.method, layout)
     check_many_drawn(given, layout, allow_large=allow_large)
-    reject_no_path("a release", is_output=True, output=output)
+    require_path("a release", is_output=True, output=output)
     if against is not None:
-        reject_no_path("a release folder", against=against)
+        require_path("a release folder", against=against)
     files = _files(maker, given)
     reject_two_standard_inputs(source=source, **files)
     check_target(output, force=force, is_dry=is_dry)  # a mistyped output should not cost the work
@@ -543,7 +543,7 @@ def _files(maker: Maker, given: Mapping[str, Any]) -> dict[str, Any]:
         name: given[name] for name in maker.people_in if name in given and not is_rule(given[name])
     }
     for name, file in files.items():
-        reject_no_path(_FILES[maker.people_in[name]], **{name: file})
+        require_path(_FILES[maker.people_in[name]], **{name: file})
     return files
 
 

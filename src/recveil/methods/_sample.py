@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.io.pipes import reject_no_path
+from recveil.io.pipes import require_path
 from recveil.methods.base import check_seed, drawn_seed
 from recveil.methods.registry import sampler_of
 from recveil.methods.synthetic.options import MOST_PEOPLE
@@ -66,8 +66,8 @@ def sample(
         If the folder has no model or does not verify, if the number of users is invalid, or if the
         output exists or cannot be written.
     """
-    reject_no_path("a release folder", release=release)
-    reject_no_path("a release", is_output=True, output=output)
+    require_path("a release folder", release=release)
+    require_path("a release", is_output=True, output=output)
     check_seed(seed)
     _check_users(people)
     check_form("users", file_format)

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.io import read_levels, read_trust, understand
-from recveil.methods import size_estimates as foreseen
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
@@ -28,11 +27,19 @@ from recveil.methods.k_corating.fills import FILLS
 from recveil.methods.nominal.anonymizer import SharedWords, expect_words
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, label_step
 from recveil.methods.release_summary import (
-    describe_of_k_corating,
-    describe_of_predictive,
-    describe_of_sparse,
-    describe_of_synthetic,
-    describe_of_undone,
+    describe_k_corating,
+    describe_predictive,
+    describe_sparse,
+    describe_synthetic,
+    describe_undone,
+)
+from recveil.methods.size_estimates import (
+    Foreseen,
+    foresee_k_corating,
+    foresee_predictive,
+    foresee_sparse,
+    foresee_synthetic,
+    foresee_words,
 )
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.model_file import sample_users
@@ -195,8 +202,8 @@ class Maker:
     people_in: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
-    foresee: Callable[[Ratings, int | None, Options, str, str], foreseen.Foreseen] | None = None
-    tell: Callable[[Sides, Ratings], list[str]] = describe_of_undone
+    foresee: Callable[[Ratings, int | None, Options, str, str], Foreseen] | None = None
+    tell: Callable[[Sides, Ratings], list[str]] = describe_undone
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
@@ -284,8 +291,8 @@ _MAKERS: dict[str, Maker] = {
             people_in={"privacy_levels": "levels"},
             check=_reject_idle_b,
             expect=_expect_predictive,
-            foresee=foreseen.foresee_predictive,
-            tell=describe_of_predictive,
+            foresee=foresee_predictive,
+            tell=describe_predictive,
         ),
         Maker(
             method=K_CORATING,
@@ -293,8 +300,8 @@ _MAKERS: dict[str, Maker] = {
             again=k_corating_again,
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             people_in={"trust": "trust"},
-            foresee=foreseen.foresee_k_corating,
-            tell=describe_of_k_corating,
+            foresee=foresee_k_corating,
+            tell=describe_k_corating,
         ),
         Maker(
             method=SYNTHETIC,
@@ -305,8 +312,8 @@ _MAKERS: dict[str, Maker] = {
                 "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
             },
             check=check_drawing,
-            foresee=foreseen.foresee_synthetic,
-            tell=describe_of_synthetic,
+            foresee=foresee_synthetic,
+            tell=describe_synthetic,
             is_secret=draws_in_secret,
             sample=sample_users,
         ),
@@ -315,10 +322,16 @@ _MAKERS: dict[str, Maker] = {
             make=SparseRows,
             again=sparse_again,
             expect=_expect_sparse,
-            foresee=foreseen.foresee_sparse,
-            tell=describe_of_sparse,
+            foresee=foresee_sparse,
+            tell=describe_sparse,
         ),
-        Maker(WORDS, SharedWords, words_again, expect=expect_words, foresee=foreseen.foresee_words),
+        Maker(
+            WORDS,
+            SharedWords,
+            words_again,
+            expect=expect_words,
+            foresee=foresee_words,
+        ),
         *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
     )
 }

@@ -23,7 +23,7 @@ _LARGE_DELTA = 0.1
 _FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
 
 
-def describe_of_predictive(release: Sides, ratings: Ratings) -> list[str]:
+def describe_predictive(release: Sides, ratings: Ratings) -> list[str]:
     """Report the share of ratings that the rows disclose, known attacks, and the cost of diversity.
 
     Parameters
@@ -94,7 +94,7 @@ def _how_near(given: ExactRatings) -> str:
     return f"as they are: {given.exact_share:.1%} of the ratings"
 
 
-def describe_of_k_corating(release: Sides, ratings: Ratings) -> list[str]:
+def describe_k_corating(release: Sides, ratings: Ratings) -> list[str]:
     """Report what k-coRating added, and what it does not protect.
 
     Parameters
@@ -151,7 +151,7 @@ def k_corating_as_json(release: Sides, n_ratings: int) -> list[str]:
     return lines
 
 
-def describe_of_synthetic(release: Sides, ratings: Ratings) -> list[str]:
+def describe_synthetic(release: Sides, ratings: Ratings) -> list[str]:
     """Report the guarantee, the dropped items and known attacks.
 
     Parameters
@@ -230,7 +230,7 @@ def _left_out(n: int, share: float, k: int) -> list[str]:
     ]
 
 
-def describe_of_sparse(release: Sides, ratings: Ratings) -> list[str]:
+def describe_sparse(release: Sides, ratings: Ratings) -> list[str]:
     """Report the error of the release's item counts, and known attacks.
 
     Parameters
@@ -276,7 +276,7 @@ def sparse_as_json(release: Sides, people: NDArray[Any], support: NDArray[Any]) 
     ]
 
 
-def describe_of_undone(release: Sides, _: Ratings) -> list[str]:
+def describe_undone(release: Sides, _: Ratings) -> list[str]:
     """Report known attacks, for a method without a summary of its own."""
     settings = release.published.settings
     return list(method_of(settings).undone_by(settings))

@@ -10,7 +10,7 @@ from recveil.io.ingestion import has_value, reject_unknown_keywords, understand
 from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
-from recveil.io.write import how_to_load, reject_to_replace, resolve_target, write_ratings
+from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
@@ -74,7 +74,7 @@ def convert(
     reject_unknown_keywords("convert", reading, "k", "people_in")
     # A mistyped ending should not cost the minutes of reading a large file.
     written_as = resolve_target(target, target_format)
-    reject_to_replace(target, force=force)
+    reject_replacing(target, force=force)
     held = file_at(source)
     taken = not is_standard(target) and Path(target).exists()
     if taken and held and any(map(Path(target).samefile, filter(Path.exists, files_at(held)))):

@@ -4,8 +4,8 @@ import json
 from os import PathLike
 from pathlib import Path
 
-from recveil.io.pipes import is_standard, reject_no_path
-from recveil.io.write import reject_to_replace
+from recveil.io.pipes import is_standard, require_path
+from recveil.io.write import reject_replacing
 from recveil.publish.croissant import (
     card_page,
     croissant,
@@ -84,16 +84,16 @@ def describe(
     >>> '"contentUrl": "out/ratings.parquet"' in text
     True
     """
-    reject_no_path("a release folder", release=release)
-    reject_no_path("a file", output=output)
+    require_path("a release folder", release=release)
+    require_path("a file", output=output)
     if is_standard(output):
         raise RecveilError(
             "output -: a description stands beside its release; name a file", code="output.place"
         )
     if card is not None:
-        reject_no_path("a card", card=card)
+        require_path("a card", card=card)
     if audit is not None:
-        reject_no_path("the result of an audit", audit=audit)
+        require_path("the result of an audit", audit=audit)
     elif column_names:
         raise RecveilError(
             "column_names (--column-names): only an audit tells them; give its result with audit "
@@ -101,9 +101,9 @@ def describe(
             code="option.required",
         )
     if evaluation is not None:
-        reject_no_path("the result of an evaluation", evaluation=evaluation)
+        require_path("the result of an evaluation", evaluation=evaluation)
     folder, target = Path(release).resolve(), Path(output).absolute()
-    reject_to_replace(target, force=force)
+    reject_replacing(target, force=force)
     words = PublisherCard() if card is None else PublisherCard.read(card)
     if not words.url and target.parent.resolve() != folder.parent:
         raise RecveilError(
@@ -197,8 +197,8 @@ def _read(
     release: str | PathLike[str], file: str | PathLike[str]
 ) -> tuple[object, list[str], Manifest, dict[str, FileEntry]]:
     """Read a description and its release, and report keys that occur twice."""
-    reject_no_path("a release folder", release=release)
-    reject_no_path("a description", croissant=file)
+    require_path("a release folder", release=release)
+    require_path("a description", croissant=file)
     folder, path = Path(release), Path(file)
     if not (folder / MANIFEST).is_file():
         raise RecveilError(

@@ -663,7 +663,7 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
                 code="output.not-writable",
             )
         try:
-            _reject_standing(published, private, force=force)
+            _reject_existing(published, private, force=force)
         except RecveilError:
             _reject_leftovers(published)
             raise
@@ -671,7 +671,7 @@ def check_target(folder: str | PathLike[str], *, force: bool, is_dry: bool = Fal
     try:
         with _alone_at(published):
             settle_leftovers(published, private)
-            _reject_standing(published, private, force=force)
+            _reject_existing(published, private, force=force)
     except OSError as error:
         raise RecveilError(
             f"{published.parent}: cannot write here ({error.strerror or error}); choose another "
@@ -701,10 +701,10 @@ def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> 
             f"another output, or replace the release with force (--force)",
             code="output.exists",
         )
-    _reject_standing(folder, private, force=force)
+    _reject_existing(folder, private, force=force)
 
 
-def _reject_standing(published: Path, private: Path, *, force: bool) -> None:
+def _reject_existing(published: Path, private: Path, *, force: bool) -> None:
     for target, sign in ((published, MANIFEST), (private, PRIVATE_MANIFEST)):
         if not target.exists() and not target.is_symlink():
             continue

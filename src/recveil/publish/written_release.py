@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.io.pipes import reject_no_path
+from recveil.io.pipes import require_path
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.pseudonyms import PREFIX, pseudonyms
@@ -60,7 +60,7 @@ class WrittenRelease:
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        reject_no_path("a release folder", folder=folder)
+        require_path("a release folder", folder=folder)
         self._folder = Path(folder).resolve()  # its name is needed, and "." has none
         self.manifest: Manifest = known_manifest(self._folder)
 

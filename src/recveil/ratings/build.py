@@ -23,7 +23,7 @@ from recveil.ratings.columns import (
 from recveil.ratings.feedback import all_ratings, are_likes, option_of, take_feedback
 from recveil.ratings.ids import encode_labels
 from recveil.ratings.ordinal_labels import are_words
-from recveil.ratings.rating_scale import RatingScale, reject_no_scale, reject_off_scale
+from recveil.ratings.rating_scale import RatingScale, reject_off_scale, require_scale
 from recveil.ratings.rows_within_ids import require_no_original_rows, require_no_rows_within
 from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.ratings.time_columns import one_date_each
@@ -374,7 +374,7 @@ def _build(
     times: _Times,
     feedback: Feedback,
 ) -> Built:
-    reject_no_scale(scale)
+    require_scale(scale)
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # now somebody names it
     unrated = off_scale = NOTHING

@@ -21,9 +21,9 @@ from recveil.ratings.columns import (
     parse_ratings,
     parse_ratings_noted,
 )
-from recveil.ratings.ids import describe_nothings
+from recveil.ratings.ids import describe_null_ids
 from recveil.ratings.ordinal_labels import parse_words, words_found
-from recveil.ratings.rating_scale import LIKES, RatingScale, alike, reject_no_scale
+from recveil.ratings.rating_scale import LIKES, RatingScale, alike, require_scale
 from recveil.ratings.time_columns import why_no_times
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -133,7 +133,7 @@ def parse_scale_option(
     >>> str(parse_scale_option(None, "no,yes", None)[0]), parse_scale_option(None, None, "all")
     ('no < yes', (None, True))
     """
-    reject_no_scale(scale)
+    require_scale(scale)
     options = {"scale": scale, "order": order, "words": words}
     both = [name for name, value in options.items() if value is not None]
     if len(both) > 1:
@@ -472,4 +472,4 @@ def _describe_words(scale: RatingScale) -> list[str]:
         f"letter alone, and were taken for two words; if they are one, mend the table."
         for one, other in alike(scale.words)
     ]
-    return [*pairs, *describe_nothings(scale.words, "word")]
+    return [*pairs, *describe_null_ids(scale.words, "word")]

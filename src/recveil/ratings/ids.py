@@ -374,12 +374,12 @@ def describe_totals(labels: NDArray[Any], role: str) -> list[str]:
     ]
 
 
-def describe_nothings(labels: NDArray[Any] | Sequence[str], role: str) -> list[str]:
+def describe_null_ids(labels: NDArray[Any] | Sequence[str], role: str) -> list[str]:
     """Say which of some texts programs write where there is nothing.
 
     Examples
     --------
-    >>> print(*describe_nothings(["ann", "NA"], "user"))
+    >>> print(*describe_null_ids(["ann", "NA"], "user"))
     'NA' among the users may stand for nothing, and was taken as it is; if it does, leave such rows
     out.
     """
@@ -430,7 +430,7 @@ def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
             told += describe_rounded(labels, role)
             told += describe_blanks(labels, role)
             told += describe_totals(labels, role)
-            told += describe_nothings(labels, role)
+            told += describe_null_ids(labels, role)
     return told
 
 

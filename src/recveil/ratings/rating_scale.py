@@ -464,12 +464,12 @@ def distinct(values: ArrayLike) -> NDArray[np.float64]:
     return np.unique(pc.unique(pa.array(numbers.ravel())).to_numpy().astype(np.float64))
 
 
-def reject_no_scale(scale: object) -> None:
+def require_scale(scale: object) -> None:
     """Raise a RecveilError for a scale argument that is not a RatingScale.
 
     Examples
     --------
-    >>> reject_no_scale("1:5")
+    >>> require_scale("1:5")
     Traceback (most recent call last):
     ...
     recveil.RecveilError: scale is '1:5'; expected a RatingScale, such as ...

@@ -18,7 +18,7 @@ from recveil.ratings.frames import frame_columns, table_from_columns
 from recveil.ratings.ordinal_labels import labels_of
 from recveil.ratings.rating_scale import LIKES, RatingScale, distinct, reject_off_scale
 from recveil.ratings.sorted_rows import Duplicates, first_fall
-from recveil.ratings.time_columns import describe_look
+from recveil.ratings.time_columns import describe_time_columns
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import html_line
 
@@ -213,7 +213,7 @@ class Ratings:
         if not built.ratings_merged:
             built = built._replace(rating_note="")  # values are already in single precision
         odd = "" if are_days else built.time_note  # days have no unit that could be wrong
-        notes = describe_look(look, built.time_problem, names.get("time"), odd)
+        notes = describe_time_columns(look, built.time_problem, names.get("time"), odd)
         for note in (*describe_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)

@@ -166,7 +166,7 @@ def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(each[0] for each in found) if all(len(each) == 1 for each in found) else ()
 
 
-def describe_look(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
+def describe_time_columns(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
     """Describe how the times were found, or why they are not used, a sentence each.
 
     Parameters
@@ -181,7 +181,7 @@ def describe_look(look: Look, problem: str, name: str | None, odd: str = "") -> 
 
     Examples
     --------
-    >>> print(*describe_look(Look(None, ("when",)), "", None))
+    >>> print(*describe_time_columns(Look(None, ("when",)), "", None))
     No column of dates was recognized, but 'when' looks like dates: if it says when people rated,
     name it with time (--time), and how it is written with time_format (--time-format).
     """

@@ -11,7 +11,7 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-from recveil.runtime.threads import reject_without_addresses
+from recveil.runtime.threads import require_address_space
 
 # One allocation of a default build (128 MiB), and a margin; the builds of NumPy and SciPy take 32
 # MiB.
@@ -42,7 +42,7 @@ def _linear_algebra() -> ThreadpoolController:
 def _load_scipy_s() -> None:
     """Load SciPy's library, which allocates working space for one thread."""
     if "scipy.linalg" not in sys.modules:
-        reject_without_addresses(_TO_LOAD)
+        require_address_space(_TO_LOAD)
         import scipy.linalg  # noqa: F401
 
 
@@ -80,7 +80,7 @@ def _take(library: ctypes.CDLL, n_callers: int) -> None:
     taken = []
     try:
         for _ in range(n_callers):
-            reject_without_addresses(_AT_ONCE)
+            require_address_space(_AT_ONCE)
             taken.append(take(0))
     finally:
         for each in taken:

@@ -471,7 +471,7 @@ def bar(whole: Whole) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
 
-    from recveil.runtime.threads import reject_without_room
+    from recveil.runtime.threads import require_thread_room
 
     console = Console(stderr=True)
     drawn = Live(
@@ -482,7 +482,7 @@ def bar(whole: Whole) -> Iterator[None]:
         # Output to a file or a pipe must not go to the terminal.
         redirect_stdout=sys.stdout.isatty(),
     )
-    reject_without_room()
+    require_thread_room()
     with drawn:
         yield
 

@@ -31,29 +31,29 @@ def pool(n_threads: int) -> Iterator[Executor]:
     if n_threads == 1:
         yield _Asking()
         return
-    reject_without_room(n_threads)
+    require_thread_room(n_threads)
     with ThreadPoolExecutor(n_threads) as workers:
         yield workers
 
 
-def reject_without_room(n_threads: int = 1) -> None:
+def require_thread_room(n_threads: int = 1) -> None:
     """Raise a MemoryError if the system cannot provide memory for `n_threads` threads.
 
     Examples
     --------
-    >>> reject_without_room()
+    >>> require_thread_room()
     """
-    reject_without_addresses(n_threads * _FOR_ONE)
+    require_address_space(n_threads * _FOR_ONE)
 
 
-def reject_without_addresses(n_bytes: int) -> None:
+def require_address_space(n_bytes: int) -> None:
     """Raise a MemoryError if the system cannot provide `n_bytes` contiguous bytes.
 
     The bytes are not written to, so this uses no memory.
 
     Examples
     --------
-    >>> reject_without_addresses(1 << 20)
+    >>> require_address_space(1 << 20)
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known
         return
@@ -107,7 +107,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
     def make() -> Any:
         return here.run(next, iterator, end)
 
-    reject_without_room()
+    require_thread_room()
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(make)
         while (step := coming.result()) is not end:

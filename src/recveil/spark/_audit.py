@@ -7,8 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
-from recveil.auditing import Audit
-from recveil.auditing import work_estimates as durations
+from recveil.auditing import Audit, work_estimates
 from recveil.auditing.table_attacks import attack_table, fitted
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
@@ -75,10 +74,10 @@ def audit(
             raise RecveilError(f"{name} is {number}; expected at least 1", code="option.value")
     reject_unknown_keywords("audit", reading, "k", "people_in")
     with (
-        parts("Auditing", {durations.READING: 1, THE_REST: 8}) as begin,
+        parts("Auditing", {work_estimates.READING: 1, THE_REST: 8}) as begin,
         _session(source, master) as spark,
     ):
-        begin(durations.READING)
+        begin(work_estimates.READING)
         with _table(spark, source, reading, is_whole=curves or targets is None) as (
             read,
             candidates,
@@ -87,7 +86,7 @@ def audit(
             chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
             users = choose_targets(ratings.n_users, targets, seed)
             begin(THE_REST)
-            costs = durations.of_audit(ratings, len(chosen), draws, curves=curves)
+            costs = work_estimates.of_audit(ratings, len(chosen), draws, curves=curves)
             with parts("Auditing", costs) as begin_part:
                 found = attack_table(
                     *(ratings, candidates, chosen, users, begin_part),

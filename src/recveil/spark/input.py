@@ -23,7 +23,7 @@ from recveil.ratings.columns import (
     require_different,
 )
 from recveil.ratings.ids import NOT_IN_IDS, encode_labels
-from recveil.ratings.rating_scale import LIKES, reject_no_scale
+from recveil.ratings.rating_scale import LIKES, require_scale
 from recveil.ratings.times import is_plausible
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
@@ -114,7 +114,7 @@ def lake_of(
     """
     from pyspark.sql import functions as sql
 
-    reject_no_scale(scale)
+    require_scale(scale)
     given = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **given)

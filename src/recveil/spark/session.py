@@ -328,7 +328,7 @@ def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
         with session_of(active):
             yield active
         return
-    _reject_no_java()
+    _require_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = from_pyspark.builder
     if master is not None:
@@ -425,7 +425,7 @@ def needed() -> Any:
     return SparkSession
 
 
-def _reject_no_java() -> None:
+def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and os.access(f"{home}/bin/java", os.X_OK)):
         raise RecveilError(

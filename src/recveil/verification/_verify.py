@@ -6,7 +6,7 @@ from typing import Any
 
 from recveil.io import spooled
 from recveil.io.layout import layout_of, reject_given
-from recveil.io.pipes import reject_no_path
+from recveil.io.pipes import require_path
 from recveil.io.source import as_text
 from recveil.ratings import Ratings
 from recveil.ratings.frames import is_frame
@@ -119,7 +119,7 @@ def verify(
     layout = layout_of(delimiter, None, wide, null)
     written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
     if private is not None:
-        reject_no_path("the private folder of a release", private=private)
+        require_path("the private folder of a release", private=private)
         if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):
             raise RecveilError(
                 "private (--private): only a release has a private folder; expected a folder with "

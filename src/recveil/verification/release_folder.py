@@ -77,7 +77,7 @@ def check_published(
     manifest, problems = read_manifest(folder / MANIFEST)
     if not manifest.contains_users:
         asked = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
-        _reject_of_drawn(manifest, asked)
+        _reject_for_synthetic(manifest, asked)
         return check_drawn(folder, manifest, problems, names, readers)
     if claim is not None and not claim_kind(claim).contains_users:
         raise RecveilError(
@@ -168,7 +168,7 @@ def _note(
     reject_beyond_limit(f"{name}: its records", needed, at_least=True)
 
 
-def _reject_of_drawn(manifest: Manifest, asked: Mapping[str, object]) -> None:
+def _reject_for_synthetic(manifest: Manifest, asked: Mapping[str, object]) -> None:
     """Raise if a check of users' records is requested of synthetic records."""
     given = {name: value for name, value in asked.items() if value is not None}
     if given.get("claim") == manifest.claim.kind:

@@ -387,7 +387,7 @@ def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpa
         )
     files = [info for info in infos if not info.is_dir()]
     for info in files:
-        _reject_strange(path, info)
+        _reject_unexpected(path, info)
     # The workbench's own zips bring the description of a release beside it.
     described = [info for info in files if info.filename == DESCRIPTION]
     if any(PurePosixPath(info.filename).parts[1:] for info in files):
@@ -412,7 +412,7 @@ def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpa
     return named, Unpacked("/".join(folder.parts), beside)
 
 
-def _reject_strange(path: Path, info: ZipInfo) -> None:
+def _reject_unexpected(path: Path, info: ZipInfo) -> None:
     """Refuse what leads out of the folder, or is no plain file."""
     name, mode = info.filename, info.external_attr >> 16
     parts = PurePosixPath(name).parts

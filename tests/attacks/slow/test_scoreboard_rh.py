@@ -15,7 +15,7 @@ from recveil.attacks import (
     ScoreboardRH,
     draw_knowledge,
 )
-from recveil.attacks.reidentification import scoreboard as search
+from recveil.attacks.reidentification import scoreboard
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
@@ -191,7 +191,7 @@ def test_like_the_slow_one(kind, seed, shape, known_values, known_days, known_ac
 @pytest.mark.parametrize("n_labels", [5, 4_000])
 def test_like_the_slow_one_over_several_blocks_of_records(n_labels):
     rng = np.random.default_rng(3)
-    n_users, n_items = 3 * search._BLOCK + 5, 20
+    n_users, n_items = 3 * scoreboard._BLOCK + 5, 20
     ratings = make_ratings(n_users, n_items, 4 * n_users, seed=2)
     values = rng.choice(np.linspace(1, 5, n_labels), ratings.n_ratings)
     ratings = Ratings(
@@ -199,6 +199,6 @@ def test_like_the_slow_one_over_several_blocks_of_records(n_labels):
         *(values, ratings.days, RatingScale(1, 5)),
     )
     adversary = Adversary(known=4, rating_error=1, date_error=14, activity_error=0.5)
-    targets = np.array([0, 5, search._BLOCK, n_users // 2, n_users - 1])
+    targets = np.array([0, 5, scoreboard._BLOCK, n_users // 2, n_users - 1])
     known = draw_knowledge(ratings, adversary, np.repeat(targets, 10))
     compare(Candidates.from_ratings(ratings), known, np.arange(n_users))

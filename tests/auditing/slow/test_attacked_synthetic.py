@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from recveil.auditing import audit
-from recveil.auditing import release_attacks as attacking
+from recveil.auditing import audit, release_attacks
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
@@ -80,9 +79,9 @@ class TestModel:
 
     def test_five_are_drawn_for_each_who_is_in_the_data(self, model, ratings, monkeypatch):
         asked = []
-        real = attacking.same_again
+        real = release_attacks.same_again
         monkeypatch.setattr(
-            attacking, "same_again", lambda *given: asked.append(given[0]) or real(*given)
+            release_attacks, "same_again", lambda *given: asked.append(given[0]) or real(*given)
         )
         found = audit(ratings, release=model, targets=40, curves=False).to_dict()["release"]
         (manifest,) = asked

@@ -8,7 +8,7 @@ from recveil.auditing import audit, look_for
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.ratings import Ratings
-from recveil.runtime import progress as showing
+from recveil.runtime import progress
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ class TestOutsideKnowledge:
 
 def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, capsys):
     """A part of it takes less than a minute, and yet all of it may take long."""
-    monkeypatch.setattr(showing, "_EVERY", 0.2)
+    monkeypatch.setattr(progress, "_EVERY", 0.2)
     audit(invented, targets=20)
     told = capsys.readouterr().err.splitlines()
     assert told

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from recveil.io.worker import decoder as standstill
+from recveil.io.worker import decoder
 from recveil.io.worker.decoder import CAN_LOOK, WatchedAnswers, work_of
 from recveil.runtime.errors import MachineError
 
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.skipif(not CAN_LOOK, reason="no /proc")
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(standstill, "_LOOK", 0.1)
-    monkeypatch.setattr(standstill, "_LOOKS", 5)
+    monkeypatch.setattr(decoder, "_LOOK", 0.1)
+    monkeypatch.setattr(decoder, "_LOOKS", 5)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from recveil.methods.synthetic import fitting as fitting_people
+from recveil.methods.synthetic import fitting
 from recveil.methods.synthetic.fitting import (
     FittedItems,
     Told,
@@ -45,7 +45,7 @@ def misfit(items, crowd, activity, told):
     np.fill_diagonal(off, 0)
     cells = (off**2).sum() / 4 / told.moments_noise**2
     counts = ((popularity - told.popularity) ** 2).sum() / 2 / told.popularity_noise**2
-    prior = (np.asarray(items.tastes, float) ** 2).sum() / 2 / fitting_people._PRIOR_SPREAD**2
+    prior = (np.asarray(items.tastes, float) ** 2).sum() / 2 / fitting._PRIOR_SPREAD**2
     return cells + counts + prior
 
 
@@ -73,7 +73,7 @@ class TestSlopes:
         activity = rng.uniform(1, n_items - 1, 20)
         items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
         small = [part.astype(np.float32) for part in (activity, crowd)]
-        fit = fitting_people._Fit(told, *small, rng)
+        fit = fitting._Fit(told, *small, rng)
         found = fit.slopes(FittedItems(*(part.astype(np.float32) for part in items)))
         for which, slopes in enumerate(found):
             numeric = np.empty(slopes.shape)
@@ -89,13 +89,13 @@ class TestSlopes:
     @pytest.mark.parametrize("n_items", [9, 12])
     def test_some_columns_at_a_time_are_all_in_turn(self, n_items, monkeypatch):
         """Of many items: the mean of one round of guesses is what all cells say."""
-        monkeypatch.setattr(fitting_people, "_AT_A_TIME", 3)
+        monkeypatch.setattr(fitting, "_AT_A_TIME", 3)
         told = told_of(n_items)
         tastes = np.random.default_rng(1).normal(size=(30, n_items)).astype(np.float32)
-        off = fitting_people._off_some(told, np.random.default_rng(2))
+        off = fitting._off_some(told, np.random.default_rng(2))
         for _ in range(2):
             turns = [off(tastes) for _ in range(n_items // 3)]
-            every = fitting_people._off_all(told)(tastes)
+            every = fitting._off_all(told)(tastes)
             assert np.mean(turns, axis=0) == pytest.approx(every, rel=1e-3, abs=1e-2)
             assert np.abs(turns[0] - every).max() > 1
 
@@ -143,9 +143,7 @@ class TestPlanted:
     def test_the_crowd_has_the_moments_that_were_told(self):
         _, told = planted(noise=1.0)
         found = fit_items(told, np.random.default_rng(1))
-        activity, crowd = fitting_people._crowd(
-            told, found.tastes.shape[1] - 1, np.random.default_rng(1)
-        )
+        activity, crowd = fitting._crowd(told, found.tastes.shape[1] - 1, np.random.default_rng(1))
         rows, popularity = expected(found, crowd.astype(float), activity.astype(float), told)
         assert popularity == pytest.approx(told.popularity, rel=0.05, abs=3)
         beside = np.triu_indices(40, 1)
@@ -184,7 +182,7 @@ class TestFew:
 class TestCrowd:
     def test_exactly_spread(self):
         told = told_of(20, activity=np.arange(2.0, 12.0), share=0.5)
-        activity, crowd = fitting_people._crowd(told, 3, np.random.default_rng(4))
+        activity, crowd = fitting._crowd(told, 3, np.random.default_rng(4))
         with_one = np.column_stack([np.ones(len(crowd)), crowd])
         others = with_one.T @ with_one / len(crowd)
         assert others[2:] == pytest.approx(np.eye(5)[2:], abs=1e-5)

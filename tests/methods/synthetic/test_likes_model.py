@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.methods.synthetic import user_model as drawing_choices
+from recveil.methods.synthetic import user_model
 from recveil.methods.synthetic.learning import learn_likes
 from recveil.methods.synthetic.mechanism import WithoutNoise
 from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES, Public, measure_likes
@@ -42,7 +42,7 @@ def test_the_same_seed_the_same_people():
 
 
 def test_blocks_make_no_gap(monkeypatch):
-    monkeypatch.setattr(drawing_choices, "_CELLS", 30 * 7)
+    monkeypatch.setattr(user_model, "_CELLS", 30 * 7)
     blocks = list(rule().draw(50, np.random.default_rng(1)))
     assert [len(block.sizes) for block in blocks] == [7] * 7 + [1]
     assert all((block.sizes == 1).all() for block in blocks)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from recveil.methods.synthetic import user_model as drawing_choices
+from recveil.methods.synthetic import user_model
 from recveil.methods.synthetic.user_model import UserModel, draw_users
 from recveil.ratings import RatingScale
 from recveil.release.synthetic_form import label_levels, tenths_of
@@ -46,7 +46,7 @@ class TestItems:
         starts = (np.arange(n_people) + 0.5) / n_people
         picked = np.zeros(rows.shape, bool)
         place = np.zeros(n_people, np.int64)
-        drawing_choices._pick(rows, np.full(n_people, activity), orders, place, starts, picked)
+        user_model._pick(rows, np.full(n_people, activity), orders, place, starts, picked)
         return rows[0], picked
 
     @pytest.mark.parametrize("activity", [1.0, 2.5, 7.0])
@@ -128,7 +128,7 @@ class TestPeople:
         assert np.isfinite(labels).all()
 
     def test_blocks_make_no_gap(self, monkeypatch):
-        monkeypatch.setattr(drawing_choices, "_CELLS", 30 * 7)
+        monkeypatch.setattr(user_model, "_CELLS", 30 * 7)
         blocks = list(rule().draw(50, np.random.default_rng(1)))
         assert [len(block) for block in blocks] == [7] * 7 + [1]
         assert all((block.sizes == 1).all() for block in blocks)

@@ -8,7 +8,7 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer, anonymize
-from recveil.methods.synthetic import mechanism as gate
+from recveil.methods.synthetic import mechanism
 from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.noisy_sums import SHARES
 from recveil.ratings import Ratings, RatingScale
@@ -44,7 +44,7 @@ def test_that_people_are_too_few_costs_the_first_answer_alone(few):
 
 
 def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch):
-    monkeypatch.setattr(gate, "threshold", lambda *_, **__: 1e9)
+    monkeypatch.setattr(mechanism, "threshold", lambda *_, **__: 1e9)
     told = refused(few, 20.0, seed=1)
     assert "no item is popular enough" in told
     asked = ("people by activity", "labels", "means of people", "item sums")
@@ -77,13 +77,13 @@ class TestBeforeTheFirstAnswer:
 
     @pytest.fixture
     def asked(self, monkeypatch):
-        queries, enter = [], gate.Mechanism._enter
+        queries, enter = [], mechanism.Mechanism._enter
 
         def noted(self, name, *rest):
             queries.append(name)
             return enter(self, name, *rest)
 
-        monkeypatch.setattr(gate.Mechanism, "_enter", noted)
+        monkeypatch.setattr(mechanism.Mechanism, "_enter", noted)
         return queries
 
     @pytest.fixture

@@ -3,14 +3,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from recveil.runtime import progress as whole
+from recveil.runtime import progress
 from recveil.runtime.progress import busy, listening, parts, track
 
 
 @pytest.fixture
 def heard(monkeypatch) -> Iterator[list]:
     """What is told, each time."""
-    monkeypatch.setattr(whole, "_SELDOM", 0.0)
+    monkeypatch.setattr(progress, "_SELDOM", 0.0)
     told = []
     with listening(told.append):
         yield told

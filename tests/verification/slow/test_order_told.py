@@ -11,9 +11,9 @@ def test_random_orders_are_no_leak(n, monkeypatch):
     """At a rate that can be counted, no more alarms than are stated."""
     from scipy.stats import norm
 
-    from recveil.verification import private_data as module
+    from recveil.verification import private_data
 
-    monkeypatch.setattr(module, "_FAR", float(norm.isf(0.01 / 3 / 2)))
+    monkeypatch.setattr(private_data, "_FAR", float(norm.isf(0.01 / 3 / 2)))
     rng = np.random.default_rng(n)
     groups = np.repeat(np.arange(n // 3 + 1), 3)[:n]
     draws = 2_000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recveil.workbench import table_source as seen
+from recveil.workbench import table_source
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_table_to_which_too_much_came_has_changed(named, monkeypatch, tmp_path
     browser.send("/data/name", place=str(tmp_path / "parts"))
     browser.wait("data", "risk")
     assert "has changed since" not in browser.get("/risk").text
-    monkeypatch.setattr(seen, "_MOST_SEEN", 0)
+    monkeypatch.setattr(table_source, "_MOST_SEEN", 0)
     assert "has changed since" in browser.get("/risk").text
 
 
@@ -67,12 +67,12 @@ def test_the_same_bytes_dropped_again_are_the_same_table(browser, quick, small_t
     browser.drop("t.csv", small_table)
     browser.wait("data", "risk")
     (table,) = browser.bench.project.inputs()
-    before = seen.state_of_table(table)
+    before = table_source.state_of_table(table)
     made = browser.bench.project.begin_job("release", "release", {"seen": before}, "", table.id)
     browser.drop("t.csv", small_table)
     browser.wait("data", "risk")
     assert browser.bench.project.inputs() == [table]
-    assert seen.is_of_it(browser.bench.project, table, made)
+    assert table_source.is_of_it(browser.bench.project, table, made)
     assert "has changed since" not in browser.get("/data").text
     browser.bench.project.end_job(made.id, "done")
     copy = Path(table.place)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from recveil.io.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.threads import reject_without_room
+from recveil.runtime.threads import require_thread_room
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def heard_meanwhile(work: Callable[[], T], stop: Callable[[], object] | None = N
         except BaseException as error:
             done.set_exception(error)
 
-    reject_without_room()
+    require_thread_room()
     # A daemon thread, for whose end Python does not wait.
     thread = threading.Thread(target=run, name="recveil-database", daemon=True)
     thread.start()

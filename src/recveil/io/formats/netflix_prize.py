@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 from recveil.io.detect.known_formats import netflix_files
 from recveil.io.files import naming
 from recveil.io.formats.text_scan import Place, Places, watched_text
-from recveil.io.part_files import reject_no_files
+from recveil.io.part_files import require_files
 from recveil.io.source import COLUMNS, Selection, Source
 from recveil.runtime.errors import RecveilError, quoted
 
@@ -54,7 +54,7 @@ def read_netflix(path: Path, selection: Selection) -> Source:
         )
     if path.is_dir():
         with naming(path):
-            reject_no_files(files, path)
+            require_files(files, path)
     movies = _Movies()
     try:
         blocks = [_read_block(block, movies) for block in _blocks(files)]

@@ -145,7 +145,7 @@ def answer(request: dict[str, Any], out: Any) -> None:
         source = _open(request)
         head, schema, batches = source.answer(request)
         for field in schema:
-            _reject_no_text(field)
+            _require_text(field)
     except Exception as error:
         _write_line(out, _as_data(error))
         return
@@ -388,7 +388,7 @@ def _legible(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
     return {key.decode(errors="replace"): of.decode(errors="replace") for key, of in pairs}
 
 
-def _reject_no_text(field: pa.Field) -> None:
+def _require_text(field: pa.Field) -> None:
     """Reject a name that is not UTF-8, for which pyarrow would raise a Python error."""
     try:
         _ = field.name, getattr(field.type, "tz", None)
@@ -396,7 +396,7 @@ def _reject_no_text(field: pa.Field) -> None:
         raise pa.ArrowInvalid("the name of a column or time zone is no UTF-8 text") from None
     if pa.types.is_nested(field.type):
         for at in range(field.type.num_fields):
-            _reject_no_text(field.type.field(at))
+            _require_text(field.type.field(at))
 
 
 def _is_nested(field: pa.Field) -> bool:

@@ -26,7 +26,7 @@ from recveil.methods.k_corating.fills import (
     learn,
     make_fill,
     reject_between_words,
-    reject_of_labels,
+    reject_fill_options,
 )
 from recveil.methods.k_corating.gecom import gecom
 from recveil.methods.k_corating.rows import CoRatedRows, Protect
@@ -254,7 +254,9 @@ class KCoRater:
         if scale.words:
             reject_between_words(round_fills=self.round_fills)
         if scale.unary:
-            reject_of_labels(self.fill, self.grouping, self.trust, self.round_fills, self.protect)
+            reject_fill_options(
+                self.fill, self.grouping, self.trust, self.round_fills, self.protect
+            )
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:
         if self.grouping == "gecom":

@@ -157,7 +157,7 @@ def count_statements(trust: StatedTrust) -> int:
     return int(((links.row != links.col) & (links.data > 0)).sum())
 
 
-def reject_of_labels(
+def reject_fill_options(
     fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
 ) -> None:
     """Refuse for likes what says something of labels: theirs are all 1.
@@ -174,8 +174,8 @@ def reject_of_labels(
 
     Examples
     --------
-    >>> reject_of_labels("item-mean", "supports", None, True, "none")
-    >>> reject_of_labels("random", "gecom", None, True, "none")
+    >>> reject_fill_options("item-mean", "supports", None, True, "none")
+    >>> reject_fill_options("random", "gecom", None, True, "none")
     Traceback (most recent call last):
     ...
     recveil.RecveilError: fill (--fill) is about labels, and likes have none: what is ...

@@ -5,7 +5,7 @@ import numpy as np
 from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
-from recveil.methods.synthetic import fitting as fitting_people
+from recveil.methods.synthetic import fitting
 from recveil.methods.synthetic.fitting import (
     FittedItems,
     Told,
@@ -71,7 +71,7 @@ def planted(n_items=40, n_directions=2, n_people=6_000.0, noise=0.0, seed=5):
 
 class TestPlanted:
     def test_the_threads_have_no_say(self, monkeypatch):
-        monkeypatch.setattr(fitting_people, "_ROUNDS", 10)
+        monkeypatch.setattr(fitting, "_ROUNDS", 10)
         _, told = planted(n_items=320, noise=1.0)
         found = []
         try:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recveil.methods.synthetic import learning as following_tastes
+from recveil.methods.synthetic import learning
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.learning import (
     BOLDER,
@@ -89,7 +89,7 @@ class TestPlanted:
     def test_never_more_than_a_release_may_tell(self, monkeypatch):
         """Whoever follows the other way very far, too."""
         monkeypatch.setattr(UserModel, "within_bounds", lambda model: model)
-        monkeypatch.setattr(following_tastes, "BOLDER", 99.0)
+        monkeypatch.setattr(learning, "BOLDER", 99.0)
         assert np.abs(found(planted([-0.4] * 2, [0.2] * 2)).tilts).max() == 2
 
     def test_ratings_that_follow_nothing(self):
