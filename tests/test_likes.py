@@ -9,17 +9,15 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.cli import main
 from recveil.comparison import compare
-from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
-from recveil.methods import KCoRater, anonymize
+from recveil.methods import KCoRater
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.report import audit_page
+from shared.likes import METHODS, audited, likes, made, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
-
-METHODS = ("k-corating", "sparse")
 
 
 def liked_by_all_too(likes):
@@ -27,35 +25,6 @@ def liked_by_all_too(likes):
     users = np.repeat(likes.users, likes.activity)
     items = np.concatenate([likes.items[likes.indices], np.full(likes.n_users, 9_999)])
     return Ratings.from_columns(np.concatenate([users, likes.users]), items)
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    return make_ratings(n_users=120, n_items=60, n_ratings=2_400, seed=1)
-
-
-@pytest.fixture(scope="module")
-def likes(ratings):
-    return ratings.as_likes()
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory, likes, ratings):
-    folder = tmp_path_factory.mktemp("likes")
-    for method in METHODS:
-        anonymize(likes, folder / method, k=5, method=method, seed=1)
-    anonymize(ratings, folder / "ratings", k=5, method="sparse", seed=1)
-    anonymize(likes, folder / "drawn", epsilon=60, catalogue="as-rated")
-    anonymize(likes, folder / "model", epsilon=60, catalogue="as-rated", layout="model")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def audited(likes, made):
-    return {
-        name: audit(likes, release=made / name, targets=120, curves=False).to_dict()
-        for name in METHODS
-    }
 
 
 class TestAudit:

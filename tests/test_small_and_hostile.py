@@ -1,10 +1,8 @@
 """Small files that were made to take much time or memory are judged, or refused, quickly."""
 
-import hashlib
 import json
 import re
 import shutil
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +21,13 @@ from recveil.runtime.errors import named_twice
 from recveil.runtime.memory import memory_limited
 from recveil.verification import verify
 from recveil.verification.results import MOST_KEPT
+from shared.small_and_hostile import (
+    MANY,
+    _repeat,
+    quick,  # noqa: F401 (fixtures)
+)
 
 RELEASES = Path(__file__).parent / "verification" / "format_3"
-
-MANY = 60_000
-
-
-@pytest.fixture
-def quick():
-    """Fail a test that counts each of many names again for each: that takes minutes."""
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < 20
 
 
 def _release(tmp_path, name) -> Path:
@@ -100,29 +93,6 @@ class TestNumbersOfThousandsOfDigits:
         path.write_text("".join(f"{digits}{n},3,3,5\n" for n in range(9)))
         with raises("column.ambiguous", "--user"):
             read_ratings(path, wide=True)
-
-
-def _sign(folder: Path) -> None:
-    file = folder / "release.json"
-    manifest = json.loads(file.read_text())
-    for name in manifest["files"]:
-        content = (folder / name).read_bytes()
-        told = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-        manifest["files"][name] = told
-    file.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-
-
-def _repeat(folder: Path, name: str, n_rows: int) -> None:
-    """Write the first row again and again; if there are users, two take turns."""
-    old = pq.read_table(folder / name)
-    columns = {}
-    for field in old.schema:
-        first = old[field.name].unique().take(pa.array(np.zeros(n_rows, np.int64)))
-        if field.name == "user_id":
-            first = old[field.name].unique().take(pa.array(np.arange(n_rows) % 2))
-        columns[field.name] = first
-    pq.write_table(pa.table(columns), folder / name, compression="zstd", store_schema=False)
-    _sign(folder)
 
 
 class TestWhatBecomesManyRows:

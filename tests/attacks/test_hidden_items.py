@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 
 from error_assertions import raises
-from recveil.attacks import PRESETS, Adversary, ReleasedTable
-from recveil.attacks.membership.held_out import only
+from recveil.attacks import PRESETS, ReleasedTable
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
     _relabelled,
@@ -13,27 +11,11 @@ from recveil.attacks.reidentification.hidden_items import (
 from recveil.datasets import make_ratings
 from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
-
-RATINGS = make_ratings(n_users=2000, n_items=60, n_ratings=40_000, seed=5)
-
-FIRST, SECOND = (only(RATINGS, np.arange(start, 2000, 2)) for start in (0, 1))
-
-KNOWS = Adversary(known=8, name="knows")
-
-
-def attacked(anonymizer, ratings=FIRST, catalogue=None, **more):
-    table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
-    return attack_hidden_items(
-        *(ratings, table, [KNOWS], np.arange(ratings.n_users)),
-        catalogue=catalogue,
-        anonymizer=anonymizer,
-        **more,
-    )
-
-
-@pytest.fixture(scope="module")
-def raw():
-    return attacked(make_variant("raw", None, 1), catalogue=Catalogue(SECOND, "the others"))
+from shared.attacks_hidden_items import (
+    FIRST,
+    attacked,
+    raw,  # noqa: F401 (fixtures)
+)
 
 
 def test_planted_people_are_found_with_the_names(raw):

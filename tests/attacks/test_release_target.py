@@ -8,7 +8,6 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks.release_target import ReleasedTable
-from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish.release import Release
@@ -17,6 +16,7 @@ from recveil.release import reader
 from recveil.release.claim import Claim
 from recveil.release.records import Groups
 from recveil.release.sides import Private, Published
+from shared.attacks_release_target import small, with_text_ids, written  # noqa: F401 (fixtures)
 
 
 def release_in_groups(ratings, labels, k=2):
@@ -35,18 +35,6 @@ def release_in_groups(ratings, labels, k=2):
     return Release(published, Private(ratings.users, groups, 0))
 
 
-def with_text_ids(ratings):
-    return Ratings(
-        np.array([f"u{user:03d}" for user in range(ratings.n_users)], object),
-        np.array([f"i{item:03d}" for item in range(ratings.n_items)], object),
-        ratings.indptr,
-        ratings.indices,
-        ratings.values,
-        None,
-        ratings.scale,
-    )
-
-
 def same(one, other):
     names = ("indptr", "indices", "values", "record_of", "k")
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
@@ -54,17 +42,6 @@ def same(one, other):
         pairs.append((getattr(one.candidates, name), getattr(other.candidates, name)))
     pairs.append((one.candidates.support, other.candidates.support))
     return all(np.array_equal(first, second) for first, second in pairs)
-
-
-@pytest.fixture(scope="module")
-def small():
-    return make_ratings(n_users=60, n_items=30, n_ratings=700, seed=3)
-
-
-@pytest.fixture
-def written(small, tmp_path):
-    PredictiveAnonymizer(k=4, seed=1).anonymize(small).write(tmp_path / "out")
-    return tmp_path / "out"
 
 
 def test_groups_that_tell_the_same_are_one_class():

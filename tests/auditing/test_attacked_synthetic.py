@@ -12,34 +12,13 @@ from recveil.attacks.membership.held_out import PartialRelease
 from recveil.attacks.release_target import ReleasedTable
 from recveil.auditing import _audit, audit
 from recveil.auditing.attacked_synthetic import _describe_inference, attack_drawn
-from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import RawRelease, anonymize
-from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
 from recveil.report import audit_page
+from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("synthetic")
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    made = make_ratings(n_users=300, n_items=80, n_ratings=9_000, seed=3)
-    columns = np.repeat(made.users, made.activity), made.items[made.indices], made.values
-    return Ratings.from_columns(*columns, scale=RatingScale(1, 5, 1))  # named, not read off
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, synthetic, ratings):
-    folder = tmp_path_factory.mktemp("drawn")
-    anonymize(ratings, folder / "noisy", epsilon=10.0)
-    anonymize(ratings, folder / "exact", epsilon="none")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def found(folder, ratings):
-    return audit(ratings, release=folder / "noisy", targets=60, curves=False).to_dict()
 
 
 def test_membership_is_measured_beside_control_and_promise(found):
@@ -79,13 +58,6 @@ def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path)
     anonymize(ratings, tmp_path / "rows", k=5, seed=1)
     with raises("option.unsupported"):
         audit(ratings, release=tmp_path / "rows", against=folder / "noisy", targets=20)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory, synthetic, ratings):
-    folder = tmp_path_factory.mktemp("model") / "model"
-    anonymize(ratings, folder, epsilon=30.0, layout="model")
-    return folder
 
 
 class TestModel:

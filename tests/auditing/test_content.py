@@ -1,34 +1,14 @@
-import json
-
 import numpy as np
 import pytest
 
 from recveil.attacks import ReleasedTable
-from recveil.auditing import audit
 from recveil.auditing.findings import measure_content
 from recveil.auditing.paper_measures import attack_graphs, similarity
-from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import anonymize
 from recveil.ratings import RatingScale
 from recveil.release.manifest_reader import known_manifest
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    return make_ratings(n_users=150, n_items=50, n_ratings=2400, seed=4)
-
-
-@pytest.fixture(scope="module")
-def audited(ratings, tmp_path_factory):
-    def run(**settings):
-        folder = tmp_path_factory.mktemp("content")
-        write_ratings(ratings, folder / "ratings.csv")
-        anonymize(folder / "ratings.csv", folder / "out", seed=1, **settings)
-        found = audit(folder / "ratings.csv", release=folder / "out", targets=60, curves=False)
-        return json.loads(json.dumps(found.to_dict(), allow_nan=False))
-
-    return run
+from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 
 
 def test_a_simple_release_tells_companions_and_labels(audited):

@@ -1,31 +1,12 @@
 import json
 
-import pytest
-
 from error_assertions import raises
 from recveil.auditing import audit
 from recveil.cli import app
-from recveil.datasets import generate
-from recveil.methods import anonymize
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Ratings, a release of them with hidden items, one with names, and other people's ratings."""
-    folder = tmp_path_factory.mktemp("hidden")
-    for name, seed in (("ratings", 1), ("others", 2)):
-        generate(folder / f"{name}.csv", users=80, items=30, ratings=900, seed=seed)
-    for name, k, hide in (("hidden", 4, True), ("named", 4, False), ("again", 5, True)):
-        anonymize(
-            folder / "ratings.csv", folder / name, k=k, homogenize="simple", seed=k, hide_items=hide
-        )
-    return folder
-
-
-def found(folder, release, **more):
-    return audit(
-        folder / "ratings.csv", release=folder / release, targets=40, curves=False, **more
-    ).to_dict()
+from shared.auditing_hidden_items import (
+    folder,  # noqa: F401 (fixtures)
+    found,
+)
 
 
 def test_a_catalogue_of_others_is_read(folder):

@@ -13,7 +13,7 @@ from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells, describe_cells
 from recveil.attacks.statistics import percent
 from recveil.auditing.findings import Content
-from recveil.auditing.release_attacks import attack_published, attack_table
+from recveil.auditing.release_attacks import attack_table
 from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
@@ -23,25 +23,7 @@ from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
-
-BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    """All but one have rated as much as the bystander knows, so that nobody needs to be warned."""
-    return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
-
-
-def audited(anonymizer, ratings, folder):
-    anonymizer.anonymize(ratings).write(folder / "out")
-    return attack_published(ratings, folder / "out", [BYSTANDER], np.arange(ratings.n_users))
-
-
-@pytest.fixture(scope="module")
-def co_rated(ratings, tmp_path_factory):
-    rater = KCoRater(5, "similarity", round_fills=False, seed=1)
-    return audited(rater, ratings, tmp_path_factory.mktemp("co-rated"))
+from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="module")

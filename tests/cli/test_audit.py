@@ -4,27 +4,12 @@ import re
 import pytest
 
 from recveil.auditing import audit
-from recveil.cli import main
 from recveil.cli.show_audit import show_audit
 from recveil.datasets import make_ratings
-from recveil.io import read_ratings, write_ratings
+from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.report import audit_page
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    write_ratings(make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3), "ratings.csv")
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        streams = capsys.readouterr()
-        return stop.value.code or 0, streams.out, streams.err
-
-    return run
+from shared.cli_audit import NEVER_LIKED, NEVER_RATED, likes, run  # noqa: F401 (fixtures)
 
 
 def test_the_table_and_the_warnings(run):
@@ -142,20 +127,6 @@ def test_selftest(run):
     code, out, _ = run("selftest", "ratings.csv", "--json", "-")
     assert json.loads(out)["holds"] is True
     assert json.loads(out)["data"]["users"] > 0
-
-
-@pytest.fixture
-def likes(run, tmp_path):
-    """The same people's ratings as likes: every rating is 1, and there are no dates."""
-    ratings = make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3)
-    pairs = zip(ratings.user_positions(), ratings.indices, strict=True)
-    (tmp_path / "likes.csv").write_text("\n".join(f"{user},{item},1" for user, item in pairs))
-    return "likes.csv"
-
-
-NEVER_RATED = "Here the wrong entries are items that the target never rated"
-
-NEVER_LIKED = NEVER_RATED.replace("rated", "liked")
 
 
 @pytest.mark.parametrize(

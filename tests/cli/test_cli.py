@@ -13,25 +13,10 @@ import pytest
 
 import recveil
 from error_assertions import raises
-from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import anonymize
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run a command in an empty folder; return exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        streams = capsys.readouterr()
-        return stop.value.code or 0, streams.out, streams.err
-
-    return run
+from shared.cli_cli import run  # noqa: F401 (fixtures)
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ import tomllib
 import pytest
 
 from error_assertions import raises
-from recveil.cli import main
 from recveil.cli.config_option import with_config_option
 from recveil.cli.entry import known_options, make_app
 from recveil.cli.settings_file import read_settings, settings_text
-from recveil.datasets import make_ratings
-from recveil.io import write_ratings
+from shared.cli_config import (
+    put,
+    run,  # noqa: F401 (fixtures)
+)
 
 KNOWN = known_options()
 
@@ -21,25 +22,6 @@ NOBODY = 65534
 
 # Files are given to another user, which the administrator alone can do.
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    write_ratings(make_ratings(n_users=60, n_items=30, n_ratings=600, seed=2), "ratings.csv")
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        streams = capsys.readouterr()
-        return stop.value.code or 0, streams.out, streams.err
-
-    return run
-
-
-def put(tmp_path, text, name="recveil.toml"):
-    (tmp_path / name).write_text(text, encoding="utf-8")
 
 
 class TestTaken:

@@ -3,25 +3,10 @@
 import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
-resource = pytest.importorskip("resource")
-
-START = "from recveil.cli import entry, starting; entry.main = lambda _: {}; starting.main()"
-
-PLENTY = 64 * 10**9
-
-
-def run(command, addresses):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
-
-    return subprocess.run(
-        [sys.executable, *command], preexec_fn=limit, capture_output=True, text=True, timeout=60
-    )
+from shared.cli_starting import PLENTY, START, is_running, resource, run, until, with_limits
 
 
 @pytest.mark.parametrize("addresses", [150_000_000, 400_000_000, 690_000_000])
@@ -105,31 +90,6 @@ def test_who_is_killed_takes_the_verb_along(tmp_path):
         assert pid != watcher.pid
         watcher.kill()
     until(lambda: not is_running(pid))
-
-
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def with_limits(command, **limits):
-    def limit():
-        for name, value in limits.items():
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
-
-    return subprocess.run(
-        [sys.executable, "-m", "recveil", *command],
-        preexec_fn=limit, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("data", [50_000_000, 90_000_000, 130_000_000, 205_000_000])

@@ -10,7 +10,6 @@ from recveil.clustering import MDAV, KGather, sse
 from recveil.clustering.base import number_by_lowest_member
 from recveil.clustering.k_gather import (
     Gathered,
-    Leaf,
     Noise,
     dissolve,
     exchange,
@@ -18,39 +17,12 @@ from recveil.clustering.k_gather import (
     voronoi_leaves,
 )
 from recveil.clustering.mdav import _mdav
-
-
-def leaf_of(X, group, k):
-    """Make a leaf of rows as they stand; groups are numbered 0, 1, ..."""
-    rows = np.asarray(X, dtype=np.float32).reshape(len(X), -1)
-    group = np.array(group)
-    sizes = np.bincount(group)
-    members = np.zeros((len(sizes), 2 * k - 1), dtype=np.int64)
-    for g, size in enumerate(sizes):
-        members[g, :size] = np.flatnonzero(group == g)
-    centroids = np.array([rows[group == g].mean(axis=0) for g in range(len(sizes))])
-    return Leaf(rows, group, members, sizes, centroids, np.zeros(len(rows), dtype=np.float32))
-
-
-def look(leaf, i, k):
-    """Let one row look for an exchange, without noise."""
-    noise = Noise(np.zeros(4 * k, dtype=np.float32), np.zeros(len(leaf.rows), int), np.float32(0))
-    nearness = leaf.rows[[i]] @ leaf.centroids.T - (leaf.centroids**2).sum(axis=1) / 2
-    return exchange(leaf, nearness, i, k, noise)
+from shared.clustering_k_gather import check_stock, crowds, leaf_of, look
 
 
 def look_around(leaf, k):
     """Let all rows look, one after the other; return how many exchanges there were."""
     return sum(look(leaf, i, k) for i in range(len(leaf.rows)))
-
-
-def check_stock(leaf):
-    """What a leaf says of its groups agrees with the group of each row."""
-    for g, size in enumerate(leaf.sizes):
-        assert sorted(leaf.members[g, :size]) == np.flatnonzero(leaf.group == g).tolist()
-        if size:
-            mean = leaf.rows[leaf.group == g].mean(axis=0)
-            np.testing.assert_allclose(leaf.centroids[g], mean, rtol=1e-5, atol=1e-5)
 
 
 class TestExchange:
@@ -184,12 +156,6 @@ class TestVoronoiLeaves:
         mixed = sum(len(set(crowd[leaf])) - 1 for leaf in voronoi_leaves(X, 300, rng))
         # Twenty crowds of about 100 in leaves of up to 300: to cut one is the exception.
         assert mixed <= 20 - 7 + 3
-
-
-def crowds(n, d=5, seed=0):
-    """Rows in crowds that overlap, none of which counts a multiple of anything."""
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, d)) + 3 * rng.normal(size=(30, d))[rng.integers(30, size=n)]
 
 
 class TestGroups:

@@ -18,6 +18,10 @@ from recveil.methods.registry import Maker, forget, has_k, make_variant, registe
 from recveil.ratings import Ratings
 from recveil.release.registry import all_variants, variant_of
 from recveil.release.specs.predictive import PREDICTIVE
+from shared.comparison_compare import (
+    files,
+    run,  # noqa: F401 (fixtures)
+)
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
@@ -33,22 +37,6 @@ def made_by(name, make):
         yield
     finally:
         forget(maker)
-
-
-@pytest.fixture
-def run(invented, tmp_path, evaluator):
-    """Compares two ks of two methods, and a baseline: five settings."""
-    assert not evaluator.judged
-
-    def run(**changes):
-        settings = {"methods": ["simple", "padded", "raw"], "ks": [3, 5], "targets": 50}
-        return compare(invented, tmp_path / "out", **{**settings, **changes})
-
-    return run
-
-
-def files(folder):
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
 
 
 class TestResuming:

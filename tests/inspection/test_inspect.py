@@ -5,7 +5,6 @@ import sqlite3
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
@@ -13,28 +12,12 @@ from recveil.datasets import make_ratings
 from recveil.inspection import inspect
 from recveil.io import write_ratings
 from recveil.ratings import RatingScale
-
-ROWS = [(f"u{n % 7}", f"i{n % 11}", n % 5 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(70)]
-
-TABLE = pa.table(
-    [list(column) for column in zip(*ROWS, strict=True)], ["user", "item", "rating", "date"]
+from shared.inspection_inspect import (
+    ROWS,
+    TABLE,
+    TEXT,
+    folder,  # noqa: F401 (fixtures)
 )
-
-TEXT = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for u, i, r, d in ROWS)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "ratings.csv").write_text(TEXT)
-    (tmp_path / "plain.csv").write_text(TEXT.partition("\n")[2])
-    (tmp_path / "european.csv").write_text(TEXT.replace(",", ";"))
-    objects = TABLE.to_pylist()
-    (tmp_path / "ratings.jsonl").write_text("\n".join(map(json.dumps, objects)))
-    pq.write_table(TABLE, tmp_path / "ratings.parquet")
-    (tmp_path / "parts").mkdir()
-    for at in range(2):
-        pq.write_table(TABLE.slice(35 * at, 35), tmp_path / "parts" / f"part-{at}.parquet")
-    return tmp_path
 
 
 @pytest.mark.parametrize(

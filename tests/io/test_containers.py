@@ -11,29 +11,16 @@ import pytest
 from error_assertions import raises
 from recveil.io import read_ratings, understand
 from recveil.runtime.memory import MemoryLimitError, memory_limited
-
-openpyxl = pytest.importorskip("openpyxl")
+from shared.io_containers import HEAD, NAMES, book, row_of, text, with_cells
 
 pytest.importorskip("python_calamine")
 
-HEAD = ["user", "item", "rating", "date"]
 
 ROWS = [
     ["ann", 12, 3.5, date(2020, 1, 15)],
     ["x08", 13, 4, datetime(2020, 1, 16, 23, 30)],
     [7, 12, "4.5", "2020-01-17"],
 ]
-
-
-def book(path, **sheets):
-    made = openpyxl.Workbook()
-    made.remove(made.active)
-    for name, rows in sheets.items():
-        sheet = made.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    made.save(path)
-    return path
 
 
 def plain(path, rows=ROWS, head=HEAD):
@@ -139,34 +126,6 @@ def test_what_is_no_rating_is_refused(tmp_path, value):
     with raises("rating.words") as error:
         understand(book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, value]]))
     assert "row 2" in str(error.value)
-
-
-SHEET = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}
-</sheetData></worksheet>"""
-
-
-def with_cells(path, xml):
-    """Write a workbook whose sheet holds this XML, as no program would."""
-    book(path, ratings=[HEAD[:3]])
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    parts["xl/worksheets/sheet1.xml"] = SHEET.format(xml).encode()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return path
-
-
-def row_of(number, *cells):
-    return f'<row r="{number}">{"".join(cells)}</row>'
-
-
-def text(place, of):
-    return f'<c r="{place}" t="inlineStr"><is><t>{of}</t></is></c>'
-
-
-NAMES = row_of(1, text("A1", "user"), text("B1", "item"), text("C1", "rating"))
 
 
 def test_formulas_are_read_by_their_values(tmp_path):

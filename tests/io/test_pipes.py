@@ -33,19 +33,10 @@ from recveil.methods import anonymize
 from recveil.publish import convert
 from recveil.runtime.errors import MachineError, RecveilError
 from recveil.verification import verify
+from shared.io_pipes import standard_input, temporary  # noqa: F401 (fixtures)
 
 # Longer than what is looked into to find the format, and than what a pipe holds at once.
 LONG = make_ratings(n_users=400, n_items=200, n_ratings=20_000, seed=4)
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """A folder for temporary files that is empty again at the end."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
-    assert list(folder.iterdir()) == []
 
 
 @pytest.fixture
@@ -76,15 +67,6 @@ def fifo(tmp_path):
     for thread in made:
         thread.join(timeout=20)
         assert not thread.is_alive()
-
-
-@pytest.fixture
-def standard_input(monkeypatch):
-    def give(data):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        return "-"
-
-    return give
 
 
 @pytest.fixture(params=["fifo", "standard input"])

@@ -7,22 +7,14 @@ import pytest
 from scipy import sparse
 
 from error_assertions import raises
-from recveil.datasets import make_ratings
 from recveil.predict import TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
-
-STARS = RatingScale(1, 5, 1)
-
-
-def table(rows: list[list[float | None]], scale: RatingScale = STARS) -> Ratings:
-    """Ratings from a table with None for what is not rated, users and items that rate nothing."""
-    cells = [(u, i, v) for u, row in enumerate(rows) for i, v in enumerate(row) if v is not None]
-    counts = [sum(value is not None for value in row) for row in rows]
-    return Ratings(
-        *(np.arange(len(rows)), np.arange(len(rows[0])), np.cumsum([0, *counts])),
-        *([item for _, item, _ in cells], [value for *_, value in cells], None, scale),
-    )
-
+from shared.predict_user_knn import (
+    SHARED,
+    STARS,
+    many,  # noqa: F401 (fixtures)
+    table,
+)
 
 # Means 3, 3, 3, 3. Deviations:
 #     item   0   1   2   3   4
@@ -40,8 +32,6 @@ BY_HAND = table(
 )
 
 PAPER = {"min_overlap": 1, "significance": 1}
-
-SHARED = pytest.mark.parametrize("predictor", [UserKNN, TrustKNN])
 
 
 class TestByHand:
@@ -154,12 +144,6 @@ class TestByHand:
         keep = np.arange(values.size) != 2 * 40 + 2
         ratings = Ratings.from_columns(users[keep], items[keep], values[keep], scale=STARS)
         assert UserKNN(centre="biases").fit(ratings).predict([2], [2])[0] > 4.4
-
-
-@pytest.fixture(scope="module")
-def many() -> Ratings:
-    """So many users that some items are settled by a walk, and others by a search."""
-    return make_ratings(n_users=1_500, n_items=200, n_ratings=30_000, seed=4)
 
 
 @pytest.mark.parametrize("n_neighbours", [3, 60, 5_000])

@@ -2,63 +2,21 @@
 
 import hashlib
 import json
-import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from error_assertions import raises
-from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, Synthesizer
 from recveil.methods._sample import sample
 from recveil.publish.staging import _put_into_place, check_target
-from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    return make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2)
-
-
-@pytest.fixture(scope="module")
-def release(ratings):
-    return PredictiveAnonymizer(4, seed=3).anonymize(ratings)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A release from which people are drawn."""
-    folder = tmp_path_factory.mktemp("model") / "model"
-    invented = make_ratings(
-        n_users=60, n_items=20, n_ratings=600, seed=2, scale=RatingScale(1, 5, 1)
-    )
-    release = Synthesizer(epsilon=20.0, catalogue="as-rated").anonymize(invented)
-    release.write(folder, layout="model")
-    return folder
+from shared.publish_staging import model, modes, ratings, release, umask  # noqa: F401 (fixtures)
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def modes(folder):
-    """Who may do what with everything in a folder, as octal text."""
-    return {
-        str(path.relative_to(folder)): oct(stat.S_IMODE(path.stat().st_mode))
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-@pytest.fixture
-def umask():
-    """Set the umask of this process, and put it back."""
-    before = os.umask(0)
-    yield os.umask
-    os.umask(before)
 
 
 def belongs_together(folder):

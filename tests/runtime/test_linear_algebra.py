@@ -1,35 +1,14 @@
 """One thread is one thread; OpenBLAS of SciPy 1.17 asks forever for working space it gets not."""
 
-import subprocess
 import sys
 
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from recveil.runtime.linear_algebra import one_thread
+from shared.runtime_linear_algebra import LITTLE, said
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
-
-LITTLE = """
-import ctypes, resource
-def leave(n_bytes):
-    ctypes.CDLL(None).malloc_trim(0)  # else it may find room in what was given back
-    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + n_bytes, -1))
-"""
-
-
-ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
-
-def said(program):
-    """What a program says that must come to an end; what hangs is killed, and an error."""
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True, text=True, timeout=120, check=True,
-        env={**ONE_THREAD, "PYTHONPATH": ":".join(sys.path)},
-    )  # fmt: skip
-    return ended.stdout.strip()
 
 
 def test_a_library_that_is_loaded_later_does_not_ask_forever():

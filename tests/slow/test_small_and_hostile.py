@@ -1,14 +1,9 @@
 """Small files that were made to take much time or memory are judged, or refused, quickly."""
 
-import hashlib
-import json
 import shutil
-import time
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
@@ -17,18 +12,13 @@ from recveil.io.source import Selection
 from recveil.ratings.time_columns import look_for_dates
 from recveil.runtime.memory import memory_limited
 from recveil.verification import verify
+from shared.small_and_hostile import (
+    MANY,
+    _repeat,
+    quick,  # noqa: F401 (fixtures)
+)
 
 RELEASES = Path(__file__).parents[1] / "verification" / "format_3"
-
-MANY = 60_000
-
-
-@pytest.fixture
-def quick():
-    """Fail a test that counts each of many names again for each: that takes minutes."""
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < 20
 
 
 def _release(tmp_path, name) -> Path:
@@ -54,29 +44,6 @@ class TestNamesAreCountedOnce:
         names = [f"x{n}" for n in range(10_000)]
         dates = pa.array(["2009-12-14"])
         assert look_for_dates(pa.table([dates] * 10_001, [*names, "x3"])).name is None
-
-
-def _sign(folder: Path) -> None:
-    file = folder / "release.json"
-    manifest = json.loads(file.read_text())
-    for name in manifest["files"]:
-        content = (folder / name).read_bytes()
-        told = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-        manifest["files"][name] = told
-    file.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-
-
-def _repeat(folder: Path, name: str, n_rows: int) -> None:
-    """Write the first row again and again; if there are users, two take turns."""
-    old = pq.read_table(folder / name)
-    columns = {}
-    for field in old.schema:
-        first = old[field.name].unique().take(pa.array(np.zeros(n_rows, np.int64)))
-        if field.name == "user_id":
-            first = old[field.name].unique().take(pa.array(np.arange(n_rows) % 2))
-        columns[field.name] = first
-    pq.write_table(pa.table(columns), folder / name, compression="zstd", store_schema=False)
-    _sign(folder)
 
 
 class TestWhatBecomesManyRows:

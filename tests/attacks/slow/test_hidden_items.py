@@ -1,37 +1,19 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import Adversary, ReleasedTable
 from recveil.attacks.membership.held_out import only
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
-    attack_hidden_items,
 )
-from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
-
-RATINGS = make_ratings(n_users=2000, n_items=60, n_ratings=40_000, seed=5)
-
-FIRST, SECOND = (only(RATINGS, np.arange(start, 2000, 2)) for start in (0, 1))
-
-KNOWS = Adversary(known=8, name="knows")
-
-
-def attacked(anonymizer, ratings=FIRST, catalogue=None, **more):
-    table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
-    return attack_hidden_items(
-        *(ratings, table, [KNOWS], np.arange(ratings.n_users)),
-        catalogue=catalogue,
-        anonymizer=anonymizer,
-        **more,
-    )
-
-
-@pytest.fixture(scope="module")
-def raw():
-    return attacked(make_variant("raw", None, 1), catalogue=Catalogue(SECOND, "the others"))
+from shared.attacks_hidden_items import (
+    FIRST,
+    SECOND,
+    attacked,
+    raw,  # noqa: F401 (fixtures)
+)
 
 
 def test_planted_names_are_found(raw):

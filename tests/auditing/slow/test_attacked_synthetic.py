@@ -2,37 +2,15 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from recveil.auditing import audit, release_attacks
 from recveil.cli import main
-from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.methods import anonymize, sample
-from recveil.ratings import Ratings, RatingScale
+from recveil.methods import sample
+from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("synthetic")
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    made = make_ratings(n_users=300, n_items=80, n_ratings=9_000, seed=3)
-    columns = np.repeat(made.users, made.activity), made.items[made.indices], made.values
-    return Ratings.from_columns(*columns, scale=RatingScale(1, 5, 1))  # named, not read off
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, synthetic, ratings):
-    folder = tmp_path_factory.mktemp("drawn")
-    anonymize(ratings, folder / "noisy", epsilon=10.0)
-    anonymize(ratings, folder / "exact", epsilon="none")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def found(folder, ratings):
-    return audit(ratings, release=folder / "noisy", targets=60, curves=False).to_dict()
 
 
 def test_nobody_is_looked_for_and_that_is_no_zero(found):
@@ -65,13 +43,6 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "No record of the release belongs to a user" in told
     assert "do not apply" in told
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory, synthetic, ratings):
-    folder = tmp_path_factory.mktemp("model") / "model"
-    anonymize(ratings, folder, epsilon=30.0, layout="model")
-    return folder
 
 
 class TestModel:

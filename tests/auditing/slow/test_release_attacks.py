@@ -10,31 +10,13 @@ from recveil.attacks.inference import strikes
 from recveil.auditing.release_attacks import attack_published
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
-
-BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    """All but one have rated as much as the bystander knows, so that nobody needs to be warned."""
-    return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
+from shared.auditing_release_attacks import audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="module")
 def many():
     """Enough for twenty strangers with 16 ratings."""
     return make_ratings(n_users=480, n_items=60, n_ratings=12_000, seed=4)
-
-
-def audited(anonymizer, ratings, folder):
-    anonymizer.anonymize(ratings).write(folder / "out")
-    return attack_published(ratings, folder / "out", [BYSTANDER], np.arange(ratings.n_users))
-
-
-@pytest.fixture(scope="module")
-def co_rated(ratings, tmp_path_factory):
-    rater = KCoRater(5, "similarity", round_fills=False, seed=1)
-    return audited(rater, ratings, tmp_path_factory.mktemp("co-rated"))
 
 
 class TestCoRated:

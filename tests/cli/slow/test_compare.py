@@ -3,35 +3,16 @@ import shutil
 
 import pytest
 
-from recveil.cli import main
 from recveil.comparison import compare, percent
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
+from shared.cli_compare import (
+    SMALL,
+    run,  # noqa: F401 (fixtures)
+    write_table,
+)
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
-
-
-def write_table(folder):
-    ratings = make_ratings(n_users=90, n_items=60, n_ratings=2_600, seed=3)
-    write_ratings(ratings, folder / "ratings.csv")
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-    write_table(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main(["compare", *(str(argument) for argument in arguments)])
-        streams = capsys.readouterr()
-        return stop.value.code or 0, streams.out, streams.err
-
-    return run
-
-
-SMALL = ("ratings.csv", "--methods", "simple,raw", "--k", "3,99", "--targets", 30, "-o", "out")
 
 
 @pytest.fixture(scope="module")

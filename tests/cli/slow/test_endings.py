@@ -11,31 +11,17 @@ import time
 
 import pytest
 
-from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import PredictiveAnonymizer
+from shared.cli_endings import (
+    ended,
+    hear_signals,
+    interrupt,
+    ratings,  # noqa: F401 (fixtures)
+)
 
 COMPARE = importlib.import_module("recveil.comparison._compare")
-
-
-@pytest.fixture
-def ratings(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=3)
-    write_ratings(ratings, "ratings.csv")
-    return ratings
-
-
-def ended(capsys, *arguments):
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    streams = capsys.readouterr()
-    return stop.value.code, streams.out, streams.err
-
-
-def interrupt(*_, **__):
-    raise KeyboardInterrupt
 
 
 class TestInterrupted:
@@ -52,12 +38,6 @@ class TestInterrupted:
         assert (code, out) == (130, "")
         assert "out/index.html shows what is finished." in err
         assert err.endswith("Interrupted; 1 of 3 settings kept; run again to go on.\n")
-
-
-def hear_signals():
-    """Undo what nohup, or a shell's background, asked of whatever it starts: to hear none."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 class TestTerminated:

@@ -1,16 +1,13 @@
 """--explain: what words mean stands below the result, and only words that stand in it."""
 
 import re
-import shutil
 
 import pytest
 
-from recveil.cli import main
-from recveil.datasets import generate
+from shared.cli_explanations import AUDIT, folder, here, printed  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
-AUDIT = "audit ratings.csv --targets 10 --no-curves"
 
 LINES = {
     "audit": AUDIT,
@@ -29,14 +26,6 @@ LINES = {
     "compare members": "compare ratings.csv -o both --methods simple,raw --k 4 --targets 10 "
     "--risk membership",
 }
-# Releases that the lines above ask about.
-MADE = {
-    "out": "ratings.csv --k 4 --homogenize simple",
-    "other": "ratings.csv --k 5",
-    "co-rated": "ratings.csv --k 4 --method k-corating",
-    "drawn": "ratings.csv --epsilon 100 --scale 1:5:1 --catalogue as-rated",
-    "liked": "likes.csv --k 4 --method sparse",
-}
 # Of the intervals, the bounds and what is not covered nothing may hide behind an option.
 ALWAYS = {
     "audit": ["95 % intervals", "a blind guess finds"],
@@ -47,42 +36,6 @@ ALWAYS = {
     "compare": ["on this one split", "Not measured: who is in a release at all"],
     "compare members": ["who makes others for comparison usually tells more"],
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("meanings")
-    generate(folder / "ratings.csv", users=60, items=40, ratings=900)
-    rows = [line.split(",") for line in (folder / "ratings.csv").read_text().splitlines()]
-    (folder / "likes.csv").write_text("".join(f"{row[0]},{row[1]}\n" for row in rows))
-    known = "".join(f"a,{item},{rating}\n" for _, item, rating, _ in rows[1:6])
-    (folder / "aux.csv").write_text(f"target,item,rating\n{known}")
-    for name, made in MADE.items():
-        source, *options = made.split()
-        with pytest.raises(SystemExit) as ended:
-            main(["anonymize", str(folder / source), "-o", str(folder / name), *options])
-        assert ended.value.code == 0, name
-    return folder
-
-
-@pytest.fixture
-def here(folder, tmp_path, monkeypatch):
-    shutil.copytree(folder, tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setenv("COLUMNS", "250")  # so that no head of a column is broken
-
-
-@pytest.fixture
-def printed(here, capsys):
-    def run(line: str) -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(line.split())
-        told = capsys.readouterr()
-        assert ended.value.code == 0, told.err
-        return told.out
-
-    return run
 
 
 def explained(text: str) -> tuple[str, list[str]]:

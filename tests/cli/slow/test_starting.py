@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,20 +12,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
-resource = pytest.importorskip("resource")
-
-START = "from recveil.cli import entry, starting; entry.main = lambda _: {}; starting.main()"
-
-PLENTY = 64 * 10**9
-
-
-def run(command, addresses):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
-
-    return subprocess.run(
-        [sys.executable, *command], preexec_fn=limit, capture_output=True, text=True, timeout=60
-    )
+from shared.cli_starting import PLENTY, START, is_running, run, until, with_limits
 
 
 @pytest.mark.parametrize(
@@ -86,31 +72,6 @@ def test_a_signal_from_outside_of_a_container_reaches_the_verb(tmp_path, number)
 
 def children_of(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-
-
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def with_limits(command, **limits):
-    def limit():
-        for name, value in limits.items():
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
-
-    return subprocess.run(
-        [sys.executable, "-m", "recveil", *command],
-        preexec_fn=limit, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from recveil.attacks import Candidates, ReleasedTable, choose_targets
+from recveil.attacks import ReleasedTable, choose_targets
 from recveil.auditing.release_attacks import attack_published
-from recveil.datasets import make_ratings
 from recveil.evaluation import (
     Evaluator,
     HeldOut,
@@ -15,33 +14,13 @@ from recveil.evaluation import (
     UserRows,
     evaluator,
     recipient,
-    split_ratings,
 )
 from recveil.evaluation.disclosure import fitted_presets
 from recveil.methods import PredictiveAnonymizer
-from recveil.ratings import Ratings, RatingScale
-from recveil.release.records import Records
+from recveil.ratings import Ratings
+from shared.evaluation_evaluator import judge, padded, released_of, split, stars  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
-
-stars = RatingScale(1, 5, 1)
-
-
-@pytest.fixture(scope="module")
-def split():
-    """Invented people of strong tastes, so that there is something to gain by filtering."""
-    ratings = make_ratings(n_users=200, n_items=60, n_ratings=5_000, seed=5, taste=1.0, noise=0.4)
-    return split_ratings(ratings, 0.2, 1)
-
-
-@pytest.fixture(scope="module")
-def judge(split):
-    return Evaluator(split, n_targets=60, with_membership=False)
-
-
-@pytest.fixture(scope="module")
-def padded(split):
-    return PredictiveAnonymizer(k=5, seed=1).anonymize(split.train)
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +28,6 @@ def folder(padded, tmp_path_factory):
     folder = tmp_path_factory.mktemp("releases") / "out"
     padded.write(folder, layout="users")
     return folder
-
-
-def released_of(rows, sizes, record_of, train, k=1) -> ReleasedTable:
-    records = Records(np.asarray(sizes, np.int64), *rows)
-    candidates = Candidates.from_records([records], train.n_items, train.scale)
-    people = np.asarray(record_of, np.int64)
-    return ReleasedTable(candidates, *rows, people, k, np.full(len(sizes), k))
 
 
 def without_name(found: dict) -> dict:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,29 +15,10 @@ from recveil.cli.show_inspection import show_inspection
 from recveil.inspection import inspect
 from recveil.io import understand
 from recveil.runtime.errors import RecveilError
-
-ROWS = [(f"u{n % 7}", f"i{n % 11}", n % 5 + 1, f"2020-01-{n % 28 + 1:02}") for n in range(70)]
-
-TABLE = pa.table(
-    [list(column) for column in zip(*ROWS, strict=True)], ["user", "item", "rating", "date"]
+from shared.inspection_inspect import (
+    TABLE,
+    folder,  # noqa: F401 (fixtures)
 )
-
-TEXT = "user,item,rating,date\n" + "".join(f"{u},{i},{r},{d}\n" for u, i, r, d in ROWS)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "ratings.csv").write_text(TEXT)
-    (tmp_path / "plain.csv").write_text(TEXT.partition("\n")[2])
-    (tmp_path / "european.csv").write_text(TEXT.replace(",", ";"))
-    objects = TABLE.to_pylist()
-    (tmp_path / "ratings.jsonl").write_text("\n".join(map(json.dumps, objects)))
-    pq.write_table(TABLE, tmp_path / "ratings.parquet")
-    (tmp_path / "parts").mkdir()
-    for at in range(2):
-        pq.write_table(TABLE.slice(35 * at, 35), tmp_path / "parts" / f"part-{at}.parquet")
-    return tmp_path
-
 
 IDS = st.text(
     st.characters(codec="utf-8", exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"),

@@ -8,21 +8,21 @@ import pytest
 
 from error_assertions import raises
 from recveil.auditing import audit
-from recveil.datasets import make_ratings
 from recveil.io import read_ratings, understand, write_ratings
 from recveil.methods import anonymize
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import chain_of
-
-dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+from shared.io_databases_postgresql import (
+    MADE,
+    PASSWORD,
+    QUOTED,
+    fetched,
+    guarded,
+    run,
+    server,  # noqa: F401 (fixtures)
+)
 
 STARS = RatingScale(0.5, 5, 0.5)
-
-MADE = make_ratings(n_users=80, n_items=40, n_ratings=1_500, seed=8)
-
-PASSWORD = "geheim:§7@x"
-
-QUOTED = "geheim%3A%C2%A77%40x"
 
 
 @pytest.fixture(scope="module")
@@ -30,36 +30,6 @@ def exported(tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "ratings.csv"
     write_ratings(MADE, path)
     return path
-
-
-@pytest.fixture(scope="module")
-def server(postgresql_server):
-    rows = zip(*[column.to_pylist() for column in MADE.to_arrow().columns], strict=True)
-    values = ", ".join(f"({u}, {i}, {r}, to_timestamp({t}))" for u, i, r, t in rows)
-    run(
-        postgresql_server,
-        "CREATE TABLE votes (userid int, itemid bigint, rating numeric(2,1), time timestamptz)",
-        f"INSERT INTO votes SELECT * FROM (VALUES {values}) AS v ORDER BY random()",
-        "CREATE SEQUENCE counter",
-        # All databases of the server share their roles.
-        f"DO $$ BEGIN CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'; "
-        "EXCEPTION WHEN duplicate_object THEN NULL; END $$",
-        "GRANT SELECT ON votes TO guarded",
-    )
-    return postgresql_server
-
-
-def run(server, *statements):
-    with dbapi.connect(server) as connection:
-        with connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-        connection.commit()
-
-
-def guarded(server, password=None):
-    who = "guarded" if password is None else f"guarded:{password}"
-    return server.replace("//shop@", f"//{who}@")
 
 
 def files_of(folder):
@@ -192,12 +162,6 @@ def test_types_are_read_as_their_text(server, tmp_path):
     with raises("rating.words") as error:
         understand(server, table="kinds", rating="paid")
     assert "PostgreSQL row 1: rating '$1.00'" in str(error.value)
-
-
-def fetched(server, query):
-    with dbapi.connect(server) as connection, connection.cursor() as cursor:
-        cursor.execute(query)
-        return cursor.fetch_arrow_table().to_pylist()
 
 
 def test_a_schema_is_separated_by_a_point(server):

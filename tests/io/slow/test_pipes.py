@@ -1,12 +1,9 @@
 """Standard input and pipes are read as files are; standard output is written as files are."""
 
-import io
 import signal
 import subprocess
 import sys
 import tempfile
-
-import pytest
 
 from recveil.auditing import audit
 from recveil.comparison import compare
@@ -18,25 +15,7 @@ from recveil.io import (
 )
 from recveil.methods import anonymize
 from recveil.publish import convert
-
-
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """A folder for temporary files that is empty again at the end."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    yield folder
-    assert list(folder.iterdir()) == []
-
-
-@pytest.fixture
-def standard_input(monkeypatch):
-    def give(data):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        return "-"
-
-    return give
+from shared.io_pipes import standard_input, temporary  # noqa: F401 (fixtures)
 
 
 def test_every_verb_reads_standard_input(standard_input, tmp_path, temporary):

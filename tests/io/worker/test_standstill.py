@@ -1,12 +1,9 @@
-import io
-import subprocess
-import sys
-
 import pytest
 
 from recveil.io.worker import decoder
-from recveil.io.worker.decoder import CAN_LOOK, WatchedAnswers, work_of
+from recveil.io.worker.decoder import CAN_LOOK, work_of
 from recveil.runtime.errors import MachineError
+from shared.io_worker_standstill import answers_of  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.skipif(not CAN_LOOK, reason="no /proc")
 
@@ -15,24 +12,6 @@ pytestmark = pytest.mark.skipif(not CAN_LOOK, reason="no /proc")
 def impatient(monkeypatch):
     monkeypatch.setattr(decoder, "_LOOK", 0.1)
     monkeypatch.setattr(decoder, "_LOOKS", 5)
-
-
-@pytest.fixture
-def answers_of():
-    """Start a program in a group of its own, and return what it answers."""
-    started = []
-
-    def start(program):
-        process = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, start_new_session=True
-        )
-        started.append(process)
-        return io.BufferedReader(WatchedAnswers(process.stdout, process.pid, lambda: "shop.db"))
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 def test_who_neither_answers_nor_works_is_given_up(answers_of):

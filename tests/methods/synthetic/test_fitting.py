@@ -2,40 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 from recveil.methods.synthetic import fitting
 from recveil.methods.synthetic.fitting import (
     FittedItems,
-    Told,
     centre_of,
     directions,
     fit_items,
     on_told,
 )
-
-
-def chances_of(items, crowd, activity):
-    """Everybody's chances in floats, with offsets so that they rate as much as they do."""
-    odds = crowd @ np.asarray(items.tastes, float).T + np.asarray(items.offsets, float)
-    chances = np.empty_like(odds)
-    for person, wanted in enumerate(activity):
-        offset = brentq(lambda at, p=person, w=wanted: _sum(odds[p] + at) - w, -60, 60, xtol=1e-13)
-        chances[person] = 1 / (1 + np.exp(-odds[person] - offset))
-    return chances
-
-
-def _sum(odds):
-    return (1 / (1 + np.exp(-odds))).sum()
-
-
-def expected(items, crowd, activity, told):
-    """A crowd's expected tastes, as many as there are people, and its popularity."""
-    chances = chances_of(items, crowd, activity)
-    lengths = np.sqrt(chances @ told.weights[:, 1])
-    stands_for = told.n_people / len(crowd)
-    tastes = np.sqrt(stands_for) * chances * told.weights[:, 0] / lengths[:, None]
-    return tastes, stands_for * np.sqrt(told.share / activity) @ chances
+from shared.methods_synthetic_fitting import expected, planted, told_of
 
 
 def misfit(items, crowd, activity, told):
@@ -47,22 +23,6 @@ def misfit(items, crowd, activity, told):
     counts = ((popularity - told.popularity) ** 2).sum() / 2 / told.popularity_noise**2
     prior = (np.asarray(items.tastes, float) ** 2).sum() / 2 / fitting._PRIOR_SPREAD**2
     return cells + counts + prior
-
-
-def told_of(n_items, seed=0, n_people=2_000.0, **changed) -> Told:
-    rng = np.random.default_rng(seed)
-    half = rng.random((n_items, n_items))
-    told = Told(
-        moments=5 * (half + half.T),
-        moments_noise=0.7,
-        popularity=20 + 100 * rng.random(n_items),
-        popularity_noise=2.0,
-        weights=np.column_stack([0.6 + 0.3 * rng.random(n_items), 0.4 + 0.3 * rng.random(n_items)]),
-        activity=np.array([2.0, 3.0, 4.0, 5.0]),
-        share=0.8,
-        n_people=n_people,
-    )
-    return told._replace(**changed)
 
 
 class TestSlopes:
@@ -98,23 +58,6 @@ class TestSlopes:
             every = fitting._off_all(told)(tastes)
             assert np.mean(turns, axis=0) == pytest.approx(every, rel=1e-3, abs=1e-2)
             assert np.abs(turns[0] - every).max() > 1
-
-
-def planted(n_items=40, n_directions=2, n_people=6_000.0, noise=0.0, seed=5):
-    """Items' offsets and tastes, and the exact moments of people who are drawn by them."""
-    rng = np.random.default_rng(seed)
-    offsets = rng.normal(size=n_items) - 1
-    tastes = np.column_stack([0.1 * rng.normal(size=n_items), np.zeros((n_items, n_directions))])
-    tastes[:, 1:] = 0.9 * rng.normal(size=(n_items, n_directions))
-    activity = np.repeat([5.0, 8.0, 12.0], 500)
-    logs = (np.log(activity) - np.log(activity).mean()) / np.log(activity).std()
-    crowd = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
-    items = FittedItems(offsets, tastes)
-    told = told_of(n_items, n_people=n_people, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
-    rows, popularity = expected(items, crowd, activity, told)
-    hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise
-    moments = rows.T @ rows + hidden + hidden.T
-    return items, told._replace(moments=moments, moments_noise=noise, popularity=popularity)
 
 
 class TestPlanted:

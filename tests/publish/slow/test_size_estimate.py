@@ -11,48 +11,13 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, anonymize, sample
+from recveil.methods import PredictiveAnonymizer, anonymize, sample
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
+from shared.publish_size_estimate import METHODS, PARTS, STARS, long_tail, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
-
-STARS = RatingScale(1, 5, 1)
-
-PARTS = ("users", "items", "indptr", "indices", "values", "days")
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    return make_ratings(n_users=600, n_items=500, n_ratings=30_000, seed=1)
-
-
-@pytest.fixture(scope="module")
-def long_tail():
-    """As large as Epinions: most items were rated by one or two of 22,164 people."""
-    rng = np.random.default_rng(1)
-    n_users, n_items, n_ratings = 22_164, 296_277, 922_267
-    popular = (n_items * rng.random(n_ratings - n_items) ** 4).astype(int)
-    items = np.concatenate([np.arange(n_items), popular])
-    users = np.concatenate([np.arange(n_users), rng.integers(n_users, size=n_ratings - n_users)])
-    cells = np.unique(rng.permutation(users) * n_items + items)
-    users, items = np.divmod(cells, n_items)
-    values = rng.integers(1, 6, cells.size)
-    return Ratings.from_columns(users, items, values, scale=RatingScale(1, 5, 1))
-
-
-METHODS = {
-    "padded": lambda: PredictiveAnonymizer(5, seed=1),
-    "padded of levels": lambda: PredictiveAnonymizer(
-        3, privacy_levels="activity<40:9,else:3", seed=1
-    ),
-    "simple": lambda: PredictiveAnonymizer(5, "simple", seed=1),
-    "simple diverse": lambda: PredictiveAnonymizer(5, "simple", l=3, seed=1),
-    "sparse": lambda: SparseRows(5, seed=1),
-    "co-rated": lambda: KCoRater(5, seed=1),
-    "co-rated mean": lambda: KCoRater(5, protect="mean", seed=1),
-}
 
 
 @pytest.mark.parametrize("name", METHODS)

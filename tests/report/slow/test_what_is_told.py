@@ -1,33 +1,11 @@
 """The tables of what a release tells, each with its control and its words."""
 
 import json
-import re
-
-import pytest
 
 from recveil.auditing import audit
-from recveil.datasets import make_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.methods import KCoRater
 from recveil.report import audit_page
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    return make_ratings(n_users=400, n_items=40, n_ratings=7_000, seed=6)
-
-
-def page_of(ratings, maker, folder):
-    """Return the page's text, and what it was made of."""
-    maker.anonymize(ratings).write(folder / "out")
-    found = audit(ratings, release=folder / "out", targets=60, curves=False).to_dict()
-    plain = json.loads(json.dumps(found))
-    page = re.sub(r"<style>.*?</style>", "", audit_page(plain), flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]*>", " ", page).split()), plain["release"]
-
-
-@pytest.fixture(scope="module")
-def padded(ratings, tmp_path_factory):
-    return page_of(ratings, PredictiveAnonymizer(5, seed=1), tmp_path_factory.mktemp("padded"))
+from shared.report_what_is_told import padded, page_of, ratings  # noqa: F401 (fixtures)
 
 
 def test_cells_stand_beside_popularity(padded):

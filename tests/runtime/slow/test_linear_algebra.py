@@ -1,9 +1,10 @@
 """One thread is one thread; OpenBLAS of SciPy 1.17 asks forever for working space it gets not."""
 
-import subprocess
 import sys
 
 import pytest
+
+from shared.runtime_linear_algebra import LITTLE, said
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
 
@@ -15,28 +16,8 @@ one = np.array([0, 1]), np.array([0]), np.ones(1), np.ones(1), np.ones((1, 10)),
 work = lambda: round(11 * regress(*one).sum())
 """
 
-LITTLE = """
-import ctypes, resource
-def leave(n_bytes):
-    ctypes.CDLL(None).malloc_trim(0)  # else it may find room in what was given back
-    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + n_bytes, -1))
-"""
 # Compiled by a work that is given its space; then a new process, which loads it.
 COMPILE = f"{SOLVING}\nwork()"
-
-
-ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
-
-def said(program):
-    """What a program says that must come to an end; what hangs is killed, and an error."""
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True, text=True, timeout=120, check=True,
-        env={**ONE_THREAD, "PYTHONPATH": ":".join(sys.path)},
-    )  # fmt: skip
-    return ended.stdout.strip()
 
 
 def test_with_its_working_space_it_needs_no_more():

@@ -1,36 +1,19 @@
 """Check: anybody's release or table, dropped or named."""
 
 import html
-import io
 import re
 import shlex
 import subprocess
 import sys
-import zipfile
 
 import pytest
 
-from recveil.methods import anonymize
+from shared.workbench_check_room import (
+    packed,
+    release,  # noqa: F401 (fixtures)
+)
 
 pytestmark = pytest.mark.usefixtures("quick")
-
-
-@pytest.fixture(scope="module")
-def release(tmp_path_factory, small_table):
-    folder = tmp_path_factory.mktemp("releases")
-    (folder / "ratings.csv").write_bytes(small_table)
-    anonymize(folder / "ratings.csv", folder / "out", k=4, seed=987_654_321)
-    return folder / "out"
-
-
-def packed(folder, within="out/", described=False, **changed):
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for file in folder.iterdir():
-            archive.writestr(f"{within}{file.name}", changed.get(file.name, file.read_bytes()))
-        if described:
-            archive.writestr("croissant.json", b"{}")
-    return content.getvalue()
 
 
 class TestADroppedRelease:

@@ -2,30 +2,15 @@
 
 import json
 import os
-import time
 
 import pytest
 
 from recveil.runtime.errors import RecveilError
 from recveil.workbench.project import Project
-
-
-def until(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.05)
-    return found
-
-
-@pytest.fixture
-def long_work(bench, tmp_path):
-    """An audit that takes minutes, of more people than an audit of the tests has."""
-    from recveil.datasets import generate
-
-    generate(tmp_path / "ratings.csv", users=6_000, items=900, ratings=300_000, seed=1)
-    settings = {"source": str(tmp_path / "ratings.csv"), "reading": {}, "curves": True}
-    return bench.jobs.start("risk", "audit", settings, command="recveil audit")
+from shared.workbench_jobs import (
+    long_work,  # noqa: F401 (fixtures)
+    until,
+)
 
 
 def is_alive(process):

@@ -1,39 +1,19 @@
 """The verb: a server on this machine alone, that ends when it is asked to."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
 
 import pytest
 
 from recveil.workbench import serving
-
-
-@contextmanager
-def serving_in(folder):
-    """A workbench in a process of its own; its address, and the process."""
-    command = [sys.executable, "-m", "recveil", "workbench", "project", "--no-open-browser"]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    line = process.stdout.readline()
-    address = re.search(r"http://\S+", line)
-    assert address, line + process.stderr.read()
-    yield address[0], process
-    process.kill()
-    process.communicate()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """Where one is that is only asked."""
-    with serving_in(tmp_path_factory.mktemp("asked")) as (address, _):
-        yield address
+from shared.workbench_serving import (
+    address,  # noqa: F401 (fixtures)
+    serving_in,
+)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -2,54 +2,15 @@
 
 import bz2
 import gc
-import gzip
-import io
 import lzma
 import tracemalloc
-import zipfile
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from recveil.io import read_ratings
 from recveil.io.worker import opened_unpacked
 from recveil.runtime.memory import MemoryLimitError, memory_limited
-
-CSV = "user,item,rating\n" + "".join(f"{n % 7},{n},{n % 5 + 1}\n" for n in range(3_000))
-
-
-def zipped(content, name="ml/ratings.csv", method=zipfile.ZIP_DEFLATED):
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", method) as archive:
-        archive.writestr("ml/", "")
-        archive.writestr("ml/README.txt", "How to cite us.")
-        archive.writestr("__MACOSX/ml/._ratings.csv", "\0")
-        archive.writestr(name, content)
-    return sink.getvalue()
-
-
-def of_zstd(content):
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as packed:
-        packed.write(content)
-    return sink.getvalue().to_pybytes()
-
-
-PACK = {
-    "gzip": gzip.compress,
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
-    "zstd": of_zstd,
-    "zip": zipped,
-}
-
-
-def as_parquet():
-    sink = pa.BufferOutputStream()
-    columns = {"user": [n % 7 for n in range(60)], "item": list(range(60)), "rating": [3, 4] * 30}
-    pq.write_table(pa.table(columns), sink)
-    return sink.getvalue().to_pybytes()
+from shared.io_worker_packing import CSV, PACK, as_parquet
 
 
 def test_damaged_files_keep_no_memory(tmp_path):

@@ -1,14 +1,12 @@
-import io
-import subprocess
-import sys
 import time
 
 import pytest
 
 from recveil.io.worker import decoder
 from recveil.io.worker import decoder as standstill
-from recveil.io.worker.decoder import CAN_LOOK, WatchedAnswers, _Child
+from recveil.io.worker.decoder import CAN_LOOK, _Child
 from recveil.runtime.errors import MachineError
+from shared.io_worker_standstill import answers_of  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.skipif(not CAN_LOOK, reason="no /proc")
 
@@ -17,24 +15,6 @@ pytestmark = pytest.mark.skipif(not CAN_LOOK, reason="no /proc")
 def impatient(monkeypatch):
     monkeypatch.setattr(standstill, "_LOOK", 0.1)
     monkeypatch.setattr(standstill, "_LOOKS", 5)
-
-
-@pytest.fixture
-def answers_of():
-    """Start a program in a group of its own, and return what it answers."""
-    started = []
-
-    def start(program):
-        process = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, start_new_session=True
-        )
-        started.append(process)
-        return io.BufferedReader(WatchedAnswers(process.stdout, process.pid, lambda: "shop.db"))
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
 
 
 def test_who_works_is_waited_for(answers_of):

@@ -1,0 +1,89 @@
+"""What the fast and the slow tests of `test_bounded_sums.py` share."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from recveil.methods.synthetic.bounded_sums import (
+    embedding_grid,
+    item_sums,
+    level_sums,
+    moments,
+    spread_sums,
+    users_by_activity,
+)
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.synthetic_form import activity_edges, label_levels
+
+STARS = RatingScale(1, 5, 1)
+
+SCALES = [STARS, RatingScale(0.5, 5, 0.5), RatingScale(0, 100, 1), RatingScale(-10, 10)]
+
+N_ITEMS = 7
+
+GRID = embedding_grid(0.3)
+
+# Any centre and spread that noisy sums may tell.
+CENTRE, SPREAD = 0.21, 0.4
+
+
+def table(people, scale=STARS, n_items=N_ITEMS) -> Ratings:
+    """People as dictionaries from an item's position to its rating, on a fixed catalogue."""
+    items = [sorted(person) for person in people]
+    values = [person[item] for person, of in zip(people, items, strict=True) for item in of]
+    indptr = np.concatenate([[0], np.cumsum([len(of) for of in items])])
+    return Ratings(
+        np.arange(len(people)),
+        np.arange(n_items),
+        indptr,
+        [item for of in items for item in of],
+        values,
+        None,
+        scale,
+    )
+
+
+def ratings_on(scale):
+    if scale.step is None:
+        return st.floats(scale.low, scale.high, width=32)
+    return st.sampled_from(list(scale.levels))
+
+
+def person(scale, fewest=1):
+    return st.dictionaries(
+        st.integers(0, N_ITEMS - 1), ratings_on(scale), min_size=fewest, max_size=N_ITEMS
+    )
+
+
+@st.composite
+def crowds(draw):
+    """A scale, one to five people, and the place of one of them."""
+    scale = draw(st.sampled_from(SCALES))
+    people = draw(st.lists(person(scale), min_size=1, max_size=5))
+    return scale, people, draw(st.integers(0, len(people) - 1))
+
+
+def sums_of(people, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
+    """Every exact sum of a table, in whole steps, and how many steps make 1."""
+    chosen = np.arange(n_items)[::-1][: max(1, n_items - 1)]
+    if not people:
+        nobody = table([{0: scale.low}], scale, n_items)
+        return {name: (0 * sums, one) for name, (sums, one) in _sums(nobody, chosen).items()}
+    return _sums(table(people, scale, n_items), chosen, centre, spread)
+
+
+def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
+    edges = activity_edges(ratings.n_items)
+    upper = moments(ratings, chosen, ratings.scale.liked_from, GRID)
+    return {
+        "people by activity": (users_by_activity(ratings, edges), 1),
+        "labels": (level_sums(ratings, label_levels(ratings.scale)), 2**20),
+        "means of people": (spread_sums(ratings), 2**20),
+        "item sums": (item_sums(ratings, centre, spread), 2**20),
+        # As a vector: each cell above the diagonal counts twice in its squares.
+        "moments": (upper + np.triu(upper, 1).T, round(1 / GRID**2)),
+    }
+
+
+def square(whole) -> int:
+    """The sum of squares, without any rounding."""
+    return sum(int(number) ** 2 for number in np.ravel(whole))
