@@ -11,7 +11,7 @@ from recveil.verification import (
     published_file,
 )
 
-CORPUS = Path(targets.__file__).parents[1] / "corpus"
+CORPUS = Path(targets.__file__).parent / "corpus"
 
 
 def leave_text_alone(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 import recveil
 
-SOURCE = Path(recveil.__file__).parents[1]
+SOURCE = Path(recveil.__file__).parent
 
 
 def test_without_a_place_for_its_cache_everything_still_runs():
