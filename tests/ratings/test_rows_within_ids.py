@@ -202,3 +202,20 @@ def test_a_rating_with_decimals_or_a_sign_is_found_with_its_user_and_item(label,
     assert find_original_rows(np.array(["u12"], object), items, rows) == [1]
     rows = rows._replace(values=np.array([3], np.float32))
     assert find_original_rows(np.array(["u12"], object), items, rows) == []
+
+
+@pytest.mark.parametrize(
+    "label", ["105;2;1023;107;5;1024;108", "0803;5;2720;107;4", "107|2720|4|108|2721|5"]
+)
+def test_numbers_within_an_id_are_a_row_where_a_part_of_the_ids_are_numbers(label):
+    users, items = [*range(1020, 1030)], ["b1", "b2", "0803", "107", "108", label]
+    assert find_rows_within(items, users, items) == [5]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["3f2c9d1e-7b64-4a1c-9d20-8e5f17b3a2c4", "978-3-16-148410-0", "gift-card-10-25-50", "9/11/01"],
+)
+def test_no_id_is_a_row_without_a_number_as_long_as_a_user_id(label):
+    users, items = range(80_000, 80_030), [*map(str, range(4001, 4051)), label]
+    assert find_rows_within(items, users, items) == []

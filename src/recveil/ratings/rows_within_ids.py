@@ -112,26 +112,35 @@ def find_rows_within(
     n_numbers = sum(map(str.isdigit, labels))
     n_others = len(labels) - n_numbers
     is_numeric = n_numbers >= _NUMBERS and n_others <= max(_OTHERS, _OTHER_SHARE * len(labels))
-    if is_numeric and (found := [at for at, text in enumerate(labels) if _has_numbers(text)]):
+    users = [*users]
+    lengths = {len(text) for text in map(str, users) if text.isdigit()}
+    if is_numeric and (
+        found := [at for at, text in enumerate(labels) if _has_numbers(text, lengths)]
+    ):
         return found
     several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
     if not several:
         return []
-    users, items = [*users], [*items]
+    items = [*items]
     search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric)
     looks = _Looks(users), _Looks(items)
     fields = _FieldSearch(*looks, search.items.known, is_unrated)
+    numbers = fields._replace(are_numbers=True)
+    lists = [at for at, label in several if numbers.finds(label)]
+    # What many ids look like is no fault of a few rows.
+    rows = {*lists} if len(lists) <= max(_OTHERS, _OTHER_SHARE * len(labels)) else set()
     apart = _ApartSearch(search.users, search.items, *looks, is_unrated)
     return [
         at
         for at, label in several
-        if search.finds(label) or fields.finds(label) or apart.finds(label)
+        if at in rows or search.finds(label) or fields.finds(label) or apart.finds(label)
     ]
 
 
-def _has_numbers(label: str) -> bool:
-    """Return whether an id contains as many numbers as a row, among whatever else."""
-    return len(_DIGITS.findall(label)) >= _FEWEST
+def _has_numbers(label: str, lengths: set[int]) -> bool:
+    """Return whether an id contains as many numbers as a row, one as long as a user id."""
+    numbers = _DIGITS.findall(label)
+    return len(numbers) >= _FEWEST and any(len(number) in lengths for number in numbers)
 
 
 class _Ids:
@@ -302,6 +311,8 @@ class _FieldSearch(NamedTuple):
     items: _Looks
     known_items: set[str]
     is_unrated: bool
+    are_numbers: bool = False
+    """Whether users and items of long digits are looked for, and nothing else."""
 
     def finds(self, label: str) -> bool:
         plain = _ESCAPED.sub("\n", label) if _ESCAPES.search(label) else label
@@ -320,7 +331,9 @@ class _FieldSearch(NamedTuple):
             if not self.users.include(user) or user in self.known_items:
                 continue
             is_known, is_like = item in self.known_items, self.items.include(item)
-            if user.isdigit():
+            if self.are_numbers:  # short ones may be a list of items
+                is_row = is_known and has_rating and user.isdigit() and len(user) > 3
+            elif user.isdigit():
                 is_row = is_known and has_rating and not item.isdigit()
             elif self.items.include(user):
                 is_row = (is_known or is_like) and has_rating
