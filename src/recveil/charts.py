@@ -51,57 +51,32 @@ _WIDTH, _HEIGHT = 420, 265
 
 
 class Style(NamedTuple):
-    """The style of a series.
-
-    Attributes
-    ----------
-    series : str
-    colour : str
-    shape : str
-        An SVG path within -1 to 1.
-    dash : list of int
-        Lengths of strokes and gaps.
-    """
+    """The style of a series."""
 
     series: str
     colour: str
+    # An SVG path within -1 to 1
     shape: str
+    # Lengths of strokes and gaps
     dash: list[int]
 
 
 class Chart(NamedTuple):
-    """A chart without its key, which the page adds, so that long names can wrap.
-
-    Attributes
-    ----------
-    svg : str
-    looks : list of Style
-        One per series, in the order of the data.
-    has_shapes, has_lines : bool
-        Which marks the chart contains.
-    has_hollow : bool
-        Whether hollow points mark knowledge that is partly wrong.
-    layers : altair.LayerChart or None
-        The Altair chart.
-    """
+    """A chart without its key, which the page adds, so that long names can wrap."""
 
     svg: str
+    # One per series, in the order of the data
     looks: list[Style]
+    # Which marks the chart contains
     has_shapes: bool
     has_lines: bool
+    # Whether hollow points mark knowledge that is partly wrong
     has_hollow: bool = False
+    # The Altair chart
     layers: Any = None
 
     def with_key(self) -> Any:
-        """Return the Altair chart with its key, for a notebook.
-
-        Examples
-        --------
-        >>> row = {"name": "colleague", "series": "found", "rate": 0.5, "low": 0.4, "high": 0.6}
-        >>> chart = draw_rates([row], "share of people").with_key()
-        >>> sorted(chart.to_dict())[:3]
-        ['$schema', 'config', 'datasets']
-        """
+        """Return the Altair chart with its key, for a notebook."""
         white = CONFIG | {"background": "white"}  # the ink is dark, and so may be a notebook
         if not self.looks:
             return self.layers.configure(**white)
@@ -163,12 +138,6 @@ def draw_looks(series: Iterable[str]) -> list[Style]:
 
     Two measures of one adversary share colour and shape, and differ in their dashes.
 
-    Parameters
-    ----------
-    series : iterable of str
-        Names; repetitions are dropped.
-
-
     Examples
     --------
     >>> looks = draw_looks(["any, stands out", "rare, stands out", "any, best guess"])
@@ -189,21 +158,7 @@ def draw_looks(series: Iterable[str]) -> list[Style]:
 
 
 def draw_curves(figure: Curves) -> Chart:
-    """Draw a figure of the audit.
-
-    Parameters
-    ----------
-    figure : Curves
-        Text on x keeps its order; the ranks of figure 7 have a logarithmic axis.
-
-    Examples
-    --------
-    >>> point = {"series": "exact", "x": "2 of 2", "y": 0.5, "low": 0.4, "high": 0.6}
-    >>> figure = {"number": "4", "x": "right of known", "y": "share found", "points": [point]}
-    >>> chart = draw_curves(figure)
-    >>> chart.svg[:4], [look.series for look in chart.looks]
-    ('<svg', ['exact'])
-    """
+    """Draw a figure of the audit."""
     if any(isinstance(point["x"], str) for point in figure["points"]):
         return _draw_steps(figure)
     return _draw_lines(figure)
@@ -211,12 +166,6 @@ def draw_curves(figure: Curves) -> Chart:
 
 def draw_rates(rows: list[RateRow], title: str) -> Chart:
     """Draw rates with their intervals, one row per name.
-
-    Parameters
-    ----------
-    rows : list of RateRow
-    title : str
-        Title of the horizontal axis.
 
     Examples
     --------
@@ -252,13 +201,6 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
 
 def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     """Draw the number of users in each interval of probability.
-
-    Parameters
-    ----------
-    bins : list of Bin
-    x, y : str
-        Titles of the axes.
-
 
     Examples
     --------

@@ -25,35 +25,23 @@ _WRITING, _TELLING = "Writing and verifying", "Telling members"
 
 @brief
 class Demo(NamedTuple):
-    """Results of the demo.
+    """Results of the demo."""
 
-    Attributes
-    ----------
-    ratings : Ratings
-        2,000 generated users.
-    before : Matches
-        Number of users who match `KNOWN` ratings of each user in the raw data.
-    row_sizes : ndarray of int64, shape (n_rows,)
-        Number of users of each distinct row of the raw data.
-    verification : Verification
-        Verification of the release of shared rows.
-    drawn : Verification
-        Verification of the release of synthetic users.
-    members : Membership
-        Membership inference on the shared rows by eight exact ratings.
-    most_auc : float
-        Upper bound of the AUC of membership inference on the synthetic users.
-    most_accuracy_of_two : float
-        Upper bound of the probability of naming which of two given users is a member.
-    """
-
+    # 2,000 generated users
     ratings: Ratings
+    # Number of users who match `KNOWN` ratings of each user in the raw data
     before: Matches
+    # Number of users of each distinct row of the raw data
     row_sizes: NDArray[np.int64]
+    # Verification of the release of shared rows
     verification: Verification
+    # Verification of the release of synthetic users
     drawn: Verification
+    # Membership inference on the shared rows by eight exact ratings
     members: Membership
+    # Upper bound of the AUC of membership inference on the synthetic users
     most_auc: float
+    # Upper bound of the probability of naming which of two given users is a member
     most_accuracy_of_two: float
 
     def _facts(self) -> dict[str, object]:
@@ -83,35 +71,6 @@ def demo(
 
     The first release has rows shared by k users; the second has synthetic users sampled from noisy
     sums.
-
-    Parameters
-    ----------
-    output : path
-        The release of shared rows; `release_synthetic` names that of the synthetic users. Each has
-        its private folder next to it.
-    k : int
-        Smallest group.
-    epsilon : float
-        Privacy loss of the synthetic users; see `Synthesizer`.
-    seed : int
-        Fixes the generated data and the shared rows. The noise is secret.
-    force : bool
-        Replace an older release at the same place.
-
-    Raises
-    ------
-    RecveilError
-        If k or epsilon is out of range or the output cannot be written.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     shown = demo(Path(folder, "release"))
-    >>> shown.before.unique_share > 0.9, shown.verification.k_achieved
-    (True, 5)
-    >>> shown.members.auc.rate > 0.8 > shown.most_accuracy_of_two > shown.most_auc
-    True
     """
     drawn_output = release_synthetic(output)
     for target in (output, drawn_output):

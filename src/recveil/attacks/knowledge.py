@@ -24,15 +24,7 @@ class UserRowsOnly(NamedTuple):
 
 
 def own_rows(ratings: Ratings, users: NDArray[np.int64]) -> UserRowsOnly:
-    """Return the rows of some users; a remote table is read once.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "c"], [5, 1, 2, 3])
-    >>> rows = own_rows(ratings, np.array([0, 2]))
-    >>> rows.indptr, rows.places, rows.items
-    (array([0, 2, 3]), array([0, 1, 3]), array([0, 1, 2], dtype=int32))
-    """
+    """Return the rows of some users; a remote table is read once."""
     lengths = ratings.activity[users]
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     places = np.repeat(ratings.indptr[users] - indptr[:-1], lengths) + np.arange(indptr[-1])
@@ -45,21 +37,14 @@ _TOLERANCE = 1e-3
 
 @brief
 class World(NamedTuple):
-    """Item counts and rating totals of all users, as a site publishes them.
+    """Item counts and rating totals of all users, as a site publishes them."""
 
-    Attributes
-    ----------
-    raters : ndarray of int64, shape (n_items,)
-        Number of users anywhere who rated each item, including the target.
-    people : int
-        Number of users anywhere.
-    totals : ndarray of float64, shape (n_items,)
-        Sum of the ratings of each item, including the target's; None with Spark, which infers no
-        membership.
-    """
-
+    # Number of users anywhere who rated each item, including the target
     raters: NDArray[np.int64]
+    # Number of users anywhere
     people: int
+    # Sum of the ratings of each item, including the target's; None with Spark, which infers no
+    # membership
     totals: NDArray[np.float64] | None = None
 
     @classmethod
@@ -298,23 +283,6 @@ def steps_within(
 ) -> tuple[float, int, NDArray[np.int64], NDArray[np.int64]]:
     """Return the range of scale steps within an error of each rating.
 
-    Parameters
-    ----------
-    scale : RatingScale
-        A continuous one counts as having a thousand steps.
-    truth : ndarray of float64
-        Ratings.
-    error : float
-        In rating points.
-
-    Returns
-    -------
-    step : float
-    top : int
-        Number of steps from the lowest to the highest rating.
-    first, last : ndarray of int64, each of the shape of `truth`
-        Steps above the lowest rating. Where `last` is below `first`, no step is within the error.
-
     Examples
     --------
     >>> steps_within(RatingScale(1, 5, 1), np.array([1.0, 3.0]), 2)
@@ -362,24 +330,7 @@ def _know_ratings(
 
 
 def liking(scale: RatingScale) -> tuple[float, float, float, float]:
-    """Return the numbers for "liked" and "not liked" on a scale.
-
-    Returns
-    -------
-    middle : float
-        Ratings above it are liked.
-    not_liked, liked : float
-        Midpoint of the ratings of either kind.
-    error : float
-        Largest distance of a rating from the midpoint of its kind.
-
-    Examples
-    --------
-    >>> liking(RatingScale(1, 5, 1))  # 1, 2, 3 are not liked, 4 and 5 are
-    (3.0, 2.0, 4.5, 1.0)
-    >>> liking(RatingScale(0, 1))
-    (0.5, 0.25, 0.75, 0.25)
-    """
+    """Return the numbers for "liked" and "not liked" on a scale."""
     middle = (scale.low + scale.high) / 2
     last, first = middle, middle
     if scale.step is not None and scale.range:
@@ -436,32 +387,16 @@ class Sought(NamedTuple):
     """Inputs of one search for targets; it can be split by target.
 
     The result for a target does not depend on the other targets.
-
-    Attributes
-    ----------
-    knowledge : Knowledge
-    own : ndarray of int64, shape (n_targets,)
-        The record of each target, to evaluate guesses; -1 if they have none.
-    weights : ndarray of float32, shape (n_entries,), or None
-        Weight of each known entry, where a search uses one.
     """
 
     knowledge: Knowledge
+    # The record of each target, to evaluate guesses; -1 if they have none
     own: NDArray[np.int64]
+    # Weight of each known entry, where a search uses one
     weights: NDArray[np.float32] | None = None
 
     def part(self, first: int, end: int) -> Self:
-        """Return the targets from `first` to before `end`.
-
-        Examples
-        --------
-        >>> known = Knowledge(
-        ...     np.array([4, 7]), np.array([0, 2, 3]), np.array([1, 2, 5]), None, None, None, 0
-        ... )
-        >>> part = Sought(known, np.array([4, 7])).part(1, 2)
-        >>> part.knowledge.indptr, part.knowledge.items, part.own
-        (array([0, 1]), array([5]), array([7]))
-        """
+        """Return the targets from `first` to before `end`."""
         known = self.knowledge
         start, stop = known.indptr[first], known.indptr[min(end, self.own.size)]
         entries, targets = slice(start, stop), slice(first, end)
@@ -481,20 +416,7 @@ class Sought(NamedTuple):
 
 
 def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
-    """Return why an adversary's wrong values cannot be wrong in this table.
-
-    Returns
-    -------
-    str or None
-        The reason, as the end of a sentence. None if every value can be wrong, or none has to be.
-
-    Examples
-    --------
-    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
-    >>> why_never_wrong(likes, Adversary(known=2, right=1))
-    'the table has one rating value only'
-    >>> why_never_wrong(likes, Adversary(known=2, right=1, date_error=14))  # the date can be
-    """
+    """Return why an adversary's wrong values cannot be wrong in this table."""
     is_right = adversary.n_right == adversary.known or adversary.wrong_kind == "item"
     if is_right or adversary.date_error is not None:
         return None
@@ -517,12 +439,6 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
 def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Return the adversary with unrated items as wrong entries, if no value can be wrong.
 
-    Returns
-    -------
-    Adversary
-        Unchanged if their wrong values can be wrong; else with the change and its reason in the
-        description.
-
     Examples
     --------
     >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
@@ -538,30 +454,7 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
 
 
 def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversary:
-    """Return the adversary without dates, and without what only dates made possible.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The ratings that their knowledge is drawn from.
-    adversary : Adversary
-        Returned unchanged if they know no dates.
-    where : str
-        Why dates are of no use, as the end of a sentence.
-
-    Returns
-    -------
-    Adversary
-        Without dates, as the description states.
-
-    Examples
-    --------
-    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
-    >>> paper = Adversary(known=2, right=1, date_error=14)
-    >>> print(without_dates(likes, paper, "no column of dates was recognized").description)
-    Here no dates are known: no column of dates was recognized. Here the wrong entries are items
-    that the target never rated: the table has one rating value only.
-    """
+    """Return the adversary without dates, and without what only dates made possible."""
     if adversary.date_error is None:
         return adversary
     blunted = adversary.without_dates().noted(f"Here no dates are known: {where}.")
@@ -569,21 +462,7 @@ def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversa
 
 
 def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Return the adversary without ratings, if the feedback is implicit.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
-        Returned unchanged if there are rating values, or they know none.
-
-    Examples
-    --------
-    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
-    >>> blunted = without_ratings(likes, Adversary(known=2, rating_error=1))
-    >>> blunted.rating_error, blunted.description
-    (None, 'Here no ratings are known: the table holds likes.')
-    """
+    """Return the adversary without ratings, if the feedback is implicit."""
     if not ratings.is_unary:
         return adversary
     notes = tuple(map(in_likes, adversary.notes))
@@ -596,12 +475,6 @@ def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
 
 def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Set the rating error of an adversary who knows likes only to suit a table's scale.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
-        Returned unchanged if they know more than likes.
 
     Examples
     --------

@@ -43,15 +43,6 @@ def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
     """Return the group of each user, shape (n_users,); -1 for users outside the release.
 
     A group is the users who share a row or, in a co-rated release, its items.
-
-    Examples
-    --------
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=20, n_items=30, n_ratings=200, seed=1)
-    >>> release = PredictiveAnonymizer(k=10, seed=1).anonymize(ratings)
-    >>> np.bincount(groups_of(ReleasedTable.from_release(release, ratings)))
-    array([10, 10])
     """
     if not table.co_rated:
         return table.record_of

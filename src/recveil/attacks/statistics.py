@@ -155,39 +155,6 @@ def no_better(
 
     A rate of 10 % is high where no baseline reaches it, and nothing where popularity alone reaches
     66 %.
-
-    Parameters
-    ----------
-    told : Interval or Mean
-        The attack's rate with its interval.
-    baseline : float
-        The rate without the attack: of random guessing, of popularity, or of non-members.
-    source : str
-        The baseline, with a verb: "popularity alone gives".
-    about : str
-        What was attacked. Empty if another figure of the same attack is above its baseline: only
-        the rates are then compared.
-
-    Returns
-    -------
-    str
-        Part of a sentence to follow the rate, starting with a comma. Empty if the whole interval is
-        above the baseline, or there are no trials.
-
-    Examples
-    --------
-    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.66, "popularity alone gives")
-    ', which is less than popularity alone gives (66.0%), so that it tells nothing new about the
-    release'
-    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "the table")
-    ', which is not clearly more than a blind guess gives (9.0%), so that it tells nothing new about
-    the table'
-    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.09, "a blind guess gives", "")
-    ', which is not clearly more than a blind guess gives (9.0%)'
-    >>> no_better(Interval(0.0, 0.0, 0.004, 900), 1 / 2_500, "a blind guess gives", "")
-    ', which is not clearly more than a blind guess gives (0.04%)'
-    >>> no_better(Interval(0.1, 0.08, 0.12, 900), 0.01, "a blind guess gives")
-    ''
     """
     if not told.trials or not told.low <= baseline:  # a nan baseline is none
         return ""

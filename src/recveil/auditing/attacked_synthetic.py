@@ -48,13 +48,6 @@ class AttackedDrawn(AttackedRelease):
 
     No record belongs to a user, so `attacks` is empty. Measured instead are membership inference,
     and attribute inference about members beyond that about non-members.
-
-    Parameters
-    ----------
-    nearest : Resemblance or None
-        How much of a user's nearest synthetic record is true of that user.
-    inference : Resemblance or None
-        How well preferences are inferred from the release as a whole.
     """
 
     nearest: Resemblance | None = None
@@ -136,28 +129,7 @@ def attack_drawn(
     name: str = "release",
     anonymizer: Anonymizer | None = None,
 ) -> AttackedDrawn:
-    """Measure membership and attribute inference on a release of synthetic users.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings that the synthetic users were sampled from.
-    table : ReleasedTable or None
-        None for a model that has not been sampled yet.
-    manifest : Manifest
-        The release's manifest.
-    seed : int
-    name : str
-        As in `AttackedRelease`.
-    anonymizer : Anonymizer, optional
-        Makes such releases. Required for every measure: each is taken on a release sampled in the
-        same way without a fifth of the users.
-
-    Raises
-    ------
-    RecveilError
-        If records of the release belong to users.
-    """
+    """Measure membership and attribute inference on a release of synthetic users."""
     if manifest.contains_users if table is None else table.contains_users:
         raise RecveilError(
             "the records of this release are people's, who can be looked for; attack it with "
@@ -202,15 +174,7 @@ def _promise(manifest: Manifest) -> str:
 
 
 def _describe_nearest(told: Resemblance) -> str:
-    """Describe how much of the nearest synthetic record is true, for members and non-members.
-
-    Examples
-    --------
-    >>> from recveil.attacks.statistics import Mean
-    >>> some = Mean(0.3, 0.25, 0.35, 90)
-    >>> _describe_nearest(Resemblance(some, some, Mean(0.0, -0.07, 0.07, 180), "nearest"))[-48:]
-    'is no evidence that the release reveals nothing.'
-    """
+    """Describe how much of the nearest synthetic record is true, for members and non-members."""
     what = "An adversary who takes the best matching synthetic record for the target's own"
     if not told.has_guessed:
         return _no_attack(what, told)

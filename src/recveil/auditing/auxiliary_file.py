@@ -123,13 +123,7 @@ def look_for(
 
 
 def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
-    """Return each known item's position in the table; -1 if it is not there.
-
-    Raises
-    ------
-    RecveilError
-        If no item is in the table.
-    """
+    """Return each known item's position in the table; -1 if it is not there."""
     items = told.ratings.items
     place = {str(label): position for position, label in enumerate(ratings.items)}
     item_of = np.array([place.get(str(label), -1) for label in items], np.int64)
@@ -143,24 +137,7 @@ def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
 
 
 def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
-    r"""Read a table of auxiliary information, and report how it was read.
-
-    Parameters
-    ----------
-    path : path or data frame
-    **reading
-        As for `look_for`.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "aux.csv")
-    ...     _ = path.write_text("target,item,rating\nalice,7,5\nalice,7,4\n")
-    ...     told = read_knowledge(path, duplicates="last")
-    >>> told.ratings.n_ratings, told.duplicates_dropped
-    (1, 1)
-    """
+    r"""Read a table of auxiliary information, and report how it was read."""
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
         target = reading.pop("user", None) or target_among(table.column_names)
@@ -180,30 +157,7 @@ def _without_scale(told: Reading) -> Reading:
 
 
 def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]) -> dict[str, Any]:
-    r"""Return those of a table's reading options that fit an auxiliary table.
-
-    Parameters
-    ----------
-    path : path or pyarrow.Table
-        The auxiliary file, or the table of a data frame.
-    reading : mapping
-        The options of `read_ratings` for the table.
-
-    Returns
-    -------
-    dict
-        Duplicates, time format, and words or counts; and the names of columns that the file has,
-        too. A column "target" takes precedence over the table's user column.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "aux.csv")
-    ...     _ = path.write_text("target,film,rating\nalice,Heat,5\n")
-    ...     reading_of(path, {"user": "person", "item": "film", "duplicates": "last"})
-    {'duplicates': 'last', 'item': 'film'}
-    """
+    r"""Return those of a table's reading options that fit an auxiliary table."""
     if isinstance(path, str | PathLike):
         where, (names, width) = Path(path).name, _columns_of(Path(path), None)
     else:

@@ -10,20 +10,7 @@ from recveil.runtime.errors import RecveilError, quoted
 
 
 def draw_part(result: dict[str, Any], name: str) -> Chart:
-    """Draw one part of an audit.
-
-    Parameters
-    ----------
-    result : dict
-        What `recveil.auditing.Audit.to_dict` returns.
-    name : str
-        "adversaries", "release", "risk", or the number of a figure, such as "4".
-
-    Raises
-    ------
-    RecveilError
-        If there is no such part, or it has no data.
-    """
+    """Draw one part of an audit."""
     drawn: dict[str, Callable[[], Chart | None]] = {
         "adversaries": lambda: draw_adversaries(result["attacks"]),
         "release": lambda: draw_release(result["release"]),
@@ -46,13 +33,7 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
 
 
 def draw_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
-    """Draw each adversary's re-identification rate; return None without attacks.
-
-    Parameters
-    ----------
-    attacks : list of dict
-        As in `recveil.auditing.Audit.to_dict`.
-    """
+    """Draw each adversary's re-identification rate; return None without attacks."""
     measures = {
         "found: the best guess is right": "found",
         "stands out: the paper's guess is right and leads": "success",

@@ -53,14 +53,7 @@ class Sufficient:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Narayanan & Shmatikov's Theorem 1 for a number of known ratings.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        See `items_needed`.
-    items : int
-    """
+    """Narayanan & Shmatikov's Theorem 1 for a number of known ratings."""
 
     epsilon: float
     delta: float
@@ -82,30 +75,7 @@ def find_sufficient(
     targets: NDArray[np.int64],
     seed: int,
 ) -> list[Sufficient]:
-    """Find the smallest number of correct known ratings that re-identifies enough users.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    candidates : Candidates
-        The same ratings, indexed by item.
-    adversaries : list of Adversary
-    targets : ndarray of int64
-        User positions.
-    seed : int
-
-    Returns
-    -------
-    list of Sufficient
-        For half and for nine tenths of the users, by adversary.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2], ["a", "b"], [5, 5])
-    >>> candidates, both = Candidates.from_ratings(ratings), np.arange(2)
-    >>> find_sufficient(ratings, candidates, [Adversary(name="x")], both, seed=0)[0]
-    Sufficient(adversary='x', share=0.5, known=1)
-    """
+    """Find the smallest number of correct known ratings that re-identifies enough users."""
     found = []
     for adversary in adversaries:
         rates = {}
@@ -267,15 +237,7 @@ def draw_figures(
 
 
 def _words(ratings: Ratings) -> tuple[str, str]:
-    """Return the names of exact and of approximate knowledge; likes have no ratings.
-
-    Examples
-    --------
-    >>> _words(Ratings.from_columns([1, 2], ["a", "b"], [1, 5]))
-    ('exact ratings', 'ratings ±4')
-    >>> _words(Ratings.from_columns([1, 2], ["a", "b"]))
-    ('likes', 'likes')
-    """
+    """Return the names of exact and of approximate knowledge; likes have no ratings."""
     dates = "" if ratings.days is None else "dates ±14 days"
     if ratings.is_unary:
         return "likes", f"likes, {dates}" if dates else "likes"

@@ -42,25 +42,7 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class Content:
-    """What the cells of a release reveal beyond re-identification.
-
-    Parameters
-    ----------
-    fills : list of InferredFills
-        For a co-rated release: an adversary who knows no user, and learns from a shadow release if
-        one can be made, then adversaries who know 1 % and 5 % of the users. Empty for other
-        methods.
-    companions : Companions or None
-        Where values are means over the raters: an adversary who knows all of the group but one.
-    behind : PossibleRatings or None
-        Where groups share values: how many different ratings a value may represent.
-    graphs : tuple of GraphAttack
-        Chang et al.'s attacks on the release.
-    untold : str
-        Why fills could not be searched for; the end of a sentence.
-    has_too_fine_labels : bool
-        Whether `behind` was skipped because the scale is continuous.
-    """
+    """What the cells of a release reveal beyond re-identification."""
 
     fills: list[InferredFills]
     companions: Companions | None
@@ -115,20 +97,13 @@ class Content:
 
 @brief
 class LookedFor(NamedTuple):
-    """What an adversary who knows no user infers about the values of a co-rated release.
+    """What an adversary who knows no user infers about the values of a co-rated release."""
 
-    Attributes
-    ----------
-    cells : Cells
-        The release's values.
-    likely : ndarray of float64, shape (n_labels,), or None
-        Probability that each value is a real rating; None if it could not be learned.
-    why_not : str
-        Why learning failed, if it was tried.
-    """
-
+    # The release's values
     cells: Cells
+    # Probability that each value is a real rating; None if it could not be learned
     likely: Numbers | None
+    # Why learning failed, if it was tried
     why_not: str
 
     def _facts(self) -> dict[str, object]:
@@ -143,20 +118,7 @@ def measure_content(
     seed: int = 0,
     looked: LookedFor | None = None,
 ) -> Content:
-    """Measure what applies to a release, by its method and its claim about values.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The true ratings.
-    table : ReleasedTable
-    manifest : Manifest
-    targets : ndarray of int64
-        The targets; those without a record are left out.
-    seed : int
-    looked : LookedFor, optional
-        The result of `look_for_fills`, where values may be fills.
-    """
+    """Measure what applies to a release, by its method and its claim about values."""
     targets = targets[table.record_of[targets] >= 0]
     graphs = tuple(attack_graphs(ratings, table, targets, seed))
     if looked is not None:
@@ -180,18 +142,7 @@ def measure_content(
 def look_for_fills(
     table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
 ) -> LookedFor:
-    """Predict which values are fills, by an adversary who knows no user, from a shadow release.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-        A co-rated release.
-    scale : RatingScale
-    seed : int
-        Fixes the content of the shadow release.
-    anonymizer : Anonymizer, optional
-        Makes such releases; without it nothing is learned.
-    """
+    """Predict which values are fills, by an adversary who knows no user, from a shadow release."""
     cells = Cells.of(table.candidates, scale)
     if anonymizer is None or too_large(cells):
         return LookedFor(cells, None, "")
@@ -295,61 +246,7 @@ def _of_labels(behind: PossibleRatings) -> Statement:
 @brief
 @dataclass(frozen=True)
 class FoundInRelease:
-    """Measured results of attacks on a release.
-
-    Parameters
-    ----------
-    name : str
-        The release's folder.
-    manifest : Manifest
-        The release's manifest.
-    attacks : list of (Adversary, ReleaseAttack)
-    membership : Membership or None
-        Membership inference, measured on a release made in the same way without a fifth of the
-        users.
-    lone_share : float or None
-        With simple homogenizing, the share of ratings that are published unchanged because no other
-        user of the group rated the item.
-    unmeasured : str
-        Why membership inference failed, if it was tried.
-    unprotected : int or None
-        With privacy levels, the number of users without a guarantee: their level is 1, and they
-        share their record with no user of a higher level.
-    lowest_level : int or None
-        With privacy levels, the smallest guaranteed k above 1; None if there is none.
-    untried : str
-        Which values of a co-rated release were not struck out, because the search takes too long.
-    as_given : ExactRatings or None
-        Share of all ratings that are in the release exactly, and of values that are ratings.
-    by_known : dict of str to Membership
-        As `membership`, by number of exact ratings known: "8", "16" and "all".
-    residual : InferredCells or None
-        What a smooth fit of all rows reveals about who rated what; None if rows do not hold all
-        items.
-    unfitted : str
-        Why there is no such fit, if rows do hold all items.
-    attributes : Attributes or None
-        What the strongest adversary infers about members beyond non-members, from the release that
-        membership was measured on.
-    content : Content or None
-        What its cells reveal: fills, companions, and possible ratings.
-    against : Against or None
-        What it reveals together with another release of the same users.
-    hidden_items : HiddenItems or None
-        Where the release hides its items, how many are re-identified, and what follows.
-    shadows : ShadowMembership or None
-        Membership inference with shadow releases; None if not requested.
-    same_ratings : bool or None
-        Whether the release was made from the given ratings; None if unknown.
-    all_known : ReleaseAttack or None
-        Results of an adversary who knows all ratings of a target exactly; None where rows hold most
-        items and this attack is not run.
-    clusters : ClusterAttack or None
-        How often that adversary infers the cluster and the equivalence class of a target, by a fit
-        on other targets; where no records share values, each is its own cluster.
-    uncompared : bool
-        Whether there are too many records to look for clusters.
-    """
+    """Measured results of attacks on a release."""
 
     name: str
     manifest: Manifest

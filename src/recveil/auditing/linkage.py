@@ -32,25 +32,7 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class Against:
-    """What two releases of the same users reveal together.
-
-    Parameters
-    ----------
-    name : str
-        The folder of the other release.
-    k : int
-        What both releases guarantee: the smaller of their k; the lowest level, if users have
-        levels.
-    found : Intersection
-    finding : list of (str, JointFinding)
-        For each adversary, by name, how often both rows are found.
-    links : LinksOfTwo or None
-        Which items two rows reveal; None if the rows are too large.
-    hiding : tuple of str
-        Which of the two hide their items: names of folders.
-    likes : bool
-        Whether the releases hold likes.
-    """
+    """What two releases of the same users reveal together."""
 
     name: str
     k: int
@@ -196,41 +178,17 @@ class Against:
 
 @brief
 class OtherRelease(NamedTuple):
-    """Another release of the same users.
-
-    Attributes
-    ----------
-    name : str
-    table : ReleasedTable
-    manifest : Manifest
-    common : ndarray of int64
-        Positions of the users who are in both releases.
-    """
+    """Another release of the same users."""
 
     name: str
     table: ReleasedTable
     manifest: Manifest
+    # Positions of the users who are in both releases
     common: NDArray[np.int64]
 
 
 def read_other(ratings: Ratings, table: ReleasedTable, other: str | PathLike[str]) -> OtherRelease:
-    """Read another release of the same users.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings that both were made from.
-    table : ReleasedTable
-        The first release.
-    other : path
-        The published folder of the other release; its private folder must be next to it.
-
-    Raises
-    ------
-    RecveilError
-        If the other release cannot be read, is of other ratings, or shares fewer than two users
-        with the first.
-    """
+    """Read another release of the same users."""
     folder = Path(other).resolve()
     manifest = known_manifest(folder)
     if not manifest.contains_users:
@@ -261,24 +219,7 @@ def hold_against(
     *,
     own_name: str = "this release",
 ) -> Against:
-    """Attack two releases of the same users together; both private folders are the ground truth.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings that both were made from; nominal labels are attacked as pairs of item
-        and word.
-    table : ReleasedTable
-    manifest : Manifest
-        The release's manifest.
-    other : OtherRelease
-    adversaries : list of Adversary
-    targets : ndarray of int64
-        User positions; those who are not in both releases are left out.
-    seed : int
-    own_name : str
-        The release's name.
-    """
+    """Attack two releases of the same users together; both private folders are the ground truth."""
     name, second, again, common = other
     hiding = [
         called

@@ -29,13 +29,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class NominalSource(NamedTuple):
-    """Nominal labels and a release of them, attacked as pairs of item and word.
-
-    Attributes
-    ----------
-    ratings : Ratings
-    table : ReleasedTable
-    """
+    """Nominal labels and a release of them, attacked as pairs of item and word."""
 
     ratings: Ratings
     table: ReleasedTable
@@ -43,31 +37,20 @@ class NominalSource(NamedTuple):
 
 @brief
 class OpenedRelease(NamedTuple):
-    """A release as read from its folder.
-
-    Attributes
-    ----------
-    name : str
-    manifest : Manifest
-        The release's manifest.
-    table : ReleasedTable or None
-        None for a model that has not been sampled yet.
-    lone_share : float or None
-        As in `recveil.release.reader.Twin`.
-    other : OtherRelease or None
-        Another release of the same users, for linkage.
-    words : NominalSource or None
-        The nominal labels, where `table` holds pairs of items and words.
-    same_ratings : bool or None
-        Whether it was made from these ratings; None if unknown.
-    """
+    """A release as read from its folder."""
 
     name: str
+    # The release's manifest
     manifest: Manifest
+    # None for a model that has not been sampled yet
     table: ReleasedTable | None
+    # As in `recveil.release.reader.Twin`
     lone_share: float | None = None
+    # Another release of the same users, for linkage
     other: OtherRelease | None = None
+    # The nominal labels, where `table` holds pairs of items and words
     words: NominalSource | None = None
+    # Whether it was made from these ratings; None if unknown
     same_ratings: bool | None = None
 
 
@@ -78,25 +61,7 @@ def open_release(
     against: str | PathLike[str] | None = None,
     has_catalogue: bool = False,
 ) -> OpenedRelease:
-    """Read a release, its private folder where needed, and a second release.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings that were released.
-    folder : path
-        The published folder.
-    against : path, optional
-        Another release of the same users.
-    has_catalogue : bool
-        Whether there is a public table that may re-identify hidden items.
-
-    Raises
-    ------
-    RecveilError
-        If a catalogue is given and the items are not hidden, if no user is in both releases, or if
-        a release or its private folder cannot be read or does not belong to these ratings.
-    """
+    """Read a release, its private folder where needed, and a second release."""
     folder = Path(folder).resolve()  # its name is needed, and . has none
     manifest = known_manifest(folder)
     if has_catalogue and not hides_items(manifest.settings):
@@ -123,14 +88,6 @@ def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
 
     An adversary who knows ratings re-identifies more users, so that rates of likes would be falsely
     reassuring.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The table that was read.
-    manifest : Manifest
-    name : str
-        The release's name.
     """
     if manifest.scale.unary and not ratings.is_unary:
         raise RecveilError(
@@ -186,18 +143,6 @@ def who_know_words(
 ) -> list[Adversary]:
     """Return the adversaries for a table of words: those who know exact words.
 
-    Parameters
-    ----------
-    adversaries : iterable of Adversary, or None
-        The requested adversaries.
-    presets : iterable of Adversary
-        Used where none are requested.
-
-    Raises
-    ------
-    RecveilError
-        If a requested adversary knows items alone, or whether they were liked.
-
     Examples
     --------
     >>> (found,) = who_know_words(None, [Adversary(rating_error=1), Adversary(rating_error=None)])
@@ -235,25 +180,7 @@ def reject_catalogue_of_words(catalogue: object) -> None:
 def find_suspects(
     table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
 ) -> list[Suspects]:
-    """Attack the targets of an auxiliary file, by pairs of item and word for nominal labels.
-
-    Parameters
-    ----------
-    table : Ratings
-        The table that was read.
-    attacked : Ratings
-        The same table; for nominal labels, its pairs.
-    candidates : Candidates
-        The attacked table, indexed by item.
-    known : Reading
-        The result of `read_knowledge`. If it holds items alone, users are matched by these,
-        whatever their words.
-
-    Raises
-    ------
-    RecveilError
-        If none of its items is in the table.
-    """
+    """Attack the targets of an auxiliary file, by pairs of item and word for nominal labels."""
     if attacked is table:
         return look_for(table, candidates, known)
     if known.ratings.is_unary:
@@ -267,15 +194,7 @@ def _knows_words(adversary: Adversary) -> bool:
 
 
 def opened_pairs(opened: OpenedRelease, words: Ratings) -> OpenedRelease:
-    """Return a release of words as one of pairs.
-
-    Parameters
-    ----------
-    opened : OpenedRelease
-        A release of nominal labels.
-    words : Ratings
-        The words that it was made from.
-    """
+    """Return a release of words as one of pairs."""
     manifest, table = replace(opened.manifest, scale=LIKES), opened.table
     if table is None:
         return opened._replace(manifest=manifest)

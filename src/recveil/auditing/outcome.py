@@ -274,22 +274,7 @@ def plain_attack(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
 def best_member(
     strongest: Membership, by_known: dict[str, Membership]
 ) -> tuple[str | None, Membership]:
-    """Return who infers membership best: an adversary with exact ratings, or the strongest.
-
-    Parameters
-    ----------
-    strongest : Membership
-        Of the strongest adversary of an audit, who need not be the strongest here.
-    by_known : dict of str to Membership
-        By number of exact ratings known: "8", "16" and "all".
-
-    Examples
-    --------
-    >>> few = Membership(Interval(0.6, 0.5, 0.7, 90), members=45, outsiders=45, skipped=0)
-    >>> more = few._replace(auc=Interval(0.9, 0.8, 1.0, 90))
-    >>> best_member(few, {"8": few, "all": more})[0], best_member(more, {"8": few})[0]
-    ('all', None)
-    """
+    """Return who infers membership best: an adversary with exact ratings, or the strongest."""
     who: list[tuple[str | None, Membership]] = [(None, strongest), *by_known.items()]
     told = [each for each in who if each[1].is_told] or who[:1]
     return max(told, key=lambda each: each[1].auc.rate)

@@ -29,28 +29,19 @@ _THETAS = (1.0, 0.9, 0.5)
 
 
 class GraphAttack(NamedTuple):
-    """Results of one of Chang et al.'s attacks.
+    """Results of one of Chang et al.'s attacks."""
 
-    Attributes
-    ----------
-    attack : str
-        "structure-based" (items known), "label-based" (exact labels, too), or "homogeneity" (all
-        matches share their data, so that a profile is found although no single user is).
-    known : int
-        Number of known items.
-    alone : Interval
-        Share of the targets that are the only match; for homogeneity, whose profile is found.
-    expected : Interval
-        Expected share of targets hit by a random pick among the matches; for homogeneity, the same
-        as `alone`.
-    baseline : float
-        Hit rate of a random pick among all users.
-    """
-
+    # "structure-based" (items known), "label-based" (exact labels, too), or "homogeneity" (all
+    # matches share their data, so that a profile is found although no single user is)
     attack: str
+    # Number of known items
     known: int
+    # Share of the targets that are the only match; for homogeneity, whose profile is found
     alone: Interval
+    # Expected share of targets hit by a random pick among the matches; for homogeneity, the same as
+    # `alone`
     expected: Interval
+    # Hit rate of a random pick among all users
     baseline: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,22 +56,14 @@ class GraphAttack(NamedTuple):
 
 
 class Deanonymized(NamedTuple):
-    """Share of users that one adversary (theta, omega)-de-anonymizes, as measured.
-
-    Attributes
-    ----------
-    adversary : str
-    theta : float
-        Required similarity of the guessed record to the target's.
-    omega : Interval
-        Share of the targets whose guessed record is that similar; no guess counts as a miss.
-    control : float
-        Share of the targets for whom another user's random record is that similar.
-    """
+    """Share of users that one adversary (theta, omega)-de-anonymizes, as measured."""
 
     adversary: str
+    # Required similarity of the guessed record to the target's
     theta: float
+    # Share of the targets whose guessed record is that similar; no guess counts as a miss
     omega: Interval
+    # Share of the targets for whom another user's random record is that similar
     control: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,30 +80,10 @@ def attack_graphs(
 ) -> list[GraphAttack]:
     """Run Chang et al.'s attacks on a raw table or a release.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        The true ratings of the targets.
-    table : ReleasedTable or None
-        None for the ratings themselves, as if published without names.
-    targets : ndarray of int64
-        All targets count; those with too few ratings count as not found.
-    seed : int
-    candidates : Candidates, optional
-        The ratings, indexed by item, if available and no release is attacked.
-
     Notes
     -----
     Source: Chang et al., Definitions 3.1, 3.2 and 5.1. Their attacks require exact agreement, so
     that published means resist the label-based one, but not the stronger attacks.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> found = attack_graphs(ratings, None, np.arange(50))
-    >>> [(attack.attack, attack.known) for attack in found[:3]]
-    [('structure-based', 4), ('label-based', 4), ('homogeneity', 4)]
     """
     if table is not None:
         candidates = table.candidates
@@ -149,33 +112,12 @@ def measure_deanonymized(
 ) -> list[Deanonymized]:
     """Measure Narayanan & Shmatikov's Definition 3 for each adversary, by its strongest attack.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    candidates : Candidates
-        The same ratings, indexed by item.
-    outcomes : list of Outcome
-        Determine each adversary's strongest attack.
-    targets : ndarray of int64
-    seed : int
-
     Notes
     -----
     Source: Narayanan & Shmatikov, Definitions 1 and 3: an adversary (theta, omega)-de-anonymizes a
     table if they output, with probability omega, a record that is at least theta similar to the
     target's. Similarity is the share of the items of either record that are in both with the same
     rating. A tie for the best guess counts as no guess, so that omega is a lower bound.
-
-    Examples
-    --------
-    >>> from recveil.auditing.outcome import run_attack
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> candidates, people = Candidates.from_ratings(ratings), np.arange(50)
-    >>> outcome = run_attack(ratings, candidates, Adversary(known=8, name="x"), people)
-    >>> told = measure_deanonymized(ratings, candidates, [outcome], people)
-    >>> [one.theta for one in told], bool(told[0].omega.rate <= told[-1].omega.rate)
-    ([1.0, 0.9, 0.5], True)
     """
     told = []
     record_of, rng = np.arange(ratings.n_users), np.random.default_rng([seed, 7])

@@ -69,30 +69,7 @@ def attack_published(
     against: str | PathLike[str] | None = None,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
-    """Attack a release with every adversary; its private folder is the ground truth.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings that were released.
-    folder : path
-        The published folder; `folder` + ".private" maps users to records.
-    adversaries : list of Adversary
-        Homogenized rows carry no dates, so known dates are dropped.
-    targets : ndarray of int64
-    seed : int
-    against : path, optional
-        Another release of the same users, attacked together with this one.
-    catalogue : Catalogue, optional
-        Where the release hides its items: other users' ratings with item names. By default, half of
-        the users themselves.
-
-    Raises
-    ------
-    RecveilError
-        If a catalogue is given and the items are not hidden, or if a release or its private folder
-        cannot be read or does not belong to these ratings.
-    """
+    """Attack a release with every adversary; its private folder is the ground truth."""
     opened = open_release(ratings, folder, against=against, has_catalogue=catalogue is not None)
     return attack_opened(ratings, opened, adversaries, targets, seed, catalogue=catalogue)
 
@@ -151,26 +128,7 @@ def attack_table(
     tell_content: bool = False,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
-    """Attack a release that was already read with every adversary.
-
-    Parameters
-    ----------
-    ratings, adversaries, targets, seed
-        As in `attack_published`.
-    table : ReleasedTable
-    manifest : Manifest
-        The release's manifest.
-    name, lone_share
-        As in `AttackedRelease`.
-    anonymizer : Anonymizer, optional
-        Makes such releases; without it membership inference is not measured.
-    tell_content : bool
-        Whether to measure also what cells reveal (see `measure_content`; slow where values were
-        filled in), what an adversary with all ratings infers, and which hidden items are
-        re-identified.
-    catalogue
-        As in `attack_published`.
-    """
+    """Attack a release that was already read with every adversary."""
     if not table.contains_users:
         return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=anonymizer)
     # Users who are not in the release cannot be found in it, and must not lower the rates.

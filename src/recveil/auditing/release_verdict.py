@@ -40,17 +40,7 @@ def find_by_all_ratings(published: FoundInRelease) -> Finding | None:
 
 
 def describe_knowledge(adversary: Adversary, *, is_unary: bool = False) -> str:
-    """Describe what an adversary knows of each target.
-
-    Examples
-    --------
-    >>> describe_knowledge(Adversary(known=8, right=6))
-    '8 ratings, 2 of them wrong'
-    >>> describe_knowledge(Adversary(known=4, rating_error=1, date_error=14))
-    '4 ratings to within 1 and their dates to within 14 days'
-    >>> describe_knowledge(Adversary(known=1, rating_error=None))
-    '1 rated item'
-    """
+    """Describe what an adversary knows of each target."""
     if is_unary or adversary.likes_only:
         what, within = "like", ""
     elif adversary.rating_error is None:
@@ -107,16 +97,7 @@ def headline(published: FoundInRelease) -> str:
 def describe_findings(
     published: FoundInRelease, warnings: list[str], of_members: list[Statement]
 ) -> list[Statement]:
-    """Return the findings about a release, and what they mean.
-
-    Parameters
-    ----------
-    published : FoundInRelease
-    warnings : list of str
-        What was not measured.
-    of_members : list of Statement
-        Statements on membership inference.
-    """
+    """Return the findings about a release, and what they mean."""
     worst, attack = _strongest(published)
     told = []
     if attack.skipped < attack.requested:

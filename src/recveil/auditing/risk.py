@@ -130,13 +130,6 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
     users : ndarray, shape (n_users,)
         User ids. Text that a spreadsheet would read as a formula gets a leading apostrophe.
     risk : Risk
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> risk = Risk(np.array([0.5]), np.array(["likes"], dtype=object), draws=2)
-    >>> risk_table(np.array(["=1+1"], dtype=object), risk).splitlines()
-    ['user_id,found,adversary', "'=1+1,0.5,likes"]
     """
     text = io.StringIO()
     writer = csv.writer(text)

@@ -45,27 +45,18 @@ _FEWEST_PEOPLE = 4
 
 
 class ByShadows(NamedTuple):
-    """Membership inference of one adversary with shadow releases.
+    """Membership inference of one adversary with shadow releases."""
 
-    Attributes
-    ----------
-    people : int
-        Number of scored users: half of them train the attack and the other half test it, and vice
-        versa.
-    skipped : int
-        Users of whom the adversary cannot know enough.
-    told : InferredMembers
-    null_auc : Interval
-        The control: the AUC of the same attack when membership is assigned at random within each
-        pair of releases.
-    counts_auc : Interval
-        The baseline: the AUC if only the exact item counts were published instead.
-    """
-
+    # Number of scored users: half of them train the attack and the other half test it, and vice
+    # versa
     people: int
+    # Users of whom the adversary cannot know enough
     skipped: int
     told: InferredMembers
+    # The control: the AUC of the same attack when membership is assigned at random within each pair
+    # of releases
     null_auc: Interval
+    # The baseline: the AUC if only the exact item counts were published instead
     counts_auc: Interval
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,20 +68,13 @@ class ByShadows(NamedTuple):
 
 @brief
 class ShadowMembership(NamedTuple):
-    """Membership inference on releases of half of the users, by releases of other halves.
+    """Membership inference on releases of half of the users, by releases of other halves."""
 
-    Attributes
-    ----------
-    n : int
-        Number of shadow releases.
-    people : int
-        Number of users; each release holds one half of them.
-    by_known : dict of str to ByShadows
-        By number of exact ratings known of each user: "8" and "all". Users with fewer are left out.
-    """
-
+    # Number of shadow releases
     n: int
+    # Number of users; each release holds one half of them
     people: int
+    # By number of exact ratings known of each user: "8" and "all". Users with fewer are left out.
     by_known: dict[str, ByShadows]
 
     @property
@@ -135,39 +119,13 @@ def _describe(known: str, found: ByShadows, what: str) -> str:
 def shadow_published(
     ratings: Ratings, folder: str | PathLike[str], n: int = 32, seed: int = 0
 ) -> ShadowMembership:
-    """Attack a published release with shadow releases; see `attack_by_shadows`.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings that were released.
-    folder : path
-    n, seed : int
-
-    Raises
-    ------
-    RecveilError
-        If the folder is not a release, or shadow releases cannot be made.
-    """
+    """Attack a published release with shadow releases; see `attack_by_shadows`."""
     manifest = known_manifest(Path(folder).resolve())  # its name is needed, and . has none
     return attack_by_shadows(ratings, shadow_maker(manifest, ratings.n_users), n, seed)
 
 
 def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer]:
-    """Return a factory of anonymizers for halves, from a seed and a release's public settings.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        The manifest of the release of all users.
-    n_users : int
-        Number of users in that release.
-
-    Raises
-    ------
-    RecveilError
-        If the settings are insufficient.
-    """
+    """Return a factory of anonymizers for halves, from a seed and a release's public settings."""
     manifest = _of_half(manifest, n_users)
 
     def make(seed: int) -> Anonymizer:
@@ -199,15 +157,7 @@ def _of_half(manifest: Manifest, n_users: int) -> Manifest:
 
 
 def of_model(manifest: Manifest, n_users: int) -> Manifest:
-    """Return the manifest of synthetic users sampled from a model for an attack.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        The model's manifest.
-    n_users : int
-        Number of users that it was fitted on; five synthetic users are sampled for each.
-    """
+    """Return the manifest of synthetic users sampled from a model for an attack."""
     return _asking_for(manifest, FROM_A_MODEL * n_users)
 
 
@@ -221,40 +171,10 @@ def attack_by_shadows(
 ) -> ShadowMembership:
     """Infer membership in releases of halves of the users from other such releases.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        The publisher's users. Nominal labels are attacked as pairs of item and word.
-    make : callable
-        Takes a seed, and returns an anonymizer; called for each release.
-    n : int
-        Number of releases, even and at least 8: for each release of a random half of the users,
-        another is made of the other half.
-    seed : int
-        Fixes the halves, the knowledge, and the seeds.
-
-    Returns
-    -------
-    ShadowMembership
-
-    Raises
-    ------
-    RecveilError
-        If `n` is out of range, there are too few users, or no release of one half can be made.
-
     Notes
     -----
     Source: Carlini et al. 2022. At most 400 users are scored. The population's model is learned
     from the first two releases, which together hold all users.
-
-    Examples
-    --------
-    >>> from recveil.methods import RawRelease
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
-    >>> found = attack_by_shadows(ratings, lambda seed: RawRelease(), n=8)
-    >>> bool(found.by_known["all"].told.auc.low > 0.9)
-    True
     """
     check_shadows(n)
     if not ratings.scale.ordered:  # nominal labels are attacked as pairs

@@ -18,37 +18,23 @@ from recveil.runtime.errors import describe_count
 
 
 class FigureRow(NamedTuple):
-    """A row of a table of figures.
+    """A row of a table of figures."""
 
-    Attributes
-    ----------
-    what : str
-        What was measured, in a few words.
-    found : str
-        The figure, with its interval unless it is an exact count.
-    beside : str
-        The baseline or control to compare it with. Empty if there is none.
-    """
-
+    # What was measured, in a few words
     what: str
+    # The figure, with its interval unless it is an exact count
     found: str
+    # The baseline or control to compare it with. Empty if there is none.
     beside: str = ""
 
 
 class Statement(NamedTuple):
-    """A sentence, and the rows that replace it where figures are in tables.
-
-    Attributes
-    ----------
-    sentence : str
-    rows : tuple of FigureRow
-        Its figures, except those in the table of adversaries.
-    remark : str or None
-        What the rows leave out, which may be empty. None for the whole sentence.
-    """
+    """A sentence, and the rows that replace it where figures are in tables."""
 
     sentence: str
+    # Its figures, except those in the table of adversaries
     rows: tuple[FigureRow, ...] = ()
+    # What the rows leave out, which may be empty. None for the whole sentence.
     remark: str | None = None
 
 
@@ -92,13 +78,6 @@ def remarks_of(told: Iterable[Statement]) -> list[str]:
 def in_short(found: Interval | Mean, digits: int = 1, scale: float = 100) -> str:
     """Format a figure with its interval compactly.
 
-    Parameters
-    ----------
-    found : Interval or Mean
-    digits : int
-    scale : float
-        100 for a share, written in per cent; 1 otherwise.
-
     Examples
     --------
     >>> in_short(Interval(0.546, 0.471, 0.619, 900)), in_short(Mean(1.3, 1.2, 1.4, 90), scale=1)
@@ -117,28 +96,7 @@ _COUNTED = "All were counted."
 def describe_exact_ratings(
     given: ExactRatings, lone_share: float | None, behind: PossibleRatings | None = None
 ) -> list[Statement]:
-    """Describe how many ratings the release shows, and how certainly a value is a rating.
-
-    Parameters
-    ----------
-    given : ExactRatings
-        Counted over all ratings, so that its shares are exact.
-    lone_share : float or None
-        With simple homogenizing, the share of ratings whose item no other user of the group rated.
-    behind : PossibleRatings, optional
-        How certain a value is, with its interval and its baseline.
-
-    Examples
-    --------
-    >>> given = ExactRatings(0.6, 0.97, 0.0, None, 0.1, 0.63, 0.9)  # on a continuous scale
-    >>> for sentence in describe_exact_ratings(given, 0.6)[0].sentence.split(". "):
-    ...     print(sentence)
-    Of all ratings, 63.0% stand in the release to within the rounding (0.1), 0.0% exactly (60.0%
-    because nobody else in the group rated the item, the others because all who rated it agree, or
-    their rounded mean is the rating)
-    Of its labels, 90.0% are to within that the rating of everybody behind them who rated the item
-    All were counted.
-    """
+    """Describe how many ratings the release shows, and how certainly a value is a rating."""
     if not given.near_share:
         return []
     why = ""
@@ -196,30 +154,7 @@ def describe_members(
     likes: bool = False,
     shadows: Interval | None = None,
 ) -> list[Statement]:
-    """Describe how well membership is inferred, by how much is known of each user.
-
-    Parameters
-    ----------
-    strongest : Membership
-        Of the strongest adversary of an audit. If another one infers more, that one comes first.
-    by_known : dict of str to Membership
-        By number of exact ratings known: "8", "16" and "all".
-    attributes : Attributes or None
-    likes : bool
-        Whether there are no ratings.
-    shadows : Interval, optional
-        The largest AUC with shadow releases.
-
-    Examples
-    --------
-    >>> few = Membership(Interval(0.28, 0.0, 0.68, 11), members=9, outsiders=2, skipped=6)
-    >>> for told in describe_members(few, {"8": few}, None):
-    ...     print(told.sentence)
-    Membership inference was not measured: too few users (9 members and 2 strangers; it takes 20 of
-    each), which is no evidence that the release reveals nothing.
-    The same by adversaries who know exact ratings, by scores of one release, too: by 8 ratings not
-    measured (9 members, 2 strangers).
-    """
+    """Describe how well membership is inferred, by how much is known of each user."""
     known_best, strongest = best_member(strongest, by_known)
     what, whose = ("likes", "likes") if likes else ("ratings", "exact ratings")
     who = "They" if known_best is None else f"Whoever knows {known_best} {whose} of somebody"
@@ -307,32 +242,7 @@ def membership_in_short(
     is_unary: bool = False,
     shadows: Interval | None = None,
 ) -> str:
-    """Describe in one sentence how well membership is inferred, and by whom.
-
-    Parameters
-    ----------
-    strongest, by_known
-        As in `describe_members`.
-    known_of_strongest : str
-        What the strongest adversary of an audit knows of a user.
-    is_unary : bool
-        Whether there are no ratings.
-    shadows : Interval, optional
-        The largest AUC with shadow releases.
-
-    Returns
-    -------
-    str
-        Empty unless an AUC is shown to be above 0.5.
-
-    Examples
-    --------
-    >>> some = Membership(Interval(0.8, 0.7, 0.9, 90), 45, 45, 0, scorer="counts and values")
-    >>> print(membership_in_short(some, {"all": some}, "4 ratings"))
-    Membership is inferred with AUC 0.80 (0.70 to 0.90; 0.5 is a coin) by an adversary who knows 4
-    ratings of a user, item counts and mean ratings of all other users, and the membership of half
-    of the scored users.
-    """
+    """Describe in one sentence how well membership is inferred, and by whom."""
     known, best = best_member(strongest, by_known)
     auc = best.auc
     knows = known_of_strongest

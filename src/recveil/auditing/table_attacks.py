@@ -53,32 +53,7 @@ def attack_table(
     seed: int,
     curves: bool,
 ) -> TableAttacks:
-    """Run all attacks on a table.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    candidates : Candidates
-        The same ratings, indexed by item.
-    adversaries : list of Adversary
-        As `fitted` returns them.
-    targets : ndarray of int64
-        User positions.
-    begin : callable
-        Called with the name of each part, as in `of_audit`.
-    draws, seed, curves
-        As for `audit`.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
-    >>> everybody, one = np.arange(2), [Adversary(known=1, name="one")]
-    >>> given = {"draws": 1, "seed": 0, "curves": False}
-    >>> candidates = Candidates.from_ratings(ratings)
-    >>> found = attack_table(ratings, candidates, one, everybody, str, **given)
-    >>> found.attacks[0].found.rate
-    1.0
-    """
+    """Run all attacks on a table."""
     begin(work_estimates.PEOPLE)
     attacks = [
         run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
@@ -103,11 +78,6 @@ def attack_table(
 
 def fitted(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Remove knowledge and errors that cannot exist in this table.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    adversary : Adversary
 
     Examples
     --------

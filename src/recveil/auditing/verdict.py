@@ -20,15 +20,7 @@ _FEWEST = 20
 def write_verdict(
     attacks: list[Outcome], checks: list[Check], sufficient: list[Sufficient]
 ) -> list[str]:
-    """Describe in a few sentences how easily users are re-identified; the first is the headline.
-
-    Parameters
-    ----------
-    attacks : list of Outcome
-    checks : list of Check
-        Positive controls. If one fails, the verdict does not reassure.
-    sufficient : list of Sufficient
-    """
+    """Describe in a few sentences how easily users are re-identified; the first is the headline."""
     looked_for = [outcome for outcome in attacks if outcome.attacked]
     if not looked_for:
         return [
@@ -75,43 +67,18 @@ def warnings_of(attacks: list[Outcome], checks: list[Check]) -> list[str]:
 
 
 class Uncovered(NamedTuple):
-    """An adversary who could attack only some of the targets.
-
-    Attributes
-    ----------
-    name : str
-    skipped, requested : int
-        Number of targets with too few ratings, who count as not found, and of all targets.
-    rate : float
-        Share of all targets who were found.
-    """
+    """An adversary who could attack only some of the targets."""
 
     name: str
+    # Number of targets with too few ratings, who count as not found, and of all targets
     skipped: int
     requested: int
+    # Share of all targets who were found
     rate: float
 
 
 def not_covered(rare: list[Uncovered], where: str = "") -> list[str]:
-    """Describe which rates cover only some targets, and their values among these.
-
-    Parameters
-    ----------
-    rare : list of Uncovered
-    where : str
-        The first words of the sentences.
-
-    Examples
-    --------
-    >>> not_covered([Uncovered("paper", 3, 3, 0.0)])
-    ['“paper”: all 3 targets have too few ratings: nobody was looked for, which shows nothing.']
-    >>> half = [Uncovered("insider", 486, 1000, 0.078), Uncovered("likes", 200, 1000, 0.04)]
-    >>> for sentence in not_covered(half)[0].split("; "):
-    ...     print(sentence)
-    People with too few ratings count as not found, so that rates are higher among the others:
-    “insider” could look for 514 of 1,000 and finds 15.2% of them
-    “likes” could look for 800 of 1,000 and finds 5.0% of them.
-    """
+    """Describe which rates cover only some targets, and their values among these."""
     told = [
         f"{where}{_quoted(one.name)}: "
         f"{'the one target has' if one.requested == 1 else f'all {one.requested:,} targets have'} "

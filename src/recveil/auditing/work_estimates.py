@@ -44,20 +44,7 @@ def of_audit(
     n_shadows: int = 0,
     release: float = 0.0,
 ) -> dict[str, float]:
-    """Return the time of each part of an audit, in order.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    n_adversaries, draws : int
-        Number of attacks on the targets.
-    curves : bool
-        Whether curves are drawn.
-    n_shadows : int
-        Number of shadow releases.
-    release : float
-        Time of an attack on a release; see `of_attack`.
-    """
+    """Return the time of each part of an audit, in order."""
     each = {
         PEOPLE: _AN_ADVERSARY * n_adversaries * draws,
         **(_OF_CURVES if curves else dict.fromkeys(_OF_CURVES, 0.0)),
@@ -78,18 +65,7 @@ def of_attack(
     *,
     tell_content: bool,
 ) -> dict[str, float]:
-    """Return the time of each part of an attack on a release, in order.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    table : ReleasedTable or None
-        None for a model that has not been sampled yet.
-    manifest : Manifest
-    n_adversaries : int
-    tell_content : bool
-        Whether cells and hidden items are attacked, too.
-    """
+    """Return the time of each part of an attack on a release, in order."""
     if table is None or not table.contains_users:
         return {MEMBERS: _DRAWN * ratings.n_ratings}
     searches = {PEOPLE: float(n_adversaries), **(_CO_RATED if table.co_rated else _SEARCHES)}

@@ -26,22 +26,14 @@ _ONE_OF = (("scale", "order", "words", "likes", "counts"), ("query", "table"))
 
 @brief
 class Settings(NamedTuple):
-    """What a file says of the options of a verb.
-
-    Attributes
-    ----------
-    path : Path
-    values : dict
-        By what the verb calls its parameters.
-    names : dict of str to str
-        How each is typed.
-    context : typer.Context
-        Of the run, which knows what was typed.
-    """
+    """What a file says of the options of a verb."""
 
     path: Path
+    # By what the verb calls its parameters
     values: dict[str, Any]
+    # How each is typed
     names: dict[str, str]
+    # Of the run, which knows what was typed
     context: typer.Context
 
     def tell(self) -> None:
@@ -76,21 +68,7 @@ def _source(context: typer.Context, parameter: str) -> str:
 
 
 def with_config_option(verb: Verb, known: Callable[[], Known]) -> Verb:
-    """Let a verb take options that are not typed from a file.
-
-    Parameters
-    ----------
-    verb : callable
-    known : callable
-        Returns the options of all verbs; it is asked only where there is a file.
-
-    Examples
-    --------
-    >>> def show(name: str) -> None:
-    ...     print(name)
-    >>> with_config_option(show, dict)("Ann", config=None)
-    Ann
-    """
+    """Let a verb take options that are not typed from a file."""
 
     def read(context: typer.Context, named: str | None) -> Settings | None:
         """Put what a file says below what is typed; this runs before other options are read."""

@@ -27,11 +27,6 @@ _SOON = 0.05
 class Terminated(KeyboardInterrupt):
     """A signal asked us to end; like Ctrl-C, so that all that is cleaned up then is cleaned up.
 
-    Parameters
-    ----------
-    number : int
-        That of the signal.
-
     Examples
     --------
     >>> Terminated(signal.SIGTERM).number
@@ -111,18 +106,7 @@ def _nothing_ignored() -> Iterator[None]:
 
 
 def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb that Ctrl-C or a signal ends say what became of its work, and exit with its code.
-
-    Examples
-    --------
-    >>> def work():
-    ...     raise KeyboardInterrupt("1 of 4 settings kept; run again to go on")
-    >>> try:
-    ...     interruptible(work)()
-    ... except typer.Exit as stop:
-    ...     stop.exit_code
-    130
-    """
+    """On Ctrl-C or a signal, report what became of the work, and exit with the signal's code."""
 
     @functools.wraps(verb)
     def run(*arguments: Any, **options: Any) -> None:
@@ -149,15 +133,7 @@ def _reporting_interruptions(verb: Callable[..., None], *arguments: Any, **optio
 
 
 def _kept(placed: list[Path]) -> str:
-    """Say what an interrupted run has written.
-
-    Examples
-    --------
-    >>> _kept([])
-    'what was not finished was not written'
-    >>> _kept([Path("out")])
-    'out had been written, and is whole; nothing else was'
-    """
+    """Say what an interrupted run has written."""
     if not placed:
         return "what was not finished was not written"
     names = listed_plainly(placed)

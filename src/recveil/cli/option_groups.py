@@ -30,17 +30,7 @@ MaxMemory = Annotated[
 
 
 def with_memory_option(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the option to a verb; what is read while it runs takes no more than it says.
-
-    Examples
-    --------
-    >>> from recveil.runtime.memory import memory_limit
-    >>> @with_memory_option
-    ... def show(name: str) -> None:
-    ...     print(f"{name}: {memory_limit():,}")
-    >>> show("Limit", max_memory="2GB")
-    Limit: 2,000,000,000
-    """
+    """Add the option to a verb; what is read while it runs takes no more than it says."""
     signature = inspect.signature(verb)
 
     @functools.wraps(verb)
@@ -197,11 +187,6 @@ ActivityError = Annotated[
 
 def read_number(text: str, option: str, none: str) -> int | float | None:
     """Read a number, or the word that stands for there being none.
-
-    Raises
-    ------
-    typer.BadParameter
-        If it is neither, or not finite.
 
     Examples
     --------

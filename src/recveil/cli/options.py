@@ -21,12 +21,6 @@ def tell(text: str, *, err: bool = False) -> None:
     On a terminal, lines are broken between words; a name is never broken, so that it can be
     copied. Whoever sends them on to a file or a program gets them as they are.
 
-    Parameters
-    ----------
-    text : str
-        Lines that begin with a space, such as commands to type, stay as they are.
-    err : bool
-
     Examples
     --------
     >>> tell("Publish out; keep out.private secret.")
@@ -54,11 +48,6 @@ Complete = Callable[[str], list[str]]
 
 def one_of(names: Names) -> Complete:
     """Return what offers the names that begin like what was typed.
-
-    Parameters
-    ----------
-    names : callable
-        Returns all names; it is called when somebody presses the key, not before.
 
     Examples
     --------
@@ -141,35 +130,6 @@ def add_options(
 
     typer reads options from a signature. The verb's own ends with ``**keywords``; in its place
     all options in the one that typer sees, after the verb's own.
-
-    Parameters
-    ----------
-    declared : mapping of str to (annotation, default)
-        As they would stand in a signature.
-    prepare : callable
-        Takes what was typed for them, by name, and returns the keywords for the verb.
-    after : str, optional
-        The verb's own option that they follow in the help; all, if not given.
-
-    Returns
-    -------
-    callable
-        The decorator. Several can stand above one another; the lowest comes first in the help.
-
-    Raises
-    ------
-    ValueError
-        When it decorates, if the verb has an option of one of these names already.
-
-    Examples
-    --------
-    >>> @add_options({"loud": (bool, False)}, lambda given: {"ending": "!" * given["loud"]})
-    ... def greet(name: str, **more: str) -> None:
-    ...     print(f"Hello {name}{more['ending']}")
-    >>> print(inspect.signature(greet))
-    (name: str, *, loud: bool = False) -> None
-    >>> greet("Ann", loud=True)
-    Hello Ann!
     """
 
     def decorate(verb: Verb) -> Verb:

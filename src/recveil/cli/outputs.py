@@ -80,21 +80,7 @@ class NamedPath(NamedTuple):
 
 
 def with_checked_outputs(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb begin only if its outputs can all be written, and none destroys anything.
-
-    Examples
-    --------
-    >>> @with_checked_outputs
-    ... def audit(source: Path, html: Path, json: Path) -> None:
-    ...     print("the work begins")
-    >>> audit(source=Path("ratings.csv"), html=Path("page.html"), json=Path("found.json"))
-    the work begins
-    >>> try:
-    ...     audit(source=Path("ratings.csv"), html=Path("found"), json=Path("./found"))
-    ... except typer.BadParameter as error:
-    ...     print(error)
-    --html found and --json found are one place, where each would replace the other; name two
-    """
+    """Let a verb begin only if its outputs can all be written, and none destroys anything."""
     signature = inspect.signature(verb)
 
     @functools.wraps(verb)
@@ -107,22 +93,7 @@ def with_checked_outputs(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
-    """Raise an error if an output cannot be written, or would destroy something.
-
-    Parameters
-    ----------
-    verb : str
-        The verb's name.
-    given : mapping
-        What was typed for its arguments and options, by their names.
-
-    Raises
-    ------
-    typer.BadParameter
-        For the first output that is another one, an input, or within what is written or read.
-    RecveilError
-        For one that would stand in a release, or where somebody else leads it elsewhere.
-    """
+    """Raise an error if an output cannot be written, or would destroy something."""
     names = ("json", *FILES.get(verb, ()))
     files = [_place(verb, name, given[name]) for name in names if given.get(name) is not None]
     folders = list(_folders(verb, given))
@@ -307,11 +278,6 @@ def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
     """Return where the risk goes: where somebody said, or into the private twin of a release.
 
     Nowhere, if nobody said, and there is no such twin, as of people drawn from a model.
-
-    Raises
-    ------
-    RecveilError
-        If nobody said, and a link stands there: whoever made the folder would say what is replaced.
     """
     if risk is not None or release is None:
         return risk

@@ -43,42 +43,28 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 class KnownOption(NamedTuple):
-    """An option of a verb.
+    """An option of a verb."""
 
-    Attributes
-    ----------
-    name : str
-        How it is typed, without the two hyphens.
-    parameter : str
-        What the verb calls it.
-    kind : {"bool", "int", "float", "str"}
-        Paths are texts.
-    choices : str
-        All that it can be, with commas between, if that is known; else empty.
-    several : bool
-        Whether it can be given more than once.
-    default : str
-        What it is if nobody says, as it stands in a file of settings; empty if that is nothing.
-    least, most : float or None
-        Of a number.
-    help, metavar : str
-    is_secret : bool
-        Whether no file may hold it.
-    counts_found : bool
-        Whether it counts in a file that stands in the folder, and that nobody named.
-    """
-
+    # How it is typed, without the two hyphens
     name: str
+    # What the verb calls it
     parameter: str
+    # Paths are texts
     kind: str
+    # All that it can be, with commas between, if that is known; else empty
     choices: str
+    # Whether it can be given more than once
     several: bool
+    # What it is if nobody says, as it stands in a file of settings; empty if that is nothing
     default: str
+    # Of a number
     least: float | None
     most: float | None
     help: str
     metavar: str
+    # Whether no file may hold it
     is_secret: bool
+    # Whether it counts in a file that stands in the folder, and that nobody named
     counts_found: bool
 
     @property
@@ -206,15 +192,7 @@ Known = Mapping[str, Iterable[KnownOption]]
 
 
 def settings_text(known: Known) -> str:
-    """Return such a file as text.
-
-    Examples
-    --------
-    >>> from recveil.cli.convert import convert
-    >>> from recveil.cli.settings_file import options_by_verb
-    >>> print(settings_text(options_by_verb([convert])).splitlines()[10])
-    [convert]
-    """
+    """Return such a file as text."""
     parts: list[str] = [_HEAD]
     first: dict[str, str] = {}  # the verb below which something is told
     for verb, options in known.items():
@@ -261,36 +239,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
-    r"""Read the options that a file holds, and refuse all that is none.
-
-    Parameters
-    ----------
-    path : Path
-    known : mapping of str to iterable of KnownOption
-        The options of each verb.
-
-    Returns
-    -------
-    dict of str to dict
-        For each verb in the file the values, by what the verb calls its parameters.
-
-    Raises
-    ------
-    RecveilError
-        For what is no TOML, a verb or option that there is not, a value that it cannot have, and a
-        secret; the nearest name is told.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from recveil.cli.convert import convert
-    >>> from recveil.cli.settings_file import options_by_verb
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "recveil.toml")
-    ...     _ = path.write_text('[convert]\ntarget-format = "csv"\ntimes = false\n')
-    ...     read_settings(path, options_by_verb([convert]))
-    {'convert': {'target_format': 'csv', 'times': False}}
-    """
+    r"""Read the options that a file holds, and refuse all that is none."""
     found = {}
     for verb, options in _parsed(path).items():
         if not isinstance(options, dict):
@@ -332,25 +281,6 @@ def reject_options_of_others(path: Path) -> None:
 
     It says how ratings are written, and whoever left one in a folder for several people is not who
     runs a verb there.
-
-    Parameters
-    ----------
-    path : Path
-        A file in the folder in which a verb runs.
-
-    Raises
-    ------
-    RecveilError
-        If it, or the link that leads to it, belongs to a user who is neither this one nor the
-        administrator (root), or if others can write to it.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "recveil.toml")
-    ...     path.touch(mode=0o600)
-    ...     reject_options_of_others(path)
     """
     for found in (path.lstat(), path.stat()):
         if is_anothers(found):
@@ -375,33 +305,6 @@ def reject_unnamed(
     belongs to oneself. So a file that is merely found says how ratings and times are written. Which
     column is what, so that nobody is published in place of items, and what is read besides, written
     or replaced, promised, attacked and judged comes from whoever types.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which nobody named.
-    verb : str
-        The verb that runs.
-    given : iterable of str
-        What it calls the parameters that the file gives it.
-    options : iterable of KnownOption
-        All that it has.
-
-    Raises
-    ------
-    RecveilError
-        For the first options that do not count.
-
-    Examples
-    --------
-    >>> from recveil.cli.settings_file import options_of
-    >>> from recveil.cli.verify import verify
-    >>> reject_unnamed(Path("recveil.toml"), "verify", ["links"], options_of(verify))
-    >>> try:
-    ...     reject_unnamed(Path("recveil.toml"), "verify", ["claim"], options_of(verify))
-    ... except RecveilError as error:
-    ...     print(str(error).partition(";")[0])
-    recveil.toml, found in this folder: [verify] 'claim' counts only in a file that you name
     """
     given = set(given)
     refused = [each.name for each in options if each.parameter in given and not each.counts_found]
@@ -522,26 +425,7 @@ def _nearest(name: str, names: Iterable[str]) -> str:
 
 
 def config(output: str | PathLike[str], known: Known, *, force: bool = False) -> list[str]:
-    """Write a file of all options, with what each does; none of them is in force.
-
-    Parameters
-    ----------
-    output : path
-    known : mapping of str to iterable of KnownOption
-        The options of each verb.
-    force : bool
-        Replace what stands there.
-
-    Returns
-    -------
-    list of str
-        The verbs in it.
-
-    Raises
-    ------
-    RecveilError
-        If something stands there, or it cannot be written.
-    """
+    """Write a file of all options, with what each does; none of them is in force."""
     path = Path(output)
     if path.exists() and not force:
         raise RecveilError(

@@ -34,31 +34,7 @@ def narrow(*heads: str) -> Table:
 
 
 def fitting(console: Console, make: Callable[[str], Table]) -> Table:
-    """Return a table that fits the terminal, as far as that can be had.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-    make : callable
-        Takes what stands between a rate and its interval, and returns the table.
-
-    Examples
-    --------
-    >>> def make(between):
-    ...     table = narrow("found")
-    ...     table.add_row(f"9.0%{between}7.4–10.9")
-    ...     return table
-    >>> for width in (20, 10):
-    ...     console = Console(width=width)
-    ...     console.print(fitting(console, make))
-    found
-    ━━━━━━━━━━━━━
-    9.0% 7.4–10.9
-    found
-    ━━━━━━━━
-    9.0%
-    7.4–10.9
-    """
+    """Return a table that fits the terminal, as far as that can be had."""
     tables = (make(" "), _with_short_heads(make(" ")))
     anywhere = console.options.update(width=_WIDEST)
     for table in tables:
@@ -95,21 +71,6 @@ _LEAST, _MOST = 8, 50
 
 def bars(labels: Sequence[str], numbers: Sequence[int], width: int, indent: int = 2) -> list[str]:
     r"""Draw a bar for each of some numbers, the largest as long as fits.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        What stands before each.
-    numbers : sequence of int
-        Not negative.
-    width : int
-        Characters of a line.
-    indent : int
-
-    Returns
-    -------
-    list of str
-        A line each. What is not 0 has a bar of one character at least.
 
     Examples
     --------

@@ -17,16 +17,7 @@ NOBODY = "nobody"
 
 
 def show_found(console: Console, release: dict[str, Any], head: str = "adversary") -> None:
-    """Print whom each adversary finds; nothing if no record is anybody's.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-    release : dict
-        What `recveil.auditing.AttackedRelease.to_dict` returns.
-    head : str
-        Of the column of adversaries.
-    """
+    """Print whom each adversary finds; nothing if no record is anybody's."""
     if not release["attacks"]:
         return
     console.print(fitting(console, lambda between: _adversary_rows(release, head, between)))

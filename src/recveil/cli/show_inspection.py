@@ -29,14 +29,7 @@ _SWAPPED = {
 
 
 def show_inspection(found: "Inspection", rows: int | None) -> None:
-    """Print all of it; rows are private, and go to a terminal alone if nobody asked for them.
-
-    Parameters
-    ----------
-    found : Inspection
-    rows : int or None
-        How many; None for what is usual.
-    """
+    """Print all of it; rows are private, and go to a terminal alone if nobody asked for them."""
     from recveil.cli.show import show_read
 
     console = Console(highlight=False, soft_wrap=False)

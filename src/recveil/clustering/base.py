@@ -91,15 +91,7 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
 
 
 def at_least(name: str, value: object, lowest: int) -> None:
-    """Raise a RecveilError unless the parameter is a whole number and not below the lowest.
-
-    Examples
-    --------
-    >>> at_least("min_size", 0, 1)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: min_size: expected a whole number, 1 or more, got 0
-    """
+    """Raise a RecveilError unless the parameter is a whole number and not below the lowest."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < lowest:
         raise RecveilError(
             f"{name}: expected a whole number, {lowest} or more, got {value!r}",

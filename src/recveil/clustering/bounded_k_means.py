@@ -91,19 +91,12 @@ class BoundedTMeans(Grouping):
 
 @brief
 class Clusters(NamedTuple):
-    """Rows with their clusters, and where these have their centres.
-
-    Attributes
-    ----------
-    labels : ndarray of int64, shape (n,)
-    centres : ndarray of float32, shape (t, d)
-        The mean of each cluster's rows.
-    n_iter : int
-        How often the rows were placed.
-    """
+    """Rows with their clusters, and where these have their centres."""
 
     labels: NDArray[np.int64]
+    # The mean of each cluster's rows
     centres: NDArray[np.float32]
+    # How often the rows were placed
     n_iter: int
 
 
@@ -167,15 +160,6 @@ def bounded_assignment(
     labels : ndarray of int64, shape (n,)
         Postcondition: each centre's number occurs at least `min_size` times. In each round
         some row finds a free place, so the rounds end; they end only when no place is free.
-
-    Examples
-    --------
-    Four rows want the centre at 0, which takes the two nearest. Of the others, two fill the
-    centre at 9, and the last returns to where it wanted to go.
-
-    >>> X = np.array([[0], [1], [2], [3], [4]], dtype=np.float32)
-    >>> bounded_assignment(X, np.array([[0], [9]], dtype=np.float32), 2)
-    array([0, 0, 0, 1, 1])
     """
     # Equal centres act as one with room for all: one by one, they would take a round each.
     as_bytes = (centres + 0).view(f"V{centres[0].nbytes}").ravel()  # -0 + 0 is 0

@@ -45,13 +45,6 @@ def voronoi_leaves(
     list of ndarray of int64
         The rows of each leaf; every row is in exactly one. Neighbours in the list tend to be
         neighbours in space.
-
-    Examples
-    --------
-    >>> X = np.array([[0], [9], [1], [8]], dtype=np.float32)
-    >>> leaves = voronoi_leaves(X, 2, np.random.default_rng(0))
-    >>> sorted(sorted(leaf.tolist()) for leaf in leaves)
-    [[0, 2], [1, 3]]
     """
     leaves = []
     nodes = [np.arange(len(X))]
@@ -140,47 +133,30 @@ _ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 @brief
 class Leaf(NamedTuple):
-    """Neighbouring groups and their rows; the kernels change all but the rows in place.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (m, d)
-    group : ndarray of int64, shape (m,)
-        The group of each row.
-    members : ndarray of int64, shape (g, 2k - 1)
-        The rows of each group; those from its size on mean nothing.
-    sizes : ndarray of int64, shape (g,)
-        How many members each group has: k to 2k - 1, or 0 once it is dissolved.
-    centroids : ndarray of float32, shape (g, d)
-    regret : ndarray of float32, shape (m,)
-        By how much the squared distance of a row from its own centroid exceeded that from the
-        nearest other centroid, halved, when the row was last looked at.
-    """
+    """Neighbouring groups and their rows; the kernels change all but the rows in place."""
 
     rows: NDArray[np.float32]
+    # The group of each row
     group: NDArray[np.int64]
+    # The rows of each group; those from its size on mean nothing
     members: NDArray[np.int64]
+    # How many members each group has: k to 2k - 1, or 0 once it is dissolved
     sizes: NDArray[np.int64]
     centroids: NDArray[np.float32]
+    # By how much the squared distance of a row from its own centroid exceeded that from the nearest
+    # other centroid, halved, when the row was last looked at
     regret: NDArray[np.float32]
 
 
 @brief
 class Noise(NamedTuple):
-    """What is added to the gains, so that a group may get worse for a while.
+    """What is added to the gains, so that a group may get worse for a while."""
 
-    Attributes
-    ----------
-    gumbel : ndarray of float32, shape (s,)
-        Standard Gumbel noise; s is at least 4k more than any of `start`.
-    start : ndarray of int64, shape (m,)
-        From where on each row reads it.
-    temperature : float32
-        Its scale; 0 takes improvements only.
-    """
-
+    # Standard Gumbel noise; s is at least 4k more than any of `start`
     gumbel: NDArray[np.float32]
+    # From where on each row reads it
     start: NDArray[np.int64]
+    # Its scale; 0 takes improvements only
     temperature: np.float32
 
 
@@ -279,15 +255,7 @@ def rows_by_group(labels: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.int6
 def sums_of_groups(
     X: NDArray[Any], order: NDArray[Any], starts: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Add up the rows of each group, in float64; shape (n_groups, d).
-
-    Examples
-    --------
-    >>> X = np.array([[1.0], [2.0], [4.0]])
-    >>> sums_of_groups(X, np.array([0, 2, 1]), np.array([0, 2, 3]))
-    array([[5.],
-           [2.]])
-    """
+    """Add up the rows of each group, in float64; shape (n_groups, d)."""
     sums = np.zeros((len(starts) - 1, X.shape[1]))
     for group in range(len(sums)):
         for i in order[starts[group] : starts[group + 1]]:
@@ -432,12 +400,6 @@ def dissolve(leaf: Leaf, k: int) -> None:
 
     Swaps cannot do this: if two clusters are far apart and neither has a multiple of k rows, some
     of floor(n / k) groups must straddle both.
-
-    Parameters
-    ----------
-    leaf : Leaf
-        Dissolved groups get the size 0.
-    k : int
     """
     for a in range(len(leaf.sizes)):
         members = leaf.members[a, : leaf.sizes[a]].copy()
@@ -658,20 +620,7 @@ class Gathered:
         self.closeness = float(np.concatenate(list(self.map(centre, parts))).sum())
 
     def exchange(self, temperature: float, dissolving: bool) -> int:
-        """Exchange rows within neighbourhoods drawn anew.
-
-        Parameters
-        ----------
-        temperature : float
-            The scale of the noise, a squared distance; 0 takes improvements only.
-        dissolving : bool
-            Whether to dissolve groups that straddle clusters.
-
-        Returns
-        -------
-        int
-            Number of exchanges.
-        """
+        """Exchange rows within neighbourhoods drawn anew."""
         leaves = voronoi_leaves(self._centroids, max(512, 3200 // self.k), self.rng)
         gumbel = self.rng.gumbel(size=_NOISE + 4 * self.k).astype(np.float32)
         noise_from = self.rng.integers(_NOISE, size=len(self.X))

@@ -53,13 +53,6 @@ class LevelGrouping(Grouping):
         -------
         self
             With `labels_` and `n_groups_`.
-
-        Raises
-        ------
-        RecveilError
-            If a parameter makes no sense, or a level is not a whole number from 1 to n_samples.
-        ValueError
-            If X is not a finite matrix of numbers.
         """
         if levels is None:
             return super().fit(X, y)
@@ -80,17 +73,7 @@ class LevelGrouping(Grouping):
 
 
 def checked_levels(levels: ArrayLike, n_rows: int) -> NDArray[np.int64]:
-    """Return levels as int64, shape (n_rows,), or raise a RecveilError that names the first bad.
-
-    Examples
-    --------
-    >>> checked_levels([1, 3, 2], 3)
-    array([1, 3, 2])
-    >>> checked_levels([1, 4, 2], 3)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: levels: row 1 asks for a group of 4, but there are 3 rows; ...
-    """
+    """Return levels as int64, shape (n_rows,), or raise a RecveilError that names the first bad."""
     given = np.asarray(levels)
     if given.shape != (n_rows,):
         raise RecveilError(

@@ -70,17 +70,11 @@ class Setting(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What the checker counted in the files of a setting's release.
+    """What the checker counted in the files of a setting's release."""
 
-    Attributes
-    ----------
-    claim : str
-        The claim that was checked.
-    k_required, k_achieved : int
-        Number of users that must share each row (or set of items), and that do.
-    """
-
+    # The claim that was checked
     claim: str
+    # Number of users that must share each row (or set of items), and that do
     k_required: int
     k_achieved: int
 
@@ -257,26 +251,17 @@ _COSTS = {_MAKING: 10, _WRITING: 5, THE_REST: 85}
 
 @brief
 class Ground(NamedTuple):
-    """What all cells of a comparison share; a cell is outdated if any of it changes.
+    """What all cells of a comparison share; a cell is outdated if any of it changes."""
 
-    Attributes
-    ----------
-    data : str
-        The digest of the ratings.
-    split : float
-        The share of ratings held out.
-    seed, targets : int
-    allow_large : bool
-        Whether releases may have more than 100 values per rating.
-    liked : tuple of str
-        Nominal labels that count as liked.
-    """
-
+    # The digest of the ratings
     data: str
+    # The share of ratings held out
     split: float
     seed: int
     targets: int
+    # Whether releases may have more than 100 values per rating
     allow_large: bool = False
+    # Nominal labels that count as liked
     liked: tuple[str, ...] = ()
 
     def key(self, setting: Setting) -> str:
@@ -289,14 +274,7 @@ class Ground(NamedTuple):
 
 
 def open_folder(out: Path) -> None:
-    """Create a comparison's folder, readable by its creator alone, or open an existing one.
-
-    Raises
-    ------
-    RecveilError
-        If the folder holds something else, is inside a release, or cannot be created; or if another
-        account may have written results there.
-    """
+    """Create a comparison's folder, readable by its creator alone, or open an existing one."""
     reject_traps(out)
     reject_in_release(out)
     if not out.parent.is_dir():
@@ -396,24 +374,6 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> C
     """Make the release of a setting, verify it, attack it and evaluate it.
 
     A failure caused by the data is recorded in the cell and does not stop other cells.
-
-    Parameters
-    ----------
-    out : Path
-        The comparison's folder, in which the release is written temporarily for verification.
-    setting : Setting
-    ground : Ground
-    evaluator : Evaluator or WordsEvaluator
-        The same for all cells.
-
-    Returns
-    -------
-    Cell
-
-    Raises
-    ------
-    MachineError
-        For a fault of the machine, such as a full disk.
     """
     key, watch = ground.key(setting), _Watch()
     try:

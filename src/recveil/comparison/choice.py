@@ -42,31 +42,7 @@ from recveil.runtime.errors import RecveilError, describe_count
 
 
 def describe_advice(row: Row, worth: Worth = "both", axis: Axis = PERSON) -> str:
-    """Describe what to publish, the retained utility, and the risk.
-
-    Parameters
-    ----------
-    row : Row
-        The answer.
-    worth : {"both", "ratings", "lists"}
-        The utility to state first.
-    axis : Axis
-        The risk.
-
-    Examples
-    --------
-    >>> row = Row("padded", 5, "k-anonymity", None, bound=0.2, adversary="insider", risk=0.12,
-    ...           risk_low=0.1, risk_high=0.14, ndcg_kept=0.62, is_ndcg_told=True,
-    ...           lists_gain_kept=0.4, gain_kept=0.9, is_gain_told=True)
-    >>> print(describe_advice(row))
-    Publish “padded, k = 5”: lists are 62% as good as the best on the raw data (40% of the way to
-    them from popular items alone), ratings 90% of the raw gain; the price is that “insider” finds
-    12% of the people (10% to 14%; proven: at most 20%).
-    >>> row = row._replace(published_share=0.57, membership=0.9, membership_low=0.8)
-    >>> print(describe_advice(row).split("). ")[1])
-    It leaves 57% of all ratings exactly as given, and tells who is in the data, by an AUC of 0.90
-    (a coin: 0.50).
-    """
+    """Describe what to publish, the retained utility, and the risk."""
     kept = [_lists(row)] if judges_lists(row) else []
     kept += [format_ratings(row)] if judges_ratings(row) else []
     if worth == "ratings":
@@ -106,16 +82,7 @@ def _lists(row: Row) -> str:
 
 
 def describe_method_choice(row: Row) -> str:
-    """Describe how far lists improve from popular items to the best lists of the raw data.
-
-    Examples
-    --------
-    >>> row = Row("padded", 5, "k-anonymity", None, lists_gain_kept=-0.2, is_ndcg_told=True)
-    >>> describe_method_choice(row), describe_method_choice(row._replace(lists_gain_kept=1.2))
-    ('no better than popular items alone', 'as raw')
-    >>> describe_method_choice(row._replace(lists_gain_low=-1.0, lists_gain_high=0.6))
-    ''
-    """
+    """Describe how far lists improve from popular items to the best lists of the raw data."""
     if is_all_popular(row):
         return "which are of popular items alone"
     gain, low, high = row.lists_gain_kept, row.lists_gain_low, row.lists_gain_high
@@ -151,22 +118,7 @@ _WIDE = (
 
 
 def warnings_of(rows: Iterable[Row], axis: Axis = PERSON) -> list[str]:
-    """Return the reasons why the measured risks may be too low.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        The raw data among them are the control: there the attacks must find users.
-    axis : Axis
-        The risk.
-
-    Examples
-    --------
-    >>> warnings_of([Row("raw", None, "nothing", None, risk=0.9)])
-    []
-    >>> print(*warnings_of([Row("padded", 5, "k-anonymity", None, risk=0.1)]))
-    The raw data were not attacked: add raw to the methods, to see that the attacks work here.
-    """
+    """Return the reasons why the measured risks may be too low."""
     rows = list(rows)
     warnings = _no_target(rows, axis)
     attacked = [row for row in rows if axis.of(row) is not None]
@@ -224,17 +176,7 @@ def describe_question(max_risk: float | None, min_k: int | None, axis: Axis = PE
 
 
 def describe_utility_kept(row: Row, worth: Worth, decided: Worth | None) -> str:
-    """Describe the retained utility, as the end of a sentence.
-
-    Parameters
-    ----------
-    row : Row
-        The answer.
-    worth : {"both", "ratings", "lists"}
-        The requested utility.
-    decided : {"both", "ratings", "lists"} or None
-        Which shares decided; see `recveil.comparison.utility.deciding`.
-    """
+    """Describe the retained utility, as the end of a sentence."""
     parts = [format_lists(row)] if judges_lists(row) else []
     parts += [format_ratings(row)] if judges_ratings(row) else []
     told = ", ".join(parts[::-1] if worth == "ratings" else parts)
@@ -273,15 +215,7 @@ def describe_nearest(rows: list[Row], axis: Axis = PERSON) -> list[str]:
 def describe_passed_over(
     better: list[Row], max_risk: float | None, axis: Axis = PERSON
 ) -> list[str]:
-    """List the settings with more utility than the answer, and why they were rejected.
-
-    Parameters
-    ----------
-    better : list of Row
-        Settings that would be the answer if all users could have been attacked, best first.
-    max_risk : float or None
-    axis : Axis
-    """
+    """List the settings with more utility than the answer, and why they were rejected."""
     if not better:
         return []
     first, *others = better
@@ -365,17 +299,7 @@ def _published(share: float, lone: float | None) -> str:
 def describe_uncertainty(
     row: Row, tied: list[str], worth: Worth, decided: Worth | None
 ) -> list[str]:
-    """Describe the precision of the shares, and which settings may be as good.
-
-    Parameters
-    ----------
-    row : Row
-        The answer.
-    tied : list of str
-        Titles of the settings that do not differ significantly from it.
-    worth, decided
-        As in `describe_utility_kept`.
-    """
+    """Describe the precision of the shares, and which settings may be as good."""
     caveats = [_RULES[worth]]
     if worth != "ratings":
         caveats[0] += f" {_ALL_POPULAR if is_all_popular(row) else _POPULAR}"

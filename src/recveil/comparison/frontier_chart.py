@@ -22,38 +22,24 @@ _LINE = 15  # pixels between two names
 
 
 class Spot(NamedTuple):
-    """A position in the chart with a setting's tooltip.
+    """A position in the chart with a setting's tooltip."""
 
-    Attributes
-    ----------
-    left, top : float
-        In percent of the drawing's width and height.
-    title : str
-        The setting.
-    """
-
+    # In percent of the drawing's width and height
     left: float
     top: float
+    # The setting
     title: str
 
 
 class Upward(NamedTuple):
-    """The vertical axis of a large chart: one of the two retained shares.
+    """The vertical axis of a large chart: one of the two retained shares."""
 
-    Attributes
-    ----------
-    name : str
-        Its key among a row's retained shares.
-    title : str
-    floor : str
-        Meaning of a share of 0.
-    whole : str
-        Meaning of a share of 1.
-    """
-
+    # Its key among a row's retained shares
     name: str
     title: str
+    # Meaning of a share of 0
     floor: str
+    # Meaning of a share of 1
     whole: str
 
 
@@ -117,24 +103,7 @@ def kinds_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
 def draw_frontier(
     rows: list[dict[str, Any]], utility: Upward, chosen: str | None, axis: Axis = PERSON
 ) -> tuple[Chart, list[Spot]] | None:
-    """Draw a retained share against risk, one line per method, with names and numbers.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As in `recveil.comparison.Comparison.to_dict`. Those without a risk or a reported share are
-        left out.
-    utility : Upward
-    chosen : str or None
-        The title of the chosen setting, which gets a ring.
-    axis : Axis
-        The risk, on the horizontal axis.
-
-    Returns
-    -------
-    (Chart, list of Spot) or None
-        None if nothing can be drawn.
-    """
+    """Draw a retained share against risk, one line per method, with names and numbers."""
     # Altair copies its data repeatedly, so pass only the needed columns.
     wanted = ("method", "title", "k", axis.value, axis.low, axis.high)
     drawn = [
@@ -201,15 +170,7 @@ def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict
 
 
 def _apart(heights: list[float], step: float, floor: float) -> list[float]:
-    """Move descending heights apart until each is a step below the one before.
-
-    Examples
-    --------
-    >>> _apart([1.0, 1.0, 0.5], 0.25, 0.0)
-    [1.0, 0.75, 0.5]
-    >>> _apart([0.25, 0.0, 0.0], 0.25, 0.0)  # no room below: all move up
-    [0.5, 0.25, 0.0]
-    """
+    """Move descending heights apart until each is a step below the one before."""
     places: list[float] = []
     for height in heights:
         places.append(min(height, places[-1] - step) if places else height)
@@ -332,26 +293,7 @@ def _matched(pattern: str, text: str) -> str:
 def draw_panel(
     rows: list[dict[str, Any]], field: str, form: str, lines: list[tuple[str, float]]
 ) -> Chart | None:
-    """Draw one measure against k, one line per method; None if no row has it.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As in `recveil.comparison.Comparison.to_dict`.
-    field : str
-        The measure's name.
-    form : str
-        Number format of the axis, in d3's syntax.
-    lines : list of (str, float)
-        Names and heights of horizontal lines.
-
-    Examples
-    --------
-    >>> row = {"method": "padded", "promise": "k-anonymity", "k": 5, "rmse": 0.95}
-    >>> chart = draw_panel([row], "rmse", ".2f", [("raw", 0.9)])
-    >>> chart.svg[:4], draw_panel([row | {"rmse": None}], "rmse", ".2f", [])
-    ('<svg', None)
-    """
+    """Draw one measure against k, one line per method; None if no row has it."""
     drawn = [row for row in rows if row["k"] is not None and row.get(field) is not None]
     if not drawn:
         return None

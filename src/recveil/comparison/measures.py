@@ -52,11 +52,6 @@ def register_measure(measure: Measure) -> None:
 def measure_named(name: str) -> Measure:
     """Return a measure.
 
-    Raises
-    ------
-    RecveilError
-        If there is none of this name.
-
     Examples
     --------
     >>> measure_named("rmse").better

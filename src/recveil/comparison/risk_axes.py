@@ -309,17 +309,6 @@ def axis_named(name: str) -> Axis:
 def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PERSON) -> bool:
     """Return whether a setting is within the limits, as measured or proven.
 
-    Parameters
-    ----------
-    row : Row
-    max_risk : float or None
-        Limit of the upper end of the measured interval, or of the proven bound. Without a proof,
-        some adversary must have attacked nearly all users.
-    min_k : int or None
-        Minimum number of users on each row.
-    axis : Axis
-        The risk.
-
     Examples
     --------
     >>> row = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.12, rmse=0.9)
@@ -340,15 +329,7 @@ def is_safe(row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PE
 def is_passed_over(
     row: Row, max_risk: float | None, min_k: int | None, axis: Axis = PERSON
 ) -> bool:
-    """Return whether a setting is unsafe only because many users could not be attacked.
-
-    Examples
-    --------
-    >>> row = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.05, rmse=0.9,
-    ...           looked_for=900, most_attacked=700)
-    >>> is_passed_over(row, 0.1, None), is_passed_over(row, 0.01, None)
-    (True, False)
-    """
+    """Return whether a setting is unsafe only because many users could not be attacked."""
     everybody = row._replace(most_attacked=row.looked_for)
     return not is_safe(row, max_risk, min_k, axis) and is_safe(everybody, max_risk, min_k, axis)
 

@@ -110,13 +110,6 @@ def deciding(rows: Iterable[Row], worth: Worth) -> Worth | None:
     """Return which shares decide between settings: the requested ones that some setting reports.
 
     A share that no setting reports decides nothing, whatever was measured.
-
-    Examples
-    --------
-    >>> wide = Row("padded", 5, "k-anonymity", None, gain_kept=0.3, gain_low=-0.7, gain_high=0.9,
-    ...            is_gain_told=True, ndcg_kept=0.98, is_ndcg_told=True)
-    >>> deciding([wide], "both"), deciding([wide], "ratings")
-    ('lists', None)
     """
     shares = [shares_of(row) for row in rows]
     names: list[Worth] = ["ratings", "lists"]
@@ -134,14 +127,6 @@ def order_of(row: Row, decided: Worth | None, high: float) -> tuple[float, ...]:
 
     If nothing decides, the risk comes first. No setting comes before another one that is as safe,
     and better in one measured share without being worse in the other.
-
-    Parameters
-    ----------
-    row : Row
-    decided : {"both", "ratings", "lists"} or None
-        From `deciding`.
-    high : float
-        The upper end of the measured risk.
     """
     shares = shares_of(row)
     lists, ratings = (0.0 if s is None else -s.value for s in (shares.lists, shares.ratings))
@@ -161,16 +146,7 @@ def check_utility(worth: str) -> None:
 
 
 def format_lists(row: Row) -> str:
-    """Describe the retained quality of lists, as part of a sentence.
-
-    Examples
-    --------
-    >>> row = Row("padded", 5, "k-anonymity", None, ndcg=0.03, ndcg_kept=0.18, is_ndcg_told=True)
-    >>> format_lists(row), format_lists(row._replace(ndcg_kept=1.01))
-    ('lists only 18% of raw', 'lists as good as raw')
-    >>> format_lists(row._replace(lists_gain_kept=-0.3))
-    'lists only 18% of raw, which is no better than popular items alone'
-    """
+    """Describe the retained quality of lists, as part of a sentence."""
     share = shares_of(row).lists
     if share is None:
         why = row.ndcg_not_told or TOO_SMALL
@@ -190,18 +166,7 @@ def format_lists(row: Row) -> str:
 
 
 def format_ratings(row: Row) -> str:
-    """Describe the retained gain in predicted ratings, as part of a sentence.
-
-    Examples
-    --------
-    >>> row = Row("padded", 5, "k-anonymity", None, gain_kept=1.33, is_gain_told=True)
-    >>> format_ratings(row), format_ratings(row._replace(gain_kept=-0.1))
-    ('ratings as good as raw', 'ratings no better than averages')
-    >>> format_ratings(row._replace(gain_kept=0.85))
-    'ratings 85% of the raw gain'
-    >>> format_ratings(row._replace(gain_kept=0.0, words_right=0.5))
-    "words no better than each item's commonest word"
-    """
+    """Describe the retained gain in predicted ratings, as part of a sentence."""
     share, of = shares_of(row).ratings, what_of(row)
     averages = "each item's commonest word" if of == "words" else "averages"
     worse = f"{of} worse than {averages}"

@@ -34,27 +34,11 @@ from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 def link_disclosure(ratings: Ratings, table: ReleasedTable) -> LinkPosterior:
     """Return the posteriors of a release's links, with each item's real share of raters as p.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        The ratings that were released; they determine p.
-    table : ReleasedTable
-
     Notes
     -----
     Source: Chang et al., Theorems 6.2 and 6.3. `recveil.verification.verify` estimates p from the
     published rows instead. Rows that were padded, or hold items added for diversity, reveal less
     than this.
-
-    Examples
-    --------
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
-    >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
-    >>> links = link_disclosure(ratings, ReleasedTable.from_release(release, ratings))
-    >>> bool(1 / 9 < links.mean < links.highest <= 1)
-    True
     """
     shape = (table.indptr.size - 1, ratings.n_items)
     held = np.ones(table.indices.size, np.int8)
@@ -68,24 +52,7 @@ Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str
 @brief
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A release in the common form for evaluation.
-
-    Parameters
-    ----------
-    name : str
-    table : TrainingTable
-        The recipient's view.
-    released : ReleasedTable or None
-        The same with the map from users to rows; None if it is unknown.
-    manifest : Manifest
-        The release's manifest.
-    lone_share : float or None
-        With simple homogenizing, the share of ratings published unchanged.
-    unknown : str
-        Why `released` is None.
-    drawn : ReleasedTable or None
-        The release, if it holds synthetic users; then `released` is None.
-    """
+    """A release in the common form for evaluation."""
 
     name: str
     table: TrainingTable
@@ -175,20 +142,7 @@ def disclose(
     seed: int,
     anonymizer: Anonymizer | None,
 ) -> AttackedRelease | None:
-    """Attack a release with every preset adversary; None if the map of users to rows is unknown.
-
-    Parameters
-    ----------
-    train : Ratings
-        The ratings that were released.
-    opened : Opened
-    n_targets : int
-        Number of targets per adversary; all users if there are fewer.
-    seed : int
-        Draws the targets and the adversaries' knowledge.
-    anonymizer : Anonymizer, optional
-        Makes such releases; without it membership inference is not measured.
-    """
+    """Attack a release with every preset adversary; None if the map of users to rows is unknown."""
     if opened.drawn is not None:
         return attack_drawn(
             train, opened.drawn, opened.manifest, seed, name=opened.name, anonymizer=anonymizer

@@ -9,40 +9,7 @@ _FAR = 1.1  # report the best recommender if it exceeds the chosen one by this f
 
 
 def headline(plain: dict[str, Any]) -> str:
-    """Summarize the utility of the release: lists and ratings, by the chosen recommenders.
-
-    Examples
-    --------
-    >>> chosen = {"raw": {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "means"},
-    ...           "release": {"rmse": 0.91, "recommender": "kNN", "ndcg@10": 0.1, "ranker": "kNN"}}
-    >>> kept = {"ratings": {"value": 0.75, "low": 0.61, "high": 1.1, "is_told": True},
-    ...         "lists": {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True},
-    ...         "lists_gain": {"value": 0.3333, "low": 0.2, "high": 0.5, "is_told": True}}
-    >>> gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True, "why_not_told": None}
-    >>> told = {"chosen": chosen, "best": chosen, "popularity": {"ndcg@10": 0.05},
-    ...         "kept": {"chosen": kept}, "raw_gain": gain, "raw_lists": gain,
-    ...         "release_gain": gain,
-    ...         "averages": {"rmse": 0.94, "recommender": "item mean + user bias"}}
-    >>> for sentence in headline({"recipient": told}).split(". "):
-    ...     print(sentence)
-    The release keeps 50.0% of the nDCG of lists of ten (40.0% to 60.0%): 0.2000 with the raw
-    ratings (means, the best), 0.1000 with the release (kNN)
-    Popular items alone, the same for everybody, give 0.0500; from there, 33.3% of the gain is left
-    (20.0% to 50.0%)
-    The release keeps 75.0% of the gain of collaborative filtering in predicted ratings (61.0% to as
-    good as raw)
-    RMSE: 0.9000 with the raw ratings (kNN), 0.9100 with the release (kNN), 0.9400 with item mean +
-    user bias.
-    >>> best = chosen | {"release": {"ndcg@10": 0.15, "ranker": "EASE"}}
-    >>> print(headline({"recipient": told | {"best": best}}).split(". ")[0].split("ings ")[1])
-    (means, the best), 0.1000 with the release (kNN, which a recipient would choose; EASE, the best,
-    gives 0.1500)
-    >>> small = {"recipient": told | {"raw_gain": gain | {"is_told": False,
-    ...                            "why_not_told": "it is too small to tell"}}}
-    >>> print(headline(small).split(". ")[2])
-    For predicted ratings, the gain of the raw table itself is too small to tell a share of it:
-    0.0400 in RMSE (0.0300 to 0.0500)
-    """
+    """Summarize the utility of the release: lists and ratings, by the chosen recommenders."""
     told = plain["recipient"]
     if what_of(told) == "words":
         return f"{_words(told)} {'' if plain['liked'] is None else _lists(told)}".rstrip()

@@ -33,12 +33,7 @@ Numbers = NDArray[np.float64]
 
 
 class WordTeller(ABC):
-    """A predictor of users' nominal labels from the rows of a table.
-
-    Attributes
-    ----------
-    name : str
-    """
+    """A predictor of users' nominal labels from the rows of a table."""
 
     name: str
 
@@ -165,25 +160,7 @@ def default_tellers() -> tuple[WordTeller, ...]:
 
 
 def choose_teller(table: TrainingTable, tellers: Sequence[WordTeller], seed: int = 0) -> str:
-    """Return the name of the teller that is right most often on rows that are held out whole.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        All that a recipient has to choose by.
-    tellers : sequence of WordTeller
-        Of equally good ones, and where nothing can be held out, the first.
-    seed : int
-        Draws the rows; see `recveil.evaluation.inner_splits`.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings, RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> one = Ratings.from_columns([1, 1], ["a", "b"], ["up", "down"], scale=scale)
-    >>> choose_teller(TrainingTable.from_ratings(one), default_tellers())
-    "item's commonest word"
-    """
+    """Return the name of the teller that is right most often on rows that are held out whole."""
     right = dict.fromkeys((teller.name for teller in tellers), 0)
     for learnt_from, known, held in inner_splits(table, seed):
         for teller in tellers:
@@ -229,23 +206,15 @@ def _matrices(
 
 @brief
 class LabelAccuracy(NamedTuple):
-    """Accuracy of published words against held-out words, as means over users.
+    """Accuracy of published words against held-out words, as means over users."""
 
-    Attributes
-    ----------
-    cells : int
-        Held-out words of users who are in the release.
-    right : Mean
-        Share of a user's held-out words that equal the word in the user's row.
-    commonest : Mean
-        Share that equals the item's most frequent word in the training table.
-    gain : Mean
-        The difference of the two.
-    """
-
+    # Held-out words of users who are in the release
     cells: int
+    # Share of a user's held-out words that equal the word in the user's row
     right: Mean
+    # Share that equals the item's most frequent word in the training table
     commonest: Mean
+    # The difference of the two
     gain: Mean
 
     def to_json(self) -> dict[str, Any]:
@@ -258,28 +227,7 @@ class LabelAccuracy(NamedTuple):
 
 
 def score_labels(parts: Split, table: ReleasedTable) -> LabelAccuracy:
-    """Compare held-out words with those in users' rows.
-
-    Parameters
-    ----------
-    parts : Split
-        The table that the release was made from, and words held out of it.
-    table : ReleasedTable
-        The release, with the private map from users to rows.
-
-    Examples
-    --------
-    >>> from recveil.methods.nominal.anonymizer import SharedWords
-    >>> from recveil.evaluation.split import HeldOut
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> train = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], ["up", "up", "down"], scale=scale)
-    >>> test = HeldOut(np.array([1]), np.array([1]), np.array([1.0]))  # of b, the second says up
-    >>> release = SharedWords(2, seed=1).anonymize(train)
-    >>> found = score_labels(Split(train, test), ReleasedTable.from_release(release, train))
-    >>> found.right.mean, found.commonest.mean
-    (1.0, 1.0)
-    """
+    """Compare held-out words with those in users' rows."""
     train, test = parts
     records = table.record_of[test.users]
     known = records >= 0
@@ -295,16 +243,7 @@ def score_labels(parts: Split, table: ReleasedTable) -> LabelAccuracy:
 
 
 def commonest_words(train: Ratings) -> NDArray[np.float64]:
-    """Return each item's commonest word, by its number; of equal ones, the first of the scale.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> said = ["up", "down", "down"]
-    >>> commonest_words(Ratings.from_columns([1, 2, 2], ["a", "a", "b"], said, scale=scale))
-    array([1., 2.])
-    """
+    """Return each item's commonest word, by its number; of equal ones, the first of the scale."""
     counts = word_counts(train.indices, train.values, None, train)
     # For an item without words, use the distribution over all items.
     counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
@@ -324,17 +263,11 @@ COMMONEST = CommonestWord.name
 
 @brief
 class WordsServed(NamedTuple):
-    """Accuracy of all word predictors trained on one table.
+    """Accuracy of all word predictors trained on one table."""
 
-    Attributes
-    ----------
-    right : dict of str to ndarray of float64, shape (n_people,)
-        Share of each user's held-out words that each predictor gets right.
-    chosen : str
-        The predictor that a recipient would choose; see `choose_teller`.
-    """
-
+    # Share of each user's held-out words that each predictor gets right
     right: Mapping[str, NDArray[np.float64]]
+    # The predictor that a recipient would choose; see `choose_teller`
     chosen: str
 
     @property
@@ -354,29 +287,7 @@ class WordsServed(NamedTuple):
 def serve_words(
     table: TrainingTable, people: UserRows, test: HeldOut, seed: int = 0
 ) -> WordsServed:
-    """Train predictors on a table, and predict users' held-out words from their other words.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        Raw nominal labels, or a release of them.
-    people : UserRows
-        The training words of all users, including those who are not in the table.
-    test : HeldOut
-    seed : int
-        Draws the rows that a recipient holds out for the choice.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> from recveil.evaluation.split import split_ratings
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("worst,bad,so,good,best", ordered=False)
-    >>> train, test = split_ratings(make_ratings(60, 40, 900, seed=1).with_scale(scale))
-    >>> served = serve_words(TrainingTable.from_ratings(train), UserRows.from_ratings(train), test)
-    >>> 0 < served.mean(COMMONEST).mean < 1
-    True
-    """
+    """Train predictors on a table, and predict users' held-out words from their other words."""
     tellers = default_tellers()
     chosen = choose_teller(table, tellers, seed)
     users, row_of = np.unique(test.users, return_inverse=True)
@@ -390,15 +301,7 @@ def serve_words(
 
 
 def words_gain(raw: WordsServed, served: WordsServed, seed: int = 0) -> Measured:
-    """Return the gain in accuracy over the most frequent words of the raw table.
-
-    Parameters
-    ----------
-    raw, served : WordsServed
-        Of the same users; pass the raw table twice for the whole gain.
-    seed : int
-        Draws the users for the interval.
-    """
+    """Return the gain in accuracy over the most frequent words of the raw table."""
     gained = served.of_chosen() - raw.right[COMMONEST]
     sums = resample(np.column_stack([np.ones(gained.size), gained]), seed, 1_000)
     return measured_by(float(gained.mean()), sums[:, 1] / sums[:, 0], gained.size)
@@ -407,17 +310,7 @@ def words_gain(raw: WordsServed, served: WordsServed, seed: int = 0) -> Measured
 def words_kept(
     raw: WordsServed, served: WordsServed, *, best: bool = False, seed: int = 0
 ) -> Measured:
-    """Return the retained share of the gain: 1 is as good as raw, 0 as the most frequent words.
-
-    Parameters
-    ----------
-    raw, served : WordsServed
-        Of the same users.
-    best : bool
-        Use the best predictors, which a recipient cannot know in advance.
-    seed : int
-        Draws the users; the same seed gives the same users for every release.
-    """
+    """Return the retained share of the gain: 1 is as good as raw, 0 as the most frequent words."""
     floor = raw.right[COMMONEST]
     whole, part = raw.of_chosen(best=best) - floor, served.of_chosen(best=best) - floor
     if whole.sum() <= 0:
@@ -433,17 +326,6 @@ RATED_OR_LIKED = RatingScale(1, 2, 1)
 
 def liked_words(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[str, ...]:
     """Return the words that count as liked, in the order of the scale; empty if none are given.
-
-    Parameters
-    ----------
-    liked : str or sequence of str, or None
-        A string separates words by commas.
-    scale : RatingScale
-
-    Raises
-    ------
-    RecveilError
-        If the ratings are not nominal labels, a word is unknown, or all words are named.
 
     Examples
     --------
@@ -482,30 +364,6 @@ def serve_liked(
     """Make lists for users from a table of words, and evaluate them on held-out liked items.
 
     Rating predictors are left out: the step from rated to liked is no distance.
-
-    Parameters
-    ----------
-    table : TrainingTable
-        Raw nominal labels, or a release of them.
-    people : UserRows
-        The training words of all users.
-    test : HeldOut
-    liked : sequence of str
-        From `liked_words`.
-    seed : int
-        Draws the inner hold-outs.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> from recveil.evaluation.split import split_ratings
-    >>> words = make_ratings(60, 40, 900, seed=1).with_scale(
-    ...     RatingScale.of_words("worst,bad,so,good,best", ordered=False))
-    >>> train, test = split_ratings(words)
-    >>> table, people = TrainingTable.from_ratings(train), UserRows.from_ratings(train)
-    >>> served = serve_liked(table, people, test, ["good", "best"])
-    >>> 0 < served.of_ranker.ndcg < 1
-    True
     """
     levels = np.ones(len(table.scale.words))
     levels[[table.scale.words.index(word) for word in liked]] = 2

@@ -53,19 +53,7 @@ _NO_SHARE = {"value": None, "low": None, "high": None, "n_ranked": 0, "is_told":
 @brief
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """What becomes of lists of liked items.
-
-    Parameters
-    ----------
-    liked : tuple of str
-        The words that count as liked.
-    raw, release : Served
-        Every list maker, learning from the raw words and from the release.
-    whole : Measured
-        The nDCG of the best lists of the raw words.
-    kept, best_kept : Kept
-        The shares of it that the release keeps; only what they say of lists is meant.
-    """
+    """What becomes of lists of liked items."""
 
     liked: tuple[str, ...]
     raw: Served
@@ -81,32 +69,7 @@ class Lists:
 @brief
 @dataclass(frozen=True, eq=False)
 class WordsEvaluation:
-    """Utility and disclosure of one release of nominal labels.
-
-    Parameters
-    ----------
-    told : LabelAccuracy or None
-        Accuracy of users' own rows on held-out words; None without the private map of users to
-        rows.
-    raw, release : WordsServed
-        Every word predictor, trained on the raw words and on the release. Both serve the same
-        users, from their own training words.
-    raw_gain, release_gain : Measured
-        Gain in accuracy of each over each item's most frequent word in the raw table.
-    kept, best_kept : Measured
-        The share of the raw gain that the release retains: by the predictors that a recipient would
-        choose, and by the best.
-    lists : Lists or None
-        None if no liked words are given.
-    disclosure : AttackedRelease or None
-        The audit's attacks, by equality; None without the private map.
-    links : LinkPosterior or None
-        See `recveil.evaluation.Evaluation`.
-    n_people, n_cells : int
-        Number of users in the training table, and of held-out words.
-    notes : tuple of str
-        What could not be measured, and why.
-    """
+    """Utility and disclosure of one release of nominal labels."""
 
     told: LabelAccuracy | None
     raw: WordsServed
@@ -123,17 +86,7 @@ class WordsEvaluation:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON, with None for every nan.
-
-        Returns
-        -------
-        dict
-            ``words_told`` (of users' own rows: ``cells``, ``right``, ``commonest``, ``gain``; or
-            None); ``recipient``, with the keys of `recveil.evaluation.Evaluation.to_json`, where
-            keys about ratings are about words: ``right`` is the accuracy, with ``low`` and
-            ``high``, and ``rmse`` is None; ``tellers`` (for each, ``raw`` and ``release``);
-            ``liked``; ``disclosure`` (or None); ``people``, ``served``, ``test_cells``, ``notes``.
-        """
+        """Return plain data for JSON, with None for every nan."""
         found: dict[str, Any] = plain(
             {
                 "words_told": None if self.told is None else self.told.to_json(),
@@ -267,31 +220,7 @@ _NO_MEMBERSHIP = (
 
 
 class WordsEvaluator:
-    """Judges releases of words that were made from the training part of a split.
-
-    Parameters
-    ----------
-    split : Split
-        Of words without an order.
-    n_targets, seed, with_membership
-        As in `recveil.evaluation.Evaluator`.
-    liked : tuple of str
-        The words that count as liked, from `liked_words`; without any, lists are not judged.
-
-    Examples
-    --------
-    >>> from recveil.methods.nominal.anonymizer import SharedWords
-    >>> from recveil.datasets import make_ratings
-    >>> from recveil.evaluation.split import split_ratings
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("bad,so,good", ordered=False)
-    >>> words = make_ratings(60, 30, 900, seed=1, scale=RatingScale(1, 3, 1)).with_scale(scale)
-    >>> split = split_ratings(words)
-    >>> evaluator = WordsEvaluator(split, n_targets=20, with_membership=False, liked=("good",))
-    >>> found = evaluator.evaluate(SharedWords(5, seed=1).anonymize(split.train))
-    >>> found.n_people, found.told.right.trials > 50, found.lists.liked
-    (60, True, ('good',))
-    """
+    """Judges releases of words that were made from the training part of a split."""
 
     def __init__(
         self,

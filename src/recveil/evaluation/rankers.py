@@ -67,42 +67,24 @@ def valued(rows: UserRows, scale: RatingScale) -> Numbers:
 
 @brief
 class Spectrum(NamedTuple):
-    """The principal directions of a table's rows.
+    """The principal directions of a table's rows."""
 
-    Attributes
-    ----------
-    vectors : ndarray of float64, shape (n_told, rank)
-        Orthonormal columns, the longest direction first.
-    squares : ndarray of float64, shape (rank,)
-        Squared singular values, descending, all above 0.
-    told : ndarray of int64, shape (n_told,)
-        Positions of the modelled items: all of them in a table of up to `MOST_TOLD` items or rows,
-        otherwise that many with the largest sums of values.
-    n_items : int
-    scale : RatingScale
-        The scale of the table, and of the users to serve.
-    form : callable
-        `liked` or `valued`.
-    """
-
+    # Orthonormal columns, the longest direction first
     vectors: Numbers
+    # Squared singular values, descending, all above 0
     squares: Numbers
+    # Positions of the modelled items: all of them in a table of up to `MOST_TOLD` items or rows,
+    # otherwise that many with the largest sums of values
     told: NDArray[np.int64]
     n_items: int
+    # The scale of the table, and of the users to serve
     scale: RatingScale
+    # `liked` or `valued`
     form: Form
 
     @classmethod
     def of(cls, table: TrainingTable, form: Form) -> "Spectrum":
-        """Decompose a table, with rows weighted by the number of their users.
-
-        Examples
-        --------
-        >>> rows = UserRows(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([5.0, 5.0]))
-        >>> table = TrainingTable.from_rows(rows, np.array([1, 4]), 2, RatingScale(1, 5, 1))
-        >>> Spectrum.of(table, liked).squares
-        array([4., 1.])
-        """
+        """Decompose a table, with rows weighted by the number of their users."""
         rooted = form(table.rows, table.scale) * np.sqrt(table.weights)
         return cls.of_matrix(table.rows.matrix(table.n_items, rooted), table.scale, form)
 

@@ -292,16 +292,10 @@ class Popularity(Recommender):
 
 @brief
 class Averages(NamedTuple):
-    """Fitted averages; other recommenders learn from the residuals.
-
-    Attributes
-    ----------
-    item_means : ndarray of float64, shape (n_items,)
-    damping : float
-        That of the users' biases.
-    """
+    """Fitted averages; other recommenders learn from the residuals."""
 
     item_means: NDArray[np.float64]
+    # That of the users' biases
     damping: float
 
     def rest(self, people: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -557,15 +551,6 @@ def keep_highest(similar: NDArray[np.float64], kept: int) -> None:
     """Set to 0, in each column, what is not positive or not among the `kept` highest.
 
     Values that equal the last one kept stay as well.
-
-    Examples
-    --------
-    >>> similar = np.array([[0.0, 0.5], [0.2, -0.3], [0.1, 0.4]])
-    >>> keep_highest(similar, 1)
-    >>> similar
-    array([[0. , 0.5],
-           [0.2, 0. ],
-           [0. , 0. ]])
     """
     n = len(similar)
     similar[similar < 0] = 0

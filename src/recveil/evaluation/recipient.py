@@ -239,15 +239,7 @@ def fit_all(
 
 
 def effort_of_fits(table: TrainingTable) -> float:
-    """Return about how many operations `fit_all` takes by default, for the bar.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> few, more = (TrainingTable.from_ratings(make_ratings(60, n, 900)) for n in (30, 300))
-    >>> effort_of_fits(few) < effort_of_fits(more)
-    True
-    """
+    """Return about how many operations `fit_all` takes by default, for the bar."""
     usual = recommenders_of_likes if table.scale.unary else default_recommenders
     n_inner = n_inner_splits(table)
     return sum(each.effort(table, n_inner) for each in usual())
@@ -353,13 +345,6 @@ def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
     """Return whether lists are significantly worse than others of the same rows.
 
     If only the first rows have lists, those are compared.
-
-    Examples
-    --------
-    >>> _is_worse(np.array([0.1, 0.2, 0.1, 0.2]), np.array([0.5, 0.5, 0.6, 0.6]))
-    True
-    >>> _is_worse(np.array([0.9, 0.8, 0.9]), np.array([0.8, 1.0, 1.0, 0.1]))
-    False
     """
     n = min(best.size, lists.size)
     apart = best[:n] - lists[:n]

@@ -332,16 +332,7 @@ class Evaluation:
 
 
 def _told(share: Measured, whole: Measured) -> str:
-    """Say what is kept, in few words.
-
-    Examples
-    --------
-    >>> whole = Measured(0.04, 0.03, 0.05, 99)
-    >>> _told(Measured(0.5, 0.4, 1.2), whole), _told(Measured(1.3, 0.9, 1.7), whole)
-    ('50.0% (40.0% to 100.0%)', 'as good as raw (90.0% at least)')
-    >>> _told(Measured(0.5, 0.4, 0.6), Measured(0.01, -0.01, 0.03))
-    'not told'
-    """
+    """Say what is kept, in few words."""
     if not whole.is_told or not is_share_reported(share.value, share.low, share.high):
         return "not told"
     if share.value >= 1:

@@ -488,15 +488,7 @@ def inner_splits(table: TrainingTable, seed: int = 0) -> tuple[InnerSplit, ...]:
 
 
 def n_inner_splits(table: TrainingTable) -> int:
-    """Return about how many inner hold-outs `inner_splits` makes.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> table = TrainingTable.from_ratings(make_ratings(300, 40, 4000, seed=1))
-    >>> n_inner_splits(table), len(inner_splits(table))
-    (5, 5)
-    """
+    """Return about how many inner hold-outs `inner_splits` makes."""
     n = table.rows.n_users
     wanted = 0 if table.is_full else min(n, _LEAST_LISTS)
     wanted = max(min(LEAST_ROWS, _MOST_TIMES * n), wanted)
@@ -548,16 +540,7 @@ def _hold_out_rows(
 def _draw_ratings(
     labels: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Replace each label by the rating below or above it, the nearer one more often.
-
-    Examples
-    --------
-    >>> _draw_ratings(np.array([3.0, 5.0]), RatingScale(1, 5, 1), np.random.default_rng(0))
-    array([3., 5.])
-    >>> drawn = _draw_ratings(np.full(1000, 2.25), RatingScale(1, 5, 1), np.random.default_rng(0))
-    >>> np.unique(drawn), bool(abs(drawn.mean() - 2.25) < 0.05)
-    (array([2., 3.]), True)
-    """
+    """Replace each label by the rating below or above it, the nearer one more often."""
     if scale.step is None:
         return labels
     steps = (labels - scale.low) / scale.step

@@ -25,17 +25,11 @@ _APART_GINI = 0.09
 
 
 class ColumnOrder(NamedTuple):
-    """Whether the columns of users and items look swapped.
+    """Whether the columns of users and items look swapped."""
 
-    Attributes
-    ----------
-    looks_swapped : bool or None
-        None if undecided.
-    signs : tuple of str
-        Evidence for or against it, one sentence each.
-    """
-
+    # None if undecided
     looks_swapped: bool | None
+    # Evidence for or against it, one sentence each
     signs: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,23 +45,6 @@ def order_seen(
     Three heuristics are tried in order, and the first conclusive one decides: only one column has
     ids that look like those of users; users rate many items in one session, so their ratings are
     from fewer days than those of an item; and ratings concentrate on items more than on users.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    activity, popularity : Spread
-        Distributions of the ratings per user and per item.
-    is_named : bool
-        Whether both columns have descriptive names. Then the concentration of ratings is not
-        evidence of a swap.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> from recveil.inspection.statistics import spread_of
-    >>> made = make_ratings(n_users=400, n_items=200, n_ratings=8_000, seed=1)
-    >>> order_seen(made, spread_of(made.activity), spread_of(made.support)).looks_swapped
-    False
     """
     by_ids = _by_ids(ratings)
     if min(ratings.n_users, ratings.n_items) < _FEWEST:
@@ -179,24 +156,15 @@ _AS_THEY_STAND = (
 
 @brief
 class Identifier(NamedTuple):
-    """A column that probably identifies users.
+    """A column that probably identifies users."""
 
-    Attributes
-    ----------
-    column : str or int
-        Its name, or its position from 1 on.
-    role : {"user", "item", ""}
-        Its role; empty for a column that is not read.
-    kind : str
-        Kind of the identifier.
-    found, looked_at : int
-        Numbers of matching and of inspected values.
-    advice : str
-    """
-
+    # Its name, or its position from 1 on
     column: str | int
+    # Its role; empty for a column that is not read
     role: str
+    # Kind of the identifier
     kind: str
+    # Numbers of matching and of inspected values
     found: int
     looked_at: int
     advice: str
@@ -210,19 +178,6 @@ def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
     """Find probable identifiers in the ids, and in the first rows of all other columns.
 
     It matches values and column names. Other columns may identify users as well.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    rows : FirstRows
-        The first rows of the table, with all of its columns.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns(["ann@example.org", "ben@example.org"], [7, 7], [4, 2])
-    >>> rows = FirstRows(("user", "item", "rating"), ("user", "item", "rating"), ())
-    >>> [(found.kind, found.found) for found in identifiers_of(ratings, rows)]
-    [('e-mail addresses', 2)]
     """
     names = dict(zip(rows.roles, rows.names, strict=True))
     found = [_of_users(names.get("user", "user"), ratings)]

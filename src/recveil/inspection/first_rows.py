@@ -27,20 +27,13 @@ _ROLES = ("user", "item", "rating", "time")
 
 @brief
 class FirstRows(NamedTuple):
-    """The first rows of a table; private, for the publisher only.
+    """The first rows of a table; private, for the publisher only."""
 
-    Attributes
-    ----------
-    names : tuple of str or int
-        Names of all columns, or their positions from 1 on.
-    roles : tuple of str
-        Role of each: user, item, rating or time; empty if it is not read.
-    rows : tuple of tuple of str
-        Values as written; empty where there is none.
-    """
-
+    # Names of all columns, or their positions from 1 on
     names: tuple[str | int, ...]
+    # Role of each: user, item, rating or time; empty if it is not read
     roles: tuple[str, ...]
+    # Values as written; empty where there is none
     rows: tuple[tuple[str, ...], ...]
 
 
@@ -81,19 +74,7 @@ def rows_of_frame(frame: Any, reading: Reading) -> FirstRows | None:
 def rows_of_file(
     path: Path, reading: Reading, format: str | None, layout: Layout
 ) -> FirstRows | None:
-    """Return the first rows of a file, or of the first of its parts; None for what has no columns.
-
-    Parameters
-    ----------
-    path : Path
-        What was read, and can be read again.
-    reading : Reading
-        What was understood of it.
-    format : str or None
-        As given by the caller.
-    layout : Layout
-        How the file is written, as given by the caller.
-    """
+    """Return the first rows of a file, or of its first part; None for input without columns."""
     if reading.format in OF_SEVERAL_TABLES:
         within = first_within(path, reading.format, layout.within(reading.format))
         return None if within is None else _of_table(reading, within)

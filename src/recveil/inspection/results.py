@@ -22,32 +22,20 @@ _FEW = 5
 
 
 class End(NamedTuple):
-    """An end of the scale.
-
-    Attributes
-    ----------
-    value : float
-    ratings, people : int
-        Numbers of ratings at this end and of users who gave one; of a continuous scale, in its
-        outer tenth.
-    """
+    """An end of the scale."""
 
     value: float
+    # Numbers of ratings at this end and of users who gave one; of a continuous scale, in its outer
+    # tenth
     ratings: int
     people: int
 
 
 class WordUse(NamedTuple):
-    """Use of a word as a rating.
-
-    Attributes
-    ----------
-    word : str
-    ratings, people : int
-        Numbers of ratings and of users with this word.
-    """
+    """Use of a word as a rating."""
 
     word: str
+    # Numbers of ratings and of users with this word
     ratings: int
     people: int
 

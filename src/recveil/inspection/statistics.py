@@ -17,44 +17,30 @@ _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Step(NamedTuple):
-    """Number of users or items in a range of rating counts.
+    """Number of users or items in a range of rating counts."""
 
-    Attributes
-    ----------
-    low, high : int
-        Both ends belong to it.
-    n : int
-        Number of users or items.
-    """
-
+    # Both ends belong to it
     low: int
     high: int
+    # Number of users or items
     n: int
 
 
 @brief
 class Spread(NamedTuple):
-    """Distribution of ratings over users or items.
+    """Distribution of ratings over users or items."""
 
-    Attributes
-    ----------
-    least, quarter, median, three_quarters, most : float
-        Of the numbers of ratings: so many have this or fewer.
-    top_tenth : float
-        The share of all ratings that a tenth has, those who have most.
-    gini : float
-        0 if all have the same number, near 1 if one has nearly all (Gini's coefficient).
-    steps : tuple of Step
-        From few ratings to many, each step two or two and a half times as wide as the one before.
-    """
-
+    # Of the numbers of ratings: so many have this or fewer
     least: float
     quarter: float
     median: float
     three_quarters: float
     most: float
+    # The share of all ratings that a tenth has, those who have most
     top_tenth: float
+    # 0 if all have the same number, near 1 if one has nearly all (Gini's coefficient)
     gini: float
+    # From few ratings to many, each step two or two and a half times as wide as the one before
     steps: tuple[Step, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,14 +55,6 @@ def spread_of(counts: NDArray[np.int64]) -> Spread:
     ----------
     counts : ndarray of int64, shape (n,)
         Number of ratings per user or item; at least one.
-
-    Examples
-    --------
-    >>> spread = spread_of(np.array([1, 1, 3, 15]))
-    >>> spread.median, spread.top_tenth, spread.gini
-    (2.0, 0.75, 0.55)
-    >>> [(step.low, step.high, step.n) for step in spread.steps]
-    [(1, 1, 2), (2, 4, 1), (5, 9, 0), (10, 15, 1)]
     """
     in_order = np.sort(counts)
     n, total = in_order.size, max(1, int(in_order.sum()))
@@ -119,34 +97,23 @@ _TIMES_CHANCE, _LEAST_SHARE, _MOST_NEEDED = 10, 0.01, 0.25
 
 @brief
 class Dates(NamedTuple):
-    """Dates of the ratings.
+    """Dates of the ratings."""
 
-    Attributes
-    ----------
-    first, last : str
-        ISO dates, UTC.
-    granularity : {"fraction of a second", "second", "minute", "hour", "day", "month", "year"}
-        The coarsest one that all times are whole numbers of.
-    coarser : str
-        "day", "month" or "year", if many more of the times than by chance are whole ones, though
-        not all are: two granularities in one table. Else empty.
-    coarser_share : float
-        The share of the times that are.
-    different : int
-        Number of distinct times.
-    alone : float
-        The share of the ratings whose time is unique.
-    most_equal : int
-        Number of ratings with the most frequent time.
-    """
-
+    # ISO dates, UTC
     first: str
     last: str
+    # The coarsest one that all times are whole numbers of
     granularity: str
+    # "day", "month" or "year", if many more of the times than by chance are whole ones, though not
+    # all are: two granularities in one table. Else empty.
     coarser: str
+    # The share of the times that are
     coarser_share: float
+    # Number of distinct times
     different: int
+    # The share of the ratings whose time is unique
     alone: float
+    # Number of ratings with the most frequent time
     most_equal: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,13 +134,6 @@ def dates_of(
         The days of the ratings that were kept.
     time_format : str, optional
         Format of the times, if given.
-
-    Examples
-    --------
-    >>> column = pa.chunked_array([["2020-01-15 10:00:00", "2020-02-01 18:30:00"]])
-    >>> found = dates_of(column, np.array([18276, 18293], np.int32))
-    >>> found.first, found.last, found.granularity, found.alone
-    ('2020-01-15', '2020-02-01', 'minute', 1.0)
     """
     times, a_second = _numbers_of(column, time_format)
     seconds = times // a_second

@@ -19,16 +19,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Convert errors of Python and pyarrow while reading a file to a RecveilError with its name.
-
-    Examples
-    --------
-    >>> with naming(Path("folder/ratings.csv")):
-    ...     Path("no such folder/ratings.csv").read_bytes()
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: ratings.csv: no such file in folder; check the path
-    """
+    """Convert errors of Python and pyarrow while reading a file to a RecveilError with its name."""
     name = path.name or str(path)  # a point has none
     try:
         yield
@@ -81,23 +72,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 @contextmanager
 def opened_text(path: Path) -> Iterator[IO[bytes]]:
-    """Open a text in any supported packing; UTF-16 with a byte order mark is converted to UTF-8.
-
-    Raises
-    ------
-    RecveilError
-        While reading, for truncated or damaged UTF-16.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.txt")
-    ...     _ = path.write_bytes("ann,Amélie,4".encode("utf-16"))
-    ...     with opened_text(path) as text:
-    ...         text.read().decode()
-    'ann,Amélie,4'
-    """
+    """Open a text in any supported packing; UTF-16 with a byte order mark is converted to UTF-8."""
     with opened_unpacked(path) as file:
         head = file.read(len(codecs.BOM_UTF32_LE))
         rest = io.BufferedReader(_Joined(head, file), 1 << 18)

@@ -36,22 +36,7 @@ _SHOWN_TO: ContextVar[Looker | None] = ContextVar("raw_columns_shown_to", defaul
 
 @contextmanager
 def raw_columns_shown(to: Looker) -> Iterator[None]:
-    """Pass the raw columns of each table read inside the block to a function.
-
-    Parameters
-    ----------
-    to : callable
-        Takes the columns `user`, `item`, `rating` and perhaps `time` by role. A column that it
-        keeps stays in memory.
-
-    Examples
-    --------
-    >>> from recveil.io import understand
-    >>> frame = pa.table({"uid": [1, 2], "iid": [5, 5], "score": ["3.50", "4"]})
-    >>> with raw_columns_shown(lambda columns: print(columns["rating"].to_pylist())):
-    ...     reading = understand(frame)
-    ['3.50', '4']
-    """
+    """Pass the raw columns of each table read inside the block to a function."""
     before = _SHOWN_TO.set(to)
     try:
         yield
@@ -471,23 +456,7 @@ def _read(
 
 
 def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> None:
-    """Raise a TypeError that names the verb, for unknown keywords.
-
-    Parameters
-    ----------
-    verb : str
-    given : mapping
-        The keywords that the verb would pass on.
-    *own : str
-        Keywords that the verb sets itself.
-
-    Examples
-    --------
-    >>> reject_unknown_keywords("audit", {"user": "2", "colour": 7})
-    Traceback (most recent call last):
-    ...
-    TypeError: audit() got an unexpected keyword argument 'colour'
-    """
+    """Raise a TypeError that names the verb, for unknown keywords."""
     known = {
         name
         for name, parameter in signature(understand).parameters.items()

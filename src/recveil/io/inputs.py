@@ -22,18 +22,6 @@ from recveil.runtime.errors import RecveilError, shortened
 def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
     """Yield a path that can be opened repeatedly, or the address of a database server.
 
-    Parameters
-    ----------
-    source : str or path
-        A source of `spooled`, or the address of a database (``sqlite:///shop.db``,
-        ``postgresql://ann@host/shop``), of a file (``file:///data/ratings.csv``), or of a remote
-        file or folder (``s3://bucket/ratings/``), which is copied for the duration of the block.
-
-    Raises
-    ------
-    RecveilError
-        For an address that does not exist, or of an unknown kind.
-
     Examples
     --------
     >>> with open_input("file:///data/ratings.csv") as path:
@@ -65,13 +53,6 @@ def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
 @contextmanager
 def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]:
     """Yield the path of a second input file, given by path or address.
-
-    Parameters
-    ----------
-    name : str
-        The parameter that names it.
-    source : str or path
-        As for `open_input`, but not a database, for which there is no query.
 
     Examples
     --------
@@ -160,11 +141,6 @@ _LOGS = ("-wal", "-shm", "-journal", ".wal")
 def files_at(path: Path) -> list[Path]:
     """List the files of an input (itself, its parts, or the files in its folder).
 
-    Parameters
-    ----------
-    path : Path
-        A file, a folder, or a pattern; errors in it are left to the reader.
-
     Examples
     --------
     >>> files_at(Path("ratings.csv"))
@@ -181,12 +157,6 @@ def files_at(path: Path) -> list[Path]:
 
 def is_log_of(output: Path, path: Path) -> bool:
     """Return whether an output is, or would be, the log of a database.
-
-    Parameters
-    ----------
-    output : Path
-    path : Path
-        An input file, which need not be a database.
 
     Examples
     --------
@@ -209,22 +179,7 @@ def _logs(path: Path) -> Iterator[Path]:
 
 
 def would_be_read(output: Path, path: Path) -> bool:
-    """Return whether the next run would read an output as a part of the same input.
-
-    Parameters
-    ----------
-    output : Path
-        An output file or folder, existing or not.
-    path : Path
-        An input; new files in its folder, or that match its pattern, become parts of it.
-
-    Examples
-    --------
-    >>> would_be_read(Path("parts/all.csv"), Path("parts/*.csv"))
-    True
-    >>> would_be_read(Path("parts/all.json"), Path("parts/*.csv"))
-    False
-    """
+    """Return whether the next run would read an output as a part of the same input."""
     real = Path(os.path.realpath(output))
     with suppress(OSError, ValueError):
         if path.is_dir():

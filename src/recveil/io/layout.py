@@ -11,30 +11,20 @@ _NEVER = '"\r\n\0'
 
 
 class Layout(NamedTuple):
-    """Options on the layout of a file; usually all empty, since layouts are detected.
+    """Options on the layout of a file; usually all empty, since layouts are detected."""
 
-    Attributes
-    ----------
-    delimiter : str or None
-        Separator of columns: one character, or one doubled, such as "::".
-    decimal : {",", "."} or None
-        Decimal separator of ratings.
-    wide : bool
-        Whether each row is a user and each column an item.
-    null : str or None
-        What marks a missing rating in a wide table, in addition to an empty cell.
-    query, table : str or None
-        What to read from a database: the rows of one SELECT, or of a table.
-    sheet : str or None
-        Which sheet of a workbook to read.
-    """
-
+    # Separator of columns: one character, or one doubled, such as "::"
     delimiter: str | None = None
+    # Decimal separator of ratings
     decimal: str | None = None
+    # Whether each row is a user and each column an item
     wide: bool = False
+    # What marks a missing rating in a wide table, in addition to an empty cell
     null: str | None = None
+    # What to read from a database: the rows of one SELECT, or of a table
     query: str | None = None
     table: str | None = None
+    # Which sheet of a workbook to read
     sheet: str | None = None
 
     @property
@@ -62,22 +52,6 @@ def layout_of(
     sheet: str | None = None,
 ) -> Layout:
     r"""Validate the options on a file's layout.
-
-    Parameters
-    ----------
-    delimiter : str, optional
-        A separator, or the word "tab" or "space".
-    decimal : str, optional
-    wide : bool
-    null : str or float, optional
-        Requires `wide`.
-    query, table, sheet : str, optional
-        At most one of `query` and `table`.
-
-    Raises
-    ------
-    RecveilError
-        For an invalid value or combination.
 
     Examples
     --------
@@ -120,16 +94,7 @@ def can_split(mark: str) -> bool:
 
 
 def reject_given(options: Mapping[str, object], what: str) -> None:
-    """Raise a RecveilError for file options that were given for another kind of input.
-
-    Examples
-    --------
-    >>> reject_given({"format": None, "decimal": ","}, "a data frame")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: decimal: given for a data frame, where it means nothing; leave that
-    out
-    """
+    """Raise a RecveilError for file options that were given for another kind of input."""
     if given := [name for name, value in options.items() if value is not None]:
         raise RecveilError(
             f"{', '.join(given)}: given for {what}, where it means nothing; leave that out",

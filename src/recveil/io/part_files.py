@@ -43,12 +43,6 @@ def is_passed_over(name: str) -> bool:
 def is_part(file: Path, base: Path) -> bool:
     """Say whether something is a part; what is neither that nor a folder is refused by name.
 
-    Parameters
-    ----------
-    file : Path
-    base : Path
-        The folder of the table, in which it lies.
-
     Examples
     --------
     >>> is_part(Path("parts", "_temporary", "0.csv"), Path("parts"))
@@ -73,19 +67,6 @@ def is_part(file: Path, base: Path) -> bool:
 
 def require_files(files: list[Path], base: Path) -> None:
     """Refuse what would be waited for or read twice: pipes, and two names of one file.
-
-    Parameters
-    ----------
-    files : list of Path
-        All that is to be read as one table.
-    base : Path
-        The folder in which they lie.
-
-    Raises
-    ------
-    RecveilError
-        For the first that is a pipe, a device or a link that leads nowhere, and for a file that
-        has two names.
 
     Examples
     --------
@@ -153,49 +134,17 @@ _BESIDE_A_ROW, _LEAST = 16, 10**7
 
 @brief
 class Part(NamedTuple):
-    """One of the files that a table lies in.
-
-    Attributes
-    ----------
-    path : Path
-    label : str
-        What to call it in an error: its path within the folder.
-    keys : dict of str to (str or None)
-        What the names of its folders say, such as year=2020, by Hive's custom.
-    """
+    """One of the files that a table lies in."""
 
     path: Path
+    # What to call it in an error: its path within the folder
     label: str
+    # What the names of its folders say, such as year=2020, by Hive's custom
     keys: dict[str, str | None]
 
 
 def parts_of(path: Path) -> list[Part] | None:
-    """List the files that a table lies in, by name; None for a file, and for other folders.
-
-    Parameters
-    ----------
-    path : Path
-        A folder, or a pattern such as ``ratings/*.parquet``. Files that are empty are no parts,
-        nor is what has a name that starts with a point or an underscore, or lies below a folder
-        that has one. A part may be a link to a file.
-
-    Raises
-    ------
-    RecveilError
-        If nothing fits a pattern, for a folder of which it is not clear what belongs to it, for
-        a link to a folder, two parts that are one file, and a part that is no file.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for year in 2020, 2021:
-    ...         part = Path(folder, f"year={year}", "part-0.csv")
-    ...         part.parent.mkdir()
-    ...         _ = part.write_text("user,item,rating")
-    ...     [(part.path.name, part.keys) for part in parts_of(Path(folder))]
-    [('part-0.csv', {'year': '2020'}), ('part-0.csv', {'year': '2021'})]
-    """
+    """List the files that a table lies in, by name; None for a file, and for other folders."""
     with naming(path):  # asking for a file fails where its name is too long for the system
         if path.is_dir():
             if netflix_files(path) or (path / "release.json").exists():
@@ -342,27 +291,7 @@ def read_parts(
     keys: Mapping[str, str],
     time: str | None = None,
 ) -> Source:
-    """Read all parts as one table.
-
-    Parameters
-    ----------
-    name : str
-        What to call all of them in an error.
-    parts : sequence of Part
-    read : callable
-        Reads one, in no more memory than may be taken then.
-    keys : mapping of str to str
-        For ratings or times the key that tells them, whatever the files hold.
-    time : str or None
-        The key whose values are the times, if no column holds them.
-
-    Raises
-    ------
-    RecveilError
-        For the first part that cannot be read, or whose columns are not those of the first.
-    MemoryLimitError
-        If all of them take more memory than may be taken.
-    """
+    """Read all parts as one table."""
     sources: list[Source] = []
     held = 0
     for part in parts:
@@ -398,15 +327,7 @@ def _left(held: int) -> int:
 
 @contextmanager
 def naming_part(part: Part, name: str = "", held: int = 0) -> Iterator[None]:
-    """Name a part by its path within the folder, in whatever is wrong with it.
-
-    Parameters
-    ----------
-    part : Part
-    name : str
-        What to call all parts, of which so many bytes are `held` already.
-    held : int
-    """
+    """Name a part by its path within the folder, in whatever is wrong with it."""
     try:
         yield
     except MemoryLimitError as error:
@@ -509,27 +430,7 @@ _NOT_LIKED = frozenset(
 
 
 def reject_disliked_parts(parts: Sequence[Part], where: str) -> None:
-    """Refuse parts without ratings of which one is called as what people did not like.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    where : str
-        What to call the table.
-
-    Raises
-    ------
-    RecveilError
-        By the part's name.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> reject_disliked_parts([Part(Path("dislikes.csv"), "h/dislikes.csv", {})], "h")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: h: no rating column, and its part 'h/dislikes.csv' may hold what...
-    """
+    """Refuse parts without ratings of which one is called as what people did not like."""
     for part in parts:
         if _NOT_LIKED & set(_words_in(part)):
             raise RecveilError(
@@ -541,15 +442,7 @@ def reject_disliked_parts(parts: Sequence[Part], where: str) -> None:
 
 
 def describe_names(parts: Sequence[Part]) -> list[str]:
-    """Say how parts without ratings are called, if not all alike: their names may mean something.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> of = [Part(Path(name), name, {}) for name in ("likes.csv", "clicks.csv")]
-    >>> print(*describe_names(of))
-    Parts have different names ('clicks.csv', 'likes.csv'), and all their rows were read as likes.
-    """
+    """Report the names of parts without ratings if they differ: they may mean something."""
     names = {_words_in(part): part for part in reversed(parts)}
     if len(names) < 2:
         return []
@@ -587,20 +480,13 @@ _OF_NO_RATING = frozenset(
 
 @brief
 class Keyed(NamedTuple):
-    """What the names of folders tell of a table, and what is left to be read of its files.
+    """What the names of folders tell of a table, and what is left to be read of its files."""
 
-    Attributes
-    ----------
-    selection : Selection
-        For the files, without what the folders tell.
-    roles : dict of str to str
-        The keys that hold the ratings or the times.
-    left : tuple of str
-        Other keys, which are not read.
-    """
-
+    # For the files, without what the folders tell
     selection: Selection
+    # The keys that hold the ratings or the times
     roles: dict[str, str]
+    # Other keys, which are not read
     left: tuple[str, ...]
 
     @property
@@ -629,31 +515,7 @@ def time_key(parts: Sequence[Part]) -> str | None:
 
 
 def keyed(parts: Sequence[Part], names: Sequence[str], selection: Selection, where: str) -> Keyed:
-    """Say which columns the names of folders tell, by the rules for those of a file.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    names : sequence of str
-        What the first file calls its columns.
-    selection : Selection
-        What is asked for.
-    where : str
-        What to call the table in an error.
-
-    Raises
-    ------
-    RecveilError
-        If no file holds ratings, nobody said that rows are likes, and a key may be what people
-        thought: then they are not taken for likes, and the keys are named.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> part = Part(Path("0.csv"), "stars=5/0.csv", {"stars": "5"})
-    >>> keyed([part], ["user", "item"], Selection(feedback=LIKED), "h").roles
-    {'rating': 'stars'}
-    """
+    """Say which columns the names of folders tell, by the rules for those of a file."""
     keys = [key for key in keys_of(parts) if key not in names]
     given = {role: name for role, name in selection.given.items() if name is not None}
     roles = {role: name for role, name in given.items() if name in keys and role in _TOLD}

@@ -102,19 +102,6 @@ def temporary_folder() -> Iterator[Path]:
 
     Folders left by killed runs are removed first. It is created in the folder named by ``TMPDIR``,
     ``TEMP`` or ``TMP``, or in the system's default.
-
-    Raises
-    ------
-    RecveilError
-        If that folder cannot be written, as no other is used instead, or is in a release.
-
-    Examples
-    --------
-    >>> with temporary_folder() as folder:
-    ...     folder.is_dir()
-    True
-    >>> folder.exists()
-    False
     """
     parent = _temporary_parent()
     with suppress(OSError):
@@ -152,30 +139,7 @@ def _reject_temporary(folder: Path, error: OSError) -> NoReturn:
 
 
 def require_path(expected: str, *, is_output: bool = False, **given: object) -> None:
-    """Raise a RecveilError for an argument that is not a path, and for an output folder "-".
-
-    Parameters
-    ----------
-    expected : str
-        What the path should lead to.
-    is_output : bool
-        Whether it is an output folder.
-    **given
-        The path, under its parameter's name.
-
-    Examples
-    --------
-    >>> require_path("a release folder", release=7)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: release: expected the path of a release folder, got int; write it
-    first, and give its path
-    >>> require_path("a release", is_output=True, output="-")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: output is - (standard output), but a release is a folder; expected
-    its name, such as out
-    """
+    """Raise a RecveilError for an argument that is not a path, and for an output folder "-"."""
     for name, path in given.items():
         if not isinstance(path, str | PathLike):
             raise RecveilError(
@@ -205,16 +169,7 @@ def is_pipe(source: str | PathLike[str]) -> bool:
 
 
 def reject_two_standard_inputs(**sources: object) -> None:
-    """Raise a RecveilError if several inputs are "-", since standard input can be read only once.
-
-    Examples
-    --------
-    >>> reject_two_standard_inputs(source="-", aux="-")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: source and aux are both standard input (-), which can be read once
-    only; put one of them into a file
-    """
+    """Raise a RecveilError if several inputs are "-": standard input can be read only once."""
     both = [name for name, source in sources.items() if source is not None and _is_input(source)]
     if len(both) > 1:
         raise RecveilError(
@@ -247,13 +202,7 @@ def _copy(source: str | PathLike[str], copy: Path) -> None:
 
 
 def write_to_standard_output(file: Path) -> None:
-    """Write the bytes of a finished file to standard output.
-
-    Raises
-    ------
-    RecveilError
-        If standard output takes text only, as in a notebook.
-    """
+    """Write the bytes of a finished file to standard output."""
     stream = _bytes_of("stdout")
     sys.stdout.flush()
     with file.open("rb") as content:

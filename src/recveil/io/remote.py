@@ -65,23 +65,6 @@ def fetched(address: str) -> Iterator[Path]:
 
     Only the current user can read the copy. It takes disk space, in the folder named by ``TMPDIR``,
     and no memory.
-
-    Parameters
-    ----------
-    address : str
-        Of a file, a folder, or a pattern with ``*`` in its last parts.
-
-    Yields
-    ------
-    Path
-        Under its own name.
-
-    Raises
-    ------
-    RecveilError
-        If it cannot be reached or read, or if there are no files.
-    MachineError
-        If there is no space for the copy.
     """
     base, pattern = _split(address)
     name = PurePosixPath(unquoted(base.partition("?")[0].rstrip("/"))).name or "bucket"

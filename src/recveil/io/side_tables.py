@@ -64,18 +64,7 @@ class NamedColumns:
 
 
 def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) -> NamedColumns:
-    r"""Read the columns of a file with certain names, and ignore others.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "levels.jsonl")
-    ...     _ = path.write_text('{"user_id": "ann", "k": 3}\n{"user_id": "ben", "k": 1}\n')
-    ...     found = read_named(path, {"user": ("userid",), "k": ("k",)}, "objects with both")
-    >>> found["k"].to_pylist(), found.locate(1)
-    (['3', '1'], 'levels.jsonl line 2')
-    """
+    r"""Read the columns of a file with certain names, and ignore others."""
     choose = partial(_choose, usual=usual, where=path.name, expected=expected)
     with naming(path):
         head = head_of(path)
@@ -394,22 +383,7 @@ def _find_users(
 
 
 def users_in_levels(source: str | PathLike[str]) -> set[str]:
-    r"""Return all users in a file of privacy levels, with or without ratings.
-
-    Raises
-    ------
-    RecveilError
-        As `read_levels`, for a file that cannot be read or lacks a column.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "levels.csv")
-    ...     _ = path.write_text("user_id,k\nann,3\n")
-    ...     users_in_levels(path)
-    {'ann'}
-    """
+    r"""Return all users in a file of privacy levels, with or without ratings."""
     with file_next_to_table("privacy_levels", source) as path:
         column = _read(path)
     return {str(user) for user in python_values(column.users.unique())}
@@ -569,16 +543,6 @@ def _number(value: Any, place: str) -> float:
 
 
 def users_in_trust(source: str | PathLike[str]) -> set[str]:
-    """Return all users in a trust file, with or without ratings.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "trust.txt")
-    ...     _ = path.write_text("ann ben 1")
-    ...     sorted(users_in_trust(path))
-    ['ann', 'ben']
-    """
+    """Return all users in a trust file, with or without ratings."""
     with file_next_to_table("trust", source) as path:
         return {name for pair, _ in _stated(path) for name in pair}

@@ -139,29 +139,7 @@ MOST_COLUMNS, _A_COLUMN = 100_000, 6_000
 
 
 def reject_many_columns(n_columns: int, where: str, *, read: bool = False) -> None:
-    """Reject a table with too many columns before it takes time and memory.
-
-    Parameters
-    ----------
-    n_columns : int
-    where : str
-        Name of the table in an error.
-    read : bool
-        Whether all columns are read, which must not exceed the memory limit.
-
-    Raises
-    ------
-    RecveilError
-        If there are too many.
-
-    Examples
-    --------
-    >>> reject_many_columns(10**6, "ratings.csv")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: ratings.csv: 1,000,000 columns, where a table of ratings was
-    expected, which has 100,000 at most; write one with the user, the item, the rating and the time
-    """
+    """Reject a table with too many columns before it takes time and memory."""
     if n_columns > MOST_COLUMNS:
         raise RecveilError(
             f"{where}: {n_columns:,} columns, where a table of ratings was expected, which has "
@@ -222,22 +200,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The columns of a file to read.
-
-    Parameters
-    ----------
-    given : mapping of str to (str or None)
-        The file's names for `user`, `item`, `rating` and `time`, or their places from 1, where the
-        caller knows them.
-    times : bool
-        Whether to read the times.
-    extras : bool
-        Whether to read the other columns, too.
-    time_is_text : bool
-        Whether times must stay text, to be parsed with a given format.
-    feedback : Feedback, optional
-        If given, a table may be certain to have no ratings.
-    """
+    """The columns of a file to read."""
 
     given: Mapping[str, str | None] = field(default_factory=dict)
     times: bool = True
@@ -247,11 +210,6 @@ class Selection:
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map each column to be read to its place in a file without a header.
-
-        Raises
-        ------
-        RecveilError
-            As `choose_positions`.
 
         Examples
         --------
@@ -288,11 +246,6 @@ class Selection:
         RecBole's type suffix (":float") is removed. An extra column whose name is taken keeps its
         full name, with "(extra)" appended until it is unique: no column may be lost, since it may
         distinguish users.
-
-        Raises
-        ------
-        RecveilError
-            If a needed column is missing, a name is repeated, or there are too many columns.
 
         Examples
         --------
@@ -388,29 +341,7 @@ def _free_name(name: str, chosen: Mapping[str, str]) -> str:
 def looked(
     selection: Selection, where: str, first: Callable[[], pa.Table | None]
 ) -> tuple[Look, Selection]:
-    """Search for the column of times, unless the caller named it.
-
-    Parameters
-    ----------
-    selection : Selection
-    where : str
-        Name of the table in an error.
-    first : callable
-        Returns the first rows with all columns; None for a table without names.
-
-    Returns
-    -------
-    look : Look
-    selection : Selection
-        With the name of the column that was found, if any.
-
-    Examples
-    --------
-    >>> rows = pa.table({"user": [1], "item": [5], "rating": [3], "seen": ["2009-12-14"]})
-    >>> look, selection = looked(Selection(), "ratings.csv", lambda: rows)
-    >>> selection.given
-    {'time': 'seen'}
-    """
+    """Search for the column of times, unless the caller named it."""
     if not selection.times or selection.given.get("time") is not None:
         return Look(), selection
     rows = first()

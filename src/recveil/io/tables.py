@@ -68,33 +68,7 @@ def first_rows(
     dialect: Dialect | None = None,
     within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> pa.Table | None:
-    r"""Return the first rows of a table that names its columns, with all columns.
-
-    Parameters
-    ----------
-    path : Path
-    format : str
-        A key of `FORMATS`.
-    dialect : Dialect, optional
-        How text is split, if it differs from the format's default.
-    within : mapping
-        Which table of a file with several.
-
-    Returns
-    -------
-    pyarrow.Table or None
-        Delimited text stays text, and an empty field is null. None for a format without names, and
-        for names that are not text. A nested column is null.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv")
-    ...     _ = path.write_text("user,item,rating,note\n7,12,3.5,\n")
-    ...     first_rows(path, "csv").to_pylist()
-    [{'user': '7', 'item': '12', 'rating': '3.5', 'note': None}]
-    """
+    r"""Return the first rows of a table that names its columns, with all columns."""
     if format in ("parquet", "arrow"):
         return plain_table(
             decoded_table(path, format, wanted="first", rows=_ROWS, packings=PACKINGS)
@@ -134,17 +108,7 @@ _WITH_POINT = rf"^{_BLANKS}[-+]?\d*\.\d"
 
 
 def with_points(source: Source, decimal: str | None) -> Source:
-    """Replace decimal commas with points in the ratings of a text.
-
-    Examples
-    --------
-    >>> column = pa.chunked_array([pa.array(["3,5", "4"]).dictionary_encode()])
-    >>> table = pa.table({"user": [1, 2], "item": [1, 1], "rating": column})
-    >>> source = Source(table, "row {}".format, "csv", {})
-    >>> found = with_points(source, None)
-    >>> found.table["rating"].to_pylist(), found.layout
-    (['3.5', '4'], ('decimal commas',))
-    """
+    """Replace decimal commas with points in the ratings of a text."""
     if "rating" not in source.table.column_names:
         return source
     at = source.table.column_names.index("rating")
@@ -300,26 +264,7 @@ def read_source(
     feedback: Feedback = NOT_SAID,
     scale: RatingScale | None = None,
 ) -> Source:
-    """Read the columns of users, items, ratings and, if requested, times of a file.
-
-    Parameters
-    ----------
-    path : Path or Address
-        As for `read_table`, or the address of a database server.
-    format : str or None
-        As for `read_table`.
-    given : mapping
-        Names or places of those columns, where the caller knows them.
-    times : bool
-    time_format : str, optional
-        Format of the times, if not detected.
-    layout : Layout, optional
-        Options on how the text is written.
-    feedback : Feedback
-        The caller's statements about the ratings; a table may be certain to have none.
-    scale : RatingScale, optional
-        The scale named by the caller; words are not parsed as numbers.
-    """
+    """Read the columns of users, items, ratings and, if requested, times of a file."""
     layout = layout or Layout()
     are_words = feedback.words or (scale is not None and bool(scale.words))
     if are_words and layout.wide:

@@ -199,15 +199,7 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
 
 
 def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
-    r"""Return the code that loads a file in its target library; None for a plain file.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1], [5, 6], [2, 4])
-    >>> how_to_load("surprise", Path("u.data"), ratings)
-    "surprise.Dataset.load_from_file('u.data', surprise.Reader(line_format='user item rating',
-    sep='\\t', rating_scale=(2, 4)))"
-    """
+    r"""Return the code that loads a file in its target library; None for a plain file."""
     place = quoted(str(target), 120)
     if format == "lenskit":
         return f"lenskit.data.Dataset.load({place})"
@@ -322,11 +314,6 @@ def reject_replacing(path: str | PathLike[str], *, force: bool) -> None:
 
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
     """Return the named format of an output, or the one of its suffix.
-
-    Raises
-    ------
-    RecveilError
-        For a format or a suffix that recveil does not write.
 
     Examples
     --------

@@ -50,11 +50,6 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were set, or raise for those that the method does not have.
 
     None and the default of another method's option count as not set.
-
-    Raises
-    ------
-    RecveilError
-        If an option is another method's, or has a value that the method does not know.
     """
     chosen: dict[str, Any] = {}
     for name, value in given.items():
@@ -69,19 +64,6 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -> str:
     """Return the method that follows from k, or from the option of another guarantee.
-
-    Parameters
-    ----------
-    method : str or None
-        The requested method, if any.
-    k : int or None
-    given : dict
-        The options of methods, None for those that are not set.
-
-    Raises
-    ------
-    RecveilError
-        If no guarantee is requested, or two are.
 
     Examples
     --------
@@ -320,28 +302,16 @@ def anonymize(
 
 @brief
 class Prepared(NamedTuple):
-    """The input and settings of a release before the work.
-
-    Attributes
-    ----------
-    reading : Reading
-    maker : Maker
-    given : dict
-        The options of the method that are set.
-    anonymizer : Anonymizer
-    seed : int
-    size : Size
-    expected : Expected or None
-        None if the size depends on the finished groups.
-    earlier : tuple of Earlier
-    """
+    """The input and settings of a release before the work."""
 
     reading: Reading
     maker: Maker
+    # The options of the method that are set
     given: Mapping[str, Any]
     anonymizer: Anonymizer
     seed: int
     size: "Size"
+    # None if the size depends on the finished groups
     expected: Expected | None
     earlier: tuple[Earlier, ...]
 
@@ -386,11 +356,6 @@ def prepare(
     """Read and check the arguments of `anonymize`, and write nothing.
 
     The parameters are those of `anonymize`; `is_dry` leaves files of interrupted runs alone.
-
-    Raises
-    ------
-    RecveilError
-        As `anonymize`, for errors before the work.
     """
     given, reading = options_of_method(options)
     maker = maker_of(choose_method(method, k, given))

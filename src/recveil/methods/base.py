@@ -79,14 +79,6 @@ def check_scale(scale: RatingScale) -> None:
     """Raise a RecveilError for a scale whose labels no release can tell.
 
     Tenths of steps, and hundredths of a range without steps, are to be told apart.
-
-    Examples
-    --------
-    >>> try:
-    ...     check_scale(RatingScale(0, 1e-11, 1e-12))
-    ... except RecveilError as error:
-    ...     print(str(error).partition(";")[0])
-    scale 0:1e-11:1e-12: a release tells ratings up to 1e+12, in steps of 1e-08 or more
     """
     unit = scale.step if scale.step and not scale.is_fine else scale.range / 10
     is_too_small = scale.range > 0 and unit < 10 * FINEST_STEP
@@ -140,21 +132,7 @@ def assemble(
     used: Mapping[str, Any] | None = None,
     levels: NDArray[np.int64] | None = None,
 ) -> Release:
-    """Assemble the public and private parts of a release; `rng` draws the pseudonyms' prefix.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The anonymized ratings.
-    rng : Generator
-        From `secret_rng`.
-    claim, settings, blocks, default_layout, expect
-        See `Published`.
-    groups, seed, levels
-        See `Private`.
-    used : dict
-        The full settings, for the private folder.
-    """
+    """Assemble the public and private parts of a release; `rng` draws the pseudonyms' prefix."""
     published = Published(
         claim=claim,
         items=ratings.items,

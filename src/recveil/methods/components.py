@@ -49,11 +49,6 @@ LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
 def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
     """Return the named predictor, made from a seed, or a copy of the given one.
 
-    Raises
-    ------
-    RecveilError
-        If the name is unknown, or the object cannot fit and predict.
-
     Examples
     --------
     >>> make_predictor("funk-svd", seed=1).seed
@@ -77,11 +72,6 @@ def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
 
 def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) -> Any:
     """Return the grouping of a name, made from a seed, or a copy of the one that was given.
-
-    Raises
-    ------
-    RecveilError
-        If the name is unknown, or stands for one that needs privacy levels where there are none.
 
     Examples
     --------

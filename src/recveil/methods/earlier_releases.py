@@ -26,31 +26,21 @@ _MOST_NAMED, _NO_DELTA = 3, 0.5
 
 @brief
 class Earlier(NamedTuple):
-    """An earlier release, read from its private folder.
+    """An earlier release, read from its private folder."""
 
-    Attributes
-    ----------
-    folder : Path
-        The published folder, which need not exist; its private folder does.
-    people : int
-        Number of the users to anonymize that this release also contains.
-    sha256 : str
-        Digest of its release.json.
-    problem : str
-        Why its users could not be read; "" if they could.
-    history : tuple of Promised
-        Its claim, and those of the releases it replaced, whose users are no longer recorded.
-        Without its own claim if it contains none of these users.
-    ratings_sha256 : str or None
-        Digest of its ratings, if recorded. In releases of other ratings, equal ids may be other
-        users.
-    """
-
+    # The published folder, which need not exist; its private folder does
     folder: Path
+    # Number of the users to anonymize that this release also contains
     people: int
+    # Digest of its release.json
     sha256: str
+    # Why its users could not be read; "" if they could
     problem: str = ""
+    # Its claim, and those of the releases it replaced, whose users are no longer recorded. Without
+    # its own claim if it contains none of these users.
     history: tuple[Promised, ...] = ()
+    # Digest of its ratings, if recorded. In releases of other ratings, equal ids may be other
+    # users.
     ratings_sha256: str | None = None
 
     @property
@@ -85,38 +75,7 @@ def count_here(users: NDArray[Any]) -> Count:
 def warnings_of(
     earlier: Sequence[Earlier], output: Path, claim: Claim, ratings_sha256: str | None = None
 ) -> list[str]:
-    """Return warnings about a new release and each earlier one, with how to measure the linkage.
-
-    Parameters
-    ----------
-    earlier : sequence of Earlier
-        As `others` returns them.
-    output : Path
-        The published folder that was written.
-    claim : Claim
-        Its claim.
-    ratings_sha256 : str, optional
-        Digest of its ratings. An earlier release of the same ratings has the same users; otherwise
-        only their ids are known to be equal.
-
-    Returns
-    -------
-    list of str
-        One per release. Releases with a ledger share a warning, since their privacy loss adds up:
-        those of the same ratings, and all of them in case equal ids are the same users.
-
-    Examples
-    --------
-    >>> from recveil.release.ledger import Ledger, Query
-    >>> ledger = Ledger((Query("sums", "of items", 1.0, 2.0, 9),))
-    >>> claim = Claim("differentially-private", 1, False, 1, 1, 2.27, 1e-6, ledger)
-    >>> promised = Promised.of("9c1f", claim)
-    >>> march = Earlier(Path("march"), 12, "9c1f", "", (promised,), "77d0")
-    >>> warnings_of([march], Path("april"), claim, "77d0")[0][:61]
-    "12 of these people are in an earlier release, 'march', too. W"
-    >>> warnings_of([march], Path("april"), claim, "03ff")[0][:61]
-    "12 ids of these people stand in an earlier release, 'march', "
-    """
+    """Return warnings about a new release and each earlier one, with how to measure the linkage."""
     new = _New(output, claim, ratings_sha256)
     drawn = [each for each in earlier if each.is_drawn] if claim.ledger else []
     same = [each for each in drawn if new.is_of_same(each)]
@@ -255,24 +214,6 @@ def find_earlier(
     -------
     list of Earlier
         Releases with some of these users, and unreadable ones; by name.
-
-    Raises
-    ------
-    RecveilError
-        If `against` has no readable private folder.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=20, n_items=30, n_ratings=200, seed=1)
-    >>> with TemporaryDirectory() as folder:
-    ...     release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    ...     _ = release.write(Path(folder, "march"))
-    ...     found = find_earlier(ratings.users[:12], Path(folder, "april"))
-    >>> [(earlier.folder.name, earlier.people) for earlier in found]
-    [('march', 12)]
     """
     named = None if against is None else private_twin(Path(against))
     twins = {

@@ -23,32 +23,10 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
     Items are renamed and randomly reordered before anything else, so that no order within the
     release reveals the old one. The mapping is in the private folder.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        Items without ratings are dropped.
-    anonymizer : Anonymizer
-        Makes the release.
-    seed : int
-        Fixes the order, together with the ratings; the seed alone does not repeat it.
-
-    Returns
-    -------
-    Release
-
     Notes
     -----
     An adversary can often infer an item from who else rated it and how; an audit of the release
     measures how often (`recveil.attacks.naming`).
-
-    Examples
-    --------
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> release = anonymize_hidden(ratings, PredictiveAnonymizer(k=5, seed=1), seed=1)
-    >>> release.published.items[:2], release.private.items[:2]
-    (array(['i0622-00', 'i0622-01'], dtype=object), array([25, 21]))
     """
     # Apart from what the anonymizer draws: a generator of its own, as secret as the others.
     digest = int.from_bytes(ratings.digest()[:16], "big")

@@ -68,17 +68,6 @@ def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
     ratings : Ratings
     stands_for : ndarray of int32, shape (n_items,)
         From `labelled_as`.
-
-    Examples
-    --------
-    Cy alone rated three items, which become one with one that all rated:
-
-    >>> users = ["Ann", "Ben", "Cy", "Cy", "Cy", "Cy"]
-    >>> ratings = Ratings.from_columns(users, list("aaabcd"), [4, 2, 1, 4, 5, 5])
-    >>> merge_items(ratings, labelled_as(ratings, 3)).csr.toarray()
-    array([[4.  , 0.  , 0.  , 0.  ],
-           [2.  , 0.  , 0.  , 0.  ],
-           [3.75, 0.  , 0.  , 0.  ]], dtype=float32)
     """
     if (stands_for == np.arange(ratings.n_items)).all():
         return ratings
@@ -123,22 +112,7 @@ def split_items(
 
 
 def activity_on(ratings: Ratings, kinds: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """Count the items of each kind that each user rated, shape (n_users, n_kinds).
-
-    Parameters
-    ----------
-    ratings : Ratings
-        At least one rating per user.
-    kinds : sequence of ndarray of int32
-        Items of each kind.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "c"], [3, 4, 5])
-    >>> activity_on(ratings, [np.array([0]), np.array([1])])  # c is of neither
-    array([[1, 1],
-           [0, 0]])
-    """
+    """Count the items of each kind that each user rated, shape (n_users, n_kinds)."""
     counts = np.empty((ratings.n_users, len(kinds)), np.int64)
     for kind, items in enumerate(kinds):
         is_of = np.zeros(ratings.n_items, bool)
@@ -179,13 +153,6 @@ def deal_rare(
     -----
     Source: systematic sampling (Madow and Madow 1944), over classes, item by item. All items share
     the sums of `lengths`, so that each draw is one search among them.
-
-    Examples
-    --------
-    >>> rows, items = deal_rare(  # ten people in two classes: both items fill every row
-    ...     np.array([10, 10]), np.ones(2), np.array([5, 5]), np.random.default_rng(0))
-    >>> rows, items
-    (array([0, 1, 0, 1]), array([0, 0, 1, 1]))
     """
     if not support.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -162,38 +162,7 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Maker:
-    """How releases of a method are made.
-
-    Parameters
-    ----------
-    method : Method
-        Its public facts.
-    make : callable
-        Takes k, and by name the seed and the options that are set; returns an anonymizer.
-    again : callable
-        Takes a release's manifest and a seed; returns an anonymizer for such releases, or None.
-    read : dict of str to callable
-        Converts an option that is a file or a rule to what `make` takes: a function of the
-        option, the ratings and k.
-    people_in : dict of str to str
-        Options that may be files that name users: what kind of file, for `understand`.
-    check : callable
-        Takes the options that are set, and raises for those without effect together.
-    expect : callable, optional
-        Takes ratings, k, options, layout and file format before any work, and returns what the
-        release's estimated size; None if it depends on the finished groups.
-    foresee : callable, optional
-        Takes what `expect` does, of a method that takes no k None instead, and says for a dry
-        run what the release would be; None if unknown.
-    tell : callable
-        Takes a release and its ratings, and returns sentences for the publisher.
-    is_secret : callable
-        Takes the options that are set, and returns whether a seed is forbidden, because an
-        adversary who guesses it would undo the release; then `make` gets None.
-    sample : callable, optional
-        Samples users from a written model: takes its manifest, its table, a number, a generator,
-        and yields blocks of `Records` over the table's items. None if a method has no model.
-    """
+    """How releases of a method are made."""
 
     method: Method
     make: Callable[..., Anonymizer]
@@ -211,15 +180,7 @@ class Maker:
 
 
 def is_rule(given: object) -> bool:
-    """Return whether privacy levels are a rule, that is, a text with a colon or of digits.
-
-    Examples
-    --------
-    >>> is_rule("activity<50:10,else:5"), is_rule("levels.csv")
-    (True, False)
-    >>> is_rule("s3://shop/levels.csv")
-    False
-    """
+    """Return whether privacy levels are a rule, that is, a text with a colon or of digits."""
     is_text = isinstance(given, str) and "://" not in given
     looks = is_text and (":" in str(given) or str(given).strip().isdigit())
     return looks and not Path(str(given)).is_file()
@@ -338,13 +299,7 @@ _MAKERS: dict[str, Maker] = {
 
 
 def register(maker: Maker) -> None:
-    """Make a method known everywhere: to every verb, to the card, the checker and the pages.
-
-    Raises
-    ------
-    RecveilError
-        If there is one of that name, or an option's name is taken.
-    """
+    """Make a method known everywhere: to every verb, to the card, the checker and the pages."""
     for option in maker.method.options:
         if option.name in _RESERVED:
             raise RecveilError(
@@ -374,13 +329,7 @@ def method_names() -> tuple[str, ...]:
 
 
 def maker_of(name: str) -> Maker:
-    """Return how releases of a method are made, by its name.
-
-    Raises
-    ------
-    RecveilError
-        If there is no method of that name whose releases can be written.
-    """
+    """Return how releases of a method are made, by its name."""
     if name not in method_names():
         raise RecveilError(
             f"method {name!r}: expected one of {', '.join(method_names())}", code="method.unknown"
@@ -399,13 +348,7 @@ def _maker(method: Method) -> Maker:
 
 
 def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
-    """Return an anonymizer with the release's public settings, if they name one of ours.
-
-    Raises
-    ------
-    RecveilError
-        If the method is unknown.
-    """
+    """Return an anonymizer with the release's public settings, if they name one of ours."""
     expected = manifest.method.expected(manifest.settings)
     if manifest.claim.levels:
         return None  # dropped users would take their ratings with them
@@ -417,13 +360,7 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
 def sampler_of(
     manifest: Manifest,
 ) -> Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]]:
-    """Return the function that samples users from the model of a release; see `Maker.sample`.
-
-    Raises
-    ------
-    RecveilError
-        If its method has no model.
-    """
+    """Return the function that samples users from the model of a release; see `Maker.sample`."""
     draw = _maker(manifest.method).sample
     if draw is None:
         raise RecveilError(
@@ -435,27 +372,12 @@ def sampler_of(
 
 
 def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
-    """Return the summary of a release for its publisher, in sentences.
-
-    Parameters
-    ----------
-    release : Sides
-    ratings : Ratings
-        The anonymized ratings.
-    """
+    """Return the summary of a release for its publisher, in sentences."""
     return _maker(method_of(release.published.settings)).tell(release, ratings)
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
     """Return the anonymizer of a variant, such as "simple-mdav".
-
-    Parameters
-    ----------
-    name : str
-        One of `variant_names`.
-    k : int or None
-        None for a baseline.
-    seed : int
 
     Examples
     --------

@@ -24,14 +24,7 @@ _FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
 
 
 def describe_predictive(release: Sides, ratings: Ratings) -> list[str]:
-    """Report the share of ratings that the rows disclose, known attacks, and the cost of diversity.
-
-    Parameters
-    ----------
-    release : Sides
-    ratings : Ratings
-        The anonymized ratings.
-    """
+    """Report the share of ratings that rows disclose, known attacks, and the diversity cost."""
     return rows_as_json(release, ratings.n_users, int(ratings.support.max()))
 
 
@@ -95,14 +88,7 @@ def _how_near(given: ExactRatings) -> str:
 
 
 def describe_k_corating(release: Sides, ratings: Ratings) -> list[str]:
-    """Report what k-coRating added, and what it does not protect.
-
-    Parameters
-    ----------
-    release : Sides
-    ratings : Ratings
-        The anonymized ratings.
-    """
+    """Report what k-coRating added, and what it does not protect."""
     return k_corating_as_json(release, ratings.n_ratings)
 
 
@@ -152,14 +138,7 @@ def k_corating_as_json(release: Sides, n_ratings: int) -> list[str]:
 
 
 def describe_synthetic(release: Sides, ratings: Ratings) -> list[str]:
-    """Report the guarantee, the dropped items and known attacks.
-
-    Parameters
-    ----------
-    release : Sides
-    ratings : Ratings
-        The anonymized ratings.
-    """
+    """Report the guarantee, the dropped items and known attacks."""
     del ratings
     return drawn_as_json(release)
 
@@ -231,14 +210,7 @@ def _left_out(n: int, share: float, k: int) -> list[str]:
 
 
 def describe_sparse(release: Sides, ratings: Ratings) -> list[str]:
-    """Report the error of the release's item counts, and known attacks.
-
-    Parameters
-    ----------
-    release : Sides
-    ratings : Ratings
-        The anonymized ratings.
-    """
+    """Report the error of the release's item counts, and known attacks."""
     place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
     at = np.array([place_of[item] for item in release.items.tolist()], np.int64)
     people = np.zeros(ratings.n_items)

@@ -240,13 +240,6 @@ def _part_bounds(
     -------
     ndarray of int64, shape (n_parts + 1, n_users)
         A user's ratings of part p are those from ``[p, user]`` to ``[p + 1, user]``.
-
-    Examples
-    --------
-    >>> _part_bounds(np.array([0, 3, 4]), np.array([0, 1, 2, 2], np.int32), 3, 2)
-    array([[0, 3],
-           [2, 3],
-           [3, 4]])
     """
     up_to = np.cumsum(np.bincount(indices, minlength=n_items))
     cuts = np.searchsorted(up_to, np.arange(1, n_parts) * indices.size / n_parts) + 1

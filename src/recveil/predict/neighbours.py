@@ -26,40 +26,25 @@ class Crowd(NamedTuple):
 
     Deviations are shares of the scale's range, so that the same numbers serve every scale; eq. 3
     of k-coRating divides by the range anyway.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_users + 1,)
-        The ratings of user u are ``indptr[u]:indptr[u + 1]``.
-    items : ndarray of int32, shape (n_ratings,)
-        Positions of the rated items, ascending in each row.
-    deviations : ndarray of float32, shape (n_ratings,)
-        ``(rating - baseline) / range``; the baseline is the mean of its user, or more.
-    starts : ndarray of int64, shape (n_items + 1,)
-        The ratings of item i are ``starts[i]:starts[i + 1]`` of the next two.
-    raters : ndarray of int32, shape (n_ratings,)
-        Positions of the users who rated the item, ascending for each item.
-    opinions : ndarray of float32, shape (n_ratings,)
-        Their deviations.
     """
 
+    # The ratings of user u are ``indptr[u]:indptr[u + 1]``
     indptr: NDArray[np.int64]
+    # Positions of the rated items, ascending in each row
     items: NDArray[np.int32]
+    # ``(rating - baseline) / range``; the baseline is the mean of its user, or more
     deviations: NDArray[np.float32]
+    # The ratings of item i are ``starts[i]:starts[i + 1]`` of the next two
     starts: NDArray[np.int64]
+    # Positions of the users who rated the item, ascending for each item
     raters: NDArray[np.int32]
+    # Their deviations
     opinions: NDArray[np.float32]
 
 
 @brief
 class Offsets(NamedTuple):
-    """Baseline predictions ``of_users[u] + of_items[i]``, in rating points.
-
-    Attributes
-    ----------
-    of_users : ndarray of float64, shape (n_users,)
-    of_items : ndarray of float64, shape (n_items,)
-    """
+    """Baseline predictions ``of_users[u] + of_items[i]``, in rating points."""
 
     of_users: NDArray[np.float64]
     of_items: NDArray[np.float64]
@@ -110,15 +95,7 @@ def _overall(ratings: Ratings) -> float:
 
 
 def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
-    """Return the deviations of all ratings from the baseline.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2])
-    >>> crowd = gather(ratings, user_means(ratings))
-    >>> crowd.deviations, crowd.raters[crowd.starts[0] : crowd.starts[1]]
-    (array([ 0.5, -0.5,  0. ], dtype=float32), array([0, 1], dtype=int32))
-    """
+    """Return the deviations of all ratings from the baseline."""
     apart = ratings.values - np.repeat(baseline.of_users, ratings.activity)
     apart -= baseline.of_items[ratings.indices]
     apart /= ratings.scale.range or 1.0
@@ -161,22 +138,14 @@ _SHARED, _SUM, _OWN, _THEIR = 0, 1, 2, 3
 
 @brief
 class Links(NamedTuple):
-    """Users who point at users with a weight, in compressed rows.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_users + 1,)
-    users : ndarray of int32, shape (n_links,)
-        At whom each user points, ascending in each row and never themselves.
-    codes : ndarray of uint16, shape (n_links,)
-        The weights, in steps of 1/65520; positive.
-    shared : ndarray of int32, shape (n_links,)
-        How many items both have rated.
-    """
+    """Users who point at users with a weight, in compressed rows."""
 
     indptr: NDArray[np.int64]
+    # At whom each user points, ascending in each row and never themselves
     users: NDArray[np.int32]
+    # The weights, in steps of 1/65520; positive
     codes: NDArray[np.uint16]
+    # How many items both have rated
     shared: NDArray[np.int32]
 
 
@@ -187,38 +156,28 @@ NO_LINKS = Links(
 
 @brief
 class Weighing(NamedTuple):
-    """Input for computing a row of weights.
+    """Input for computing a row of weights."""
 
-    Attributes
-    ----------
-    indptr, items, deviations, starts, raters, opinions : ndarray
-        As in `Crowd`. They are copied because nested tuples slow the threads down.
-    source : int
-        `SIMILARITY`, `TRUST` or `LINKS`.
-    min_overlap : int
-        Minimum number of items that two users must share to be compared.
-    significance : float
-        A weight from n shared items is multiplied by ``min(n / significance, 1)``.
-    link_indptr, link_users, link_codes, link_shared : ndarray
-        As in `Links`. With `LINKS`: the weights. With `TRUST`: the links over which trust is
-        propagated; without rows, it is not.
-    propagate : bool
-        Whether trust is propagated one step beyond direct trust (eq. 5).
-    """
-
+    # As in `Crowd`. They are copied because nested tuples slow the threads down.
     indptr: NDArray[np.int64]
     items: NDArray[np.int32]
     deviations: NDArray[np.float32]
     starts: NDArray[np.int64]
     raters: NDArray[np.int32]
     opinions: NDArray[np.float32]
+    # `SIMILARITY`, `TRUST` or `LINKS`
     source: int
+    # Minimum number of items that two users must share to be compared
     min_overlap: int
+    # A weight from n shared items is multiplied by ``min(n / significance, 1)``
     significance: float
+    # As in `Links`. With `LINKS`: the weights. With `TRUST`: the links over which trust is
+    # propagated; without rows, it is not.
     link_indptr: NDArray[np.int64]
     link_users: NDArray[np.int32]
     link_codes: NDArray[np.uint16]
     link_shared: NDArray[np.int32]
+    # Whether trust is propagated one step beyond direct trust (eq. 5).
     propagate: bool
 
     @classmethod
@@ -248,20 +207,13 @@ class Weighing(NamedTuple):
 
 @brief
 class Desk(NamedTuple):
-    """Working space of one thread.
+    """Working space of one thread."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint16, shape (n_users,)
-        The row of weights.
-    sums : ndarray of float32, shape (n_users, 4)
-        What a user and each other one share: the number of items, then three sums over them.
-    reach : ndarray of float64, shape (n_users, 2)
-        Trust by way of others: the weighted sum and its weight; zero between rows.
-    """
-
+    # The row of weights
     codes: NDArray[np.uint16]
+    # What a user and each other one share: the number of items, then three sums over them
     sums: NDArray[np.float32]
+    # Trust by way of others: the weighted sum and its weight; zero between rows
     reach: NDArray[np.float64]
 
 
@@ -436,40 +388,18 @@ _SEARCH_STEP = 4
 
 @brief
 class Answers(NamedTuple):
-    """The cells to predict, sorted by user, and what the neighbours say about them.
+    """The cells to predict, sorted by user, and what the neighbours say about them."""
 
-    Attributes
-    ----------
-    runs : ndarray of int64, shape (n_runs + 1,)
-        The cells from ``runs[r]`` to before ``runs[r + 1]`` are of one user.
-    users, items : ndarray of int32, shape (n_cells,)
-    pulls : ndarray of float32, shape (n_cells,)
-        The weighted mean of the neighbours' deviations; 0 without neighbours.
-    """
-
+    # The cells from ``runs[r]`` to before ``runs[r + 1]`` are of one user
     runs: NDArray[np.int64]
     users: NDArray[np.int32]
     items: NDArray[np.int32]
+    # The weighted mean of the neighbours' deviations; 0 without neighbours
     pulls: NDArray[np.float32]
 
 
 def nearest_of_all(weighing: Weighing, n_neighbours: int, threads: int) -> Links:
-    """List the `n_neighbours` users with the highest weights to each user.
-
-    Parameters
-    ----------
-    weighing : Weighing
-    n_neighbours : int
-        Users with fewer others of positive weight get shorter lists. Of equals, the user with the
-        lower position comes first.
-    threads : int
-        Changes the time that it takes, not the result.
-
-    Returns
-    -------
-    Links
-        12 bytes a neighbour at most while it is made, 10 afterwards.
-    """
+    """List the `n_neighbours` users with the highest weights to each user."""
     n_users = weighing.indptr.size - 1
     room = (n_users, min(n_neighbours, max(n_users - 1, 0)))
     users, counts = np.empty(room, np.int32), np.empty(n_users, np.int64)

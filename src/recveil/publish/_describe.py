@@ -132,58 +132,14 @@ def describe(
 
 
 def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> list[Violation]:
-    """Check a Croissant description against the files of its release.
-
-    Parameters
-    ----------
-    release : path
-        The published folder.
-    file : path
-        The description.
-
-    Returns
-    -------
-    list of Violation
-        Contradictions to the release. The publisher's own words and measurements are not
-        checked.
-
-    Raises
-    ------
-    RecveilError
-        If the release or the file cannot be read.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> made = PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 20, 400, seed=2))
-    >>> with TemporaryDirectory() as folder:
-    ...     out, told = Path(folder, "out"), Path(folder, "croissant.json")
-    ...     _ = made.write(out), describe(out, told)
-    ...     right = check_croissant(out, told)
-    ...     _ = told.write_text(told.read_text().replace('"sha256": "', '"sha256": "0'))
-    ...     right, check_croissant(out, told)[0].problem
-    ([], 'distribution is not what follows from the release; run recveil describe again')
-    """
+    """Check a Croissant description against the files of its release."""
     told, problems, manifest, files = _read(release, file)
     problems += problems_of_croissant(told, manifest, files)
     return [Violation(Path(file).name, None, None, problem) for problem in problems]
 
 
 def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> str:
-    """Return a sentence on the parts of a description that nothing checks.
-
-    Parameters
-    ----------
-    release, file
-        As for `check_croissant`.
-
-    Raises
-    ------
-    RecveilError
-        If the release or the file cannot be read.
-    """
+    """Return a sentence on the parts of a description that nothing checks."""
     told, _, manifest, files = _read(release, file)
     own = texts_of_publisher(told, manifest, files)
     texts = f" ({', '.join(own)})" if own else ""

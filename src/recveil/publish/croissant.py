@@ -32,19 +32,7 @@ _NAMED = {
 def card_page(
     manifest: Manifest, sha256: str, name: str, card: PublisherCard, found: Findings
 ) -> str:
-    """Return the description of a release as Markdown: always the same for the same parts.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    sha256 : str
-        Of its release.json.
-    name : str
-        What the folder is called.
-    card : PublisherCard
-    found : Findings
-        What the publisher measured.
-    """
+    """Return the description of a release as Markdown: always the same for the same parts."""
     own = data_card(manifest, manifest.ratings_file or "")
     title, _, rest = own.partition("\n")
     words = {said: getattr(card, word) for word, said in _NAMED.items()}
@@ -177,19 +165,6 @@ def croissant(
     """Return the deterministic JSON description of a release.
 
     Its statements on privacy, including what is not promised, are those of the release's card.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    files : dict of str to FileEntry
-        All files of the published folder.
-    name : str
-        Name of the folder.
-    base : str
-        Prefix of each file name: an address, or the name of the folder.
-    card : PublisherCard
-    found : Findings
-        The publisher's measurements.
     """
     content_name = manifest.ratings_file or ""
     sections = _sections(data_card(manifest, content_name))
@@ -239,14 +214,6 @@ def problems_of_croissant(
 
     The publisher's statements about themselves and their measurements are not checked against
     files.
-
-    Parameters
-    ----------
-    told : object
-        The content of the JSON.
-    manifest : Manifest
-    files : dict of str to FileEntry
-        All files of the published folder, as they are.
     """
     if not isinstance(told, dict):
         yield "it is not a JSON object, as a Croissant description is; run recveil describe again"
@@ -270,11 +237,6 @@ def texts_of_publisher(told: Any, manifest: Manifest, files: dict[str, FileEntry
     """Return the texts of a description that no file can confirm.
 
     Without a publisher's card, recveil writes its own text; any other text is unverified.
-
-    Parameters
-    ----------
-    told, manifest, files
-        As for `problems_of_croissant`.
     """
     if not isinstance(told, dict):
         return []

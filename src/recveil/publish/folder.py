@@ -168,20 +168,13 @@ _WRITING, _VERIFYING = "Writing", "Verifying"
 
 @brief
 class Written(NamedTuple):
-    """The written ratings.
+    """The written ratings."""
 
-    Attributes
-    ----------
-    files : dict of str to FileEntry
-        The file that holds them, or all parts in their order.
-    counts : dict of str to int
-        At least the counts of `counts_of`.
-    items : list
-        The ids of the written items.
-    """
-
+    # The file that holds them, or all parts in their order
     files: dict[str, FileEntry]
+    # At least the counts of `counts_of`
     counts: dict[str, int]
+    # The ids of the written items
     items: list[Any]
 
     def _facts(self) -> dict[str, object]:
@@ -234,26 +227,7 @@ def write_release(
 
 @contextmanager
 def naming_cost(claim: Claim) -> Iterator[None]:
-    """Add the epsilon of answered queries, which a rerun spends again, to errors.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim of a release whose queries were all answered. Without a ledger, errors are
-        unchanged.
-
-    Examples
-    --------
-    >>> from recveil.release.ledger import Ledger, Query
-    >>> ledger = Ledger((Query("people", "how many", 1.0, 2.0, 1),))
-    >>> claim = Claim("differentially-private", 1, epsilon=3.0, delta=1e-6, ledger=ledger)
-    >>> with naming_cost(claim):
-    ...     raise RecveilError("the disk is full; make room")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: the disk is full; make room; this run spent epsilon 2.25, \
-because its queries were answered; this run and the next one together spend epsilon 3.31
-    """
+    """Add the epsilon of answered queries, which a rerun spends again, to errors."""
     try:
         yield
     except RecveilError as error:
@@ -300,14 +274,7 @@ def _stage(
 def write_drawn(
     published: Published, folder: Path, file_format: FileFormat = "parquet", *, force: bool = False
 ) -> Verification:
-    """Write synthetic users sampled from a published model, which have no private data.
-
-    Raises
-    ------
-    RecveilError
-        As `Release.write`; or if records belong to users, or there is a private folder for
-        that place.
-    """
+    """Write synthetic users sampled from a published model, which have no private data."""
     check_form("users", file_format)
     if published.claim.about.contains_users:
         raise RecveilError(

@@ -23,20 +23,13 @@ _KEY = "history"
 
 @brief
 class Promised(NamedTuple):
-    """The claim of a present or former release.
+    """The claim of a present or former release."""
 
-    Attributes
-    ----------
-    sha256 : str
-        Of its release.json; "" if unknown.
-    kind : str or None
-        Kind of its claim; None if unknown.
-    mu, delta, threshold_delta : float or None
-        Totals of its ledger; None without a ledger.
-    """
-
+    # Of its release.json; "" if unknown
     sha256: str
+    # Kind of its claim; None if unknown
     kind: str | None = None
+    # Totals of its ledger; None without a ledger
     mu: float | None = None
     delta: float | None = None
     threshold_delta: float | None = None
@@ -61,15 +54,7 @@ class Promised(NamedTuple):
 
 
 def keep_history(published: Path, private: Path, new: Path, new_private: Path) -> None:
-    """Record the claims of a release and of those it replaces in its new private folder.
-
-    Parameters
-    ----------
-    published, private : Path
-        The targets of the new release, which may hold an older one.
-    new, new_private : Path
-        The new release and its private folder, written but not yet in place.
-    """
+    """Record the claims of a release and of those it replaces in its new private folder."""
     file = new_private / PRIVATE_MANIFEST
     content = json.loads(read_whole(file).decode())
     own = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
@@ -79,20 +64,7 @@ def keep_history(published: Path, private: Path, new: Path, new_private: Path) -
 
 
 def describe_history(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
-    """Return the history in a private folder: its own release and those before it.
-
-    Parameters
-    ----------
-    told : dict
-        The content of its private.json.
-    published : Path
-        Its release, which may be gone. It is read if the private folder predates histories.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If a part is missing or invalid.
-    """
+    """Return the history in a private folder: its own release and those before it."""
     sha256 = told["release"]["sha256"]
     remembered = [_promised(entry) for entry in told.get(_KEY, [])]
     if all(promised.sha256 != sha256 for promised in remembered):

@@ -30,20 +30,7 @@ _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 
 @dataclass(frozen=True)
 class PublisherCard:
-    """Words of the publisher; each may be left out.
-
-    Parameters
-    ----------
-    title, description, publisher, contact, licence, version, citation : str
-        The licence is best given by its address.
-    date : str
-        When the release is published, as 2026-01-31.
-    url : str
-        Where the folder of the release is published: http or https.
-    collection : str
-        How the ratings came about.
-    keywords : tuple of str
-    """
+    """Words of the publisher; each may be left out."""
 
     title: str = ""
     description: str = ""
@@ -59,29 +46,7 @@ class PublisherCard:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
-        r"""Read a card.
-
-        Parameters
-        ----------
-        path : path
-            A file of TOML.
-
-        Raises
-        ------
-        RecveilError
-            If it cannot be read, holds a word that no card has, or one that is too long, of another
-            type, or not to be seen.
-
-        Examples
-        --------
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     file = Path(folder, "card.toml")
-        ...     _ = file.write_text('publisher = "Public Library"\ndate = 2026-01-31\n')
-        ...     card = PublisherCard.read(file)
-        >>> card.publisher, card.date
-        ('Public Library', '2026-01-31')
-        """
+        r"""Read a card."""
         file = Path(path)
         try:
             content = read_whole(file)
@@ -141,14 +106,6 @@ def _checked(file: str, name: str, value: Any) -> Any:
 def reject_unseen(where: str, value: Any, most: int, *, code: str = "settings.value") -> str:
     """Return a stripped text; raise if it is not a text or has invisible characters.
 
-    Parameters
-    ----------
-    where : str
-        Location, for errors.
-    value : object
-    most : int
-        Maximum length.
-
     Examples
     --------
     >>> reject_unseen("card.toml", " Public Library", 500)
@@ -198,17 +155,7 @@ _JUDGED = "Judged by {cells:,} {what} that were held out of what it was made fro
 
 @dataclass(frozen=True)
 class Findings:
-    """Measurements and their input, one sentence each.
-
-    Parameters
-    ----------
-    risk, utility : tuple of str
-        Results of attacks, and the retained utility. For a differentially private release, the
-        first sentence states that these figures are not private.
-    origin : tuple of str
-        The columns of the original table that were read and the rows that were omitted; only
-        the columns for a differentially private release.
-    """
+    """Measurements and their input, one sentence each."""
 
     risk: tuple[str, ...] = ()
     utility: tuple[str, ...] = ()
@@ -223,25 +170,7 @@ def read_findings(
     *,
     column_names: bool = False,
 ) -> Findings:
-    """Read the measurements of a release.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    name : str
-        Name of the folder, for errors.
-    audit, evaluation : Path or None
-        Results of ``recveil audit --release --json`` and ``recveil evaluate --release
-        --json``.
-    column_names : bool
-        Whether to include the original column names.
-
-    Raises
-    ------
-    RecveilError
-        If a file is not such a result or is of another release; or if an audit covers a second
-        one.
-    """
+    """Read the measurements of a release."""
     is_differential = manifest.claim.about.is_differential
     unpaid = [_UNPAID] if is_differential else []
     risk, origin, utility = [], [], []

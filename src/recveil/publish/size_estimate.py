@@ -86,33 +86,22 @@ FEWER_PEOPLE = "fewer people (--people)"
 
 
 class Expected(NamedTuple):
-    """Estimated size and time of a release.
+    """Estimated size and time of a release."""
 
-    Attributes
-    ----------
-    labels : int
-        Rows of the published file. With padded homogenizing and before grouping, as if all
-        groups had the minimum size.
-    ratings : int
-        Number of ratings in the input.
-    bytes : int
-        Approximate size of the published and the private folder.
-    most_bytes : int
-        Required free disk space.
-    seconds : float
-        Approximate total time on two cores.
-    kind : {"padded", "simple", "co-rated", "sparse", "drawn"}
-        Kind of the rows.
-    what : {"rating", "like"}
-        What they are made of, one of it.
-    """
-
+    # Rows of the published file. With padded homogenizing and before grouping, as if all groups had
+    # the minimum size.
     labels: int
+    # Number of ratings in the input
     ratings: int
+    # Approximate size of the published and the private folder
     bytes: int
+    # Required free disk space
     most_bytes: int
+    # Approximate total time on two cores
     seconds: float
+    # Kind of the rows
     kind: Kind
+    # What they are made of, one of it
     what: Literal["rating", "like"] = "rating"
 
     def sentence(self, *, timed: bool = True) -> str:
@@ -154,13 +143,6 @@ def expect_padded(
         See `Release.write`.
     step : float, optional
         Rounding step of values; None for unrounded values, which take many times as much.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> expect_padded(ratings, 5, None, "auto", "csv").labels  # 10 groups, 29 of the items rated
-    290
     """
     # A group has as many users as its highest level requires.
     shares = 1 / k if levels is None else 1 / levels
@@ -176,13 +158,6 @@ def expect_sparse(
     """Estimate the size of sparse rows before grouping, from items with at least k raters.
 
     The parameters are those of `expect_padded`.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> [expect_sparse(ratings, 5, layout, "csv", 0.1).labels for layout in ("auto", "groups")]
-    [389, 78]
     """
     n_classes = max(1, ratings.n_users // k)
     kept = ratings.support[ratings.support >= k].sum()
@@ -215,14 +190,6 @@ def expect(
     file_format : {"parquet", "csv"}
     step : float, optional
         Rounding step of values; None without rounding.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> groups = np.full(10, 29), np.full(10, 5)
-    >>> [expect(ratings, "padded", *groups, layout, "csv").labels for layout in ("auto", "users")]
-    [290, 1450]
     """
     # Users with co-rated rows have their own values in any layout.
     each = (
@@ -312,25 +279,6 @@ def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     """Raise a RecveilError if a release will not fit the disk, or is far larger than its input.
 
     The number of synthetic users is the publisher's choice, limited before any query.
-
-    Parameters
-    ----------
-    expected : Expected
-    parent : Path
-        The parent folder of the release.
-    layout : {"auto", "users", "groups"}
-    allow_large : bool
-        Whether to allow more than 100 values per rating. The disk limit always applies.
-
-    Examples
-    --------
-    >>> large = Expected(10_100, 100, 7_000, 12_600, 4.0, "simple")
-    >>> reject_too_large(large, Path("."), "users", allow_large=False)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: expected about 10,100 labels (101 for each rating), 7 kB, 4
-    seconds: more than 100 labels for each rating; take layout groups (--layout groups), or say
-    allow_large (--allow-large)
     """
     remedy = _remedy(expected.kind, layout)
     is_large = expected.kind != "drawn" and expected.labels > _MOST_FOR_A_RATING * expected.ratings
@@ -344,16 +292,7 @@ def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
 
 
 def reject_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
-    """Raise a RecveilError if a release will not fit the disk.
-
-    Parameters
-    ----------
-    expected : Expected
-    parent : Path
-        The parent folder of the release.
-    remedy : str
-        A remedy that needs less space.
-    """
+    """Raise a RecveilError if a release will not fit the disk."""
     free = shutil.disk_usage(parent).free
     if expected.most_bytes > free:
         raise MachineError(

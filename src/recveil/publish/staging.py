@@ -57,32 +57,6 @@ def alone(file: Path, target: Path) -> Iterator[None]:
     """Hold the lock of a target; another run waits some seconds, and then fails.
 
     On file systems without locks, all runs continue.
-
-    Parameters
-    ----------
-    file : Path
-        The lock file, created here and removed at the end. The next run removes that of a
-        killed run.
-    target : Path
-        The path in error messages.
-
-    Raises
-    ------
-    RecveilError
-        If another run holds the lock for longer, or the file belongs to another user or is not
-        empty.
-    OSError
-        If the file cannot be created.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with alone(Path(folder, ".out.lock"), Path(folder, "out")):
-    ...         print([file.name for file in Path(folder).iterdir()])
-    ...     print(list(Path(folder).iterdir()))
-    ['.out.lock']
-    []
     """
     if sys.platform == "win32":  # no such locks
         yield
@@ -205,19 +179,6 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
     """Complete or undo the renaming of a killed run, and remove its other leftovers.
 
     The caller must hold the lock of the target.
-
-    Parameters
-    ----------
-    folder, private : Path
-        The target and its private folder.
-    but : Path, optional
-        The staging folder of this run, which is kept.
-
-    Raises
-    ------
-    RecveilError
-        If a moved release cannot be put back because its place is taken; if two runs had moved
-        one; or if the leftovers contain foreign files.
     """
     _reject_two(folder)
 
@@ -274,17 +235,7 @@ def others_in(staging: Path) -> list[str]:
 
 
 def foreign_to_a_release(folder: Path) -> list[str]:
-    """Return the names of files foreign to a release or private folder; its own if it is neither.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("release.json", "notes.txt"):
-    ...         Path(folder, name).touch()
-    ...     foreign_to_a_release(Path(folder))
-    ['notes.txt']
-    """
+    """Return files foreign to a release or private folder; the folder's own if it is neither."""
     if folder.is_symlink() or not folder.is_dir():
         return [folder.name]
     return sorted(
@@ -323,13 +274,6 @@ def undoing(folder: Path, private: Path, is_our_twin: Callable[[], bool]) -> Set
 
     The new private folder is removed first, then the old one is restored, then the old published
     folder, so the next run can settle an interruption.
-
-    Parameters
-    ----------
-    folder, private : Path
-        The target and its private folder.
-    is_our_twin : callable
-        Returns whether that run created the folder at `private`.
     """
 
     def undo(staging: Path) -> bool:
@@ -452,19 +396,6 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     is either no release or one with its own private folder. Two runs to one place rename one after
     the other, and the second replaces the first only by force. The new private folder records what
     it replaces.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder to be published.
-    force : bool
-        Replace an older release at the same place.
-
-    Raises
-    ------
-    RecveilError
-        As `check_target`; or if something cannot be written. Nothing is left behind then, unless
-        it says so.
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)
@@ -488,20 +419,7 @@ def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
-    """Yield a folder for synthetic users without a private folder, and rename it into place.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder to be published.
-    force : bool
-        Replace an older release at the same place.
-
-    Raises
-    ------
-    RecveilError
-        As `staged_pair`; or if there is a private folder for that place.
-    """
+    """Yield a folder for synthetic users without a private folder, and rename it into place."""
     folder, private = _targets(folder)
     check_target(folder, force=force)
     _reject_twin(private)

@@ -18,11 +18,6 @@ _AT_ONCE = 64
 def tidied(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary column with one dictionary of distinct values that all occur.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Of a dictionary type.
-
     Examples
     --------
     >>> twice = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", "ann", "eve"])
@@ -50,19 +45,6 @@ def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) 
     """Cast a column; a dictionary is cast once per distinct value.
 
     Blanks around text are ignored, as in Python's ``float()``.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    kind : pyarrow.DataType
-        Of numbers or times.
-    safe : bool
-        As for Arrow's cast.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        If a value that occurs in a row cannot be cast.
 
     Examples
     --------
@@ -139,17 +121,6 @@ def in_turn(column: pa.ChunkedArray) -> Iterator[Any]:
 def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
     """Decode a dictionary column, if the memory limit allows it.
 
-    Parameters
-    ----------
-    column : pyarrow.DictionaryArray
-    what : str
-        Name of the column, as the start of an error message.
-
-    Raises
-    ------
-    MemoryLimitError
-        If it takes more memory than allowed.
-
     Examples
     --------
     >>> column = pa.array(["ann", "ben", "ann"]).dictionary_encode()
@@ -195,19 +166,6 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     their storage type, and dictionaries of these. UUIDs become text in the usual notation. Times in
     a zone unknown to this machine cannot be formatted; they become times without a zone, as the
     underlying number is the same in all zones. Distinct values stay distinct.
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-        The same object, if its type is plain.
-
-    Examples
-    --------
-    >>> plain_column(pa.chunked_array([pa.array(["ann"], pa.string_view())])).type
-    DataType(string)
-    >>> times = pa.chunked_array([pa.array([0], pa.timestamp("s", "Europe/Rome"))])
-    >>> plain_column(times).type
-    TimestampType(timestamp[s])
     """
     kind: Any = column.type
     if _is_uuid(kind.value_type if pa.types.is_dictionary(kind) else kind):
@@ -237,20 +195,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def python_values(column: pa.ChunkedArray) -> list[Any]:
-    """Return Python values, or all as text if Python has no such values (dates of the year 20,000).
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Of a plain type.
-
-    Examples
-    --------
-    >>> python_values(pa.chunked_array([pa.array([0], pa.date32())]))
-    [datetime.date(1970, 1, 1)]
-    >>> python_values(pa.chunked_array([pa.array([9_999_999], pa.date32())]))
-    ['29349-01-25']
-    """
+    """Return Python values, or text if Python has no such values (dates of the year 20,000)."""
     if pa.types.is_dictionary(column.type) and len(column):
         # Each text is created once, however many rows have it.
         column = tidied(

@@ -44,17 +44,11 @@ _NAMED, _LOOKED_AT, _LONGEST = 3, 100_000, 20
 
 @brief
 class LeftOut(NamedTuple):
-    """Rows that are left out.
+    """Rows that are left out."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_left_out,)
-        Their positions, ascending.
-    told : str
-        What stood there, and how many of all rows these are: sentences, each after a space.
-    """
-
+    # Their positions, ascending
     rows: NDArray[np.int64]
+    # What stood there, and how many of all rows these are: sentences, each after a space
     told: str = ""
 
     def skipped(self, locate: Locate) -> Locate:
@@ -75,38 +69,7 @@ def leave_out(
     feedback: Feedback,
     locate: Locate,
 ) -> tuple[LeftOut, LeftOut]:
-    """Take the rows out that have no rating, and then those whose rating is not on the scale.
-
-    Parameters
-    ----------
-    columns : dict of str to pyarrow.ChunkedArray
-        By role. Columns without these rows are put in their place.
-    scale : RatingScale or None
-        Without one, only rows without a rating are left out; of likes, those that are none.
-    feedback : Feedback
-    locate : callable
-        Says where a row stands.
-
-    Returns
-    -------
-    unrated, off_scale : LeftOut
-        The positions of the latter are among the rows that have a rating.
-
-    Raises
-    ------
-    RecveilError
-        If nothing would be left, or nobody said what is to be left out.
-
-    Examples
-    --------
-    >>> table = pa.table({"user": [1, 1, 2, 2], "rating": ["4", None, "9", "none"]})
-    >>> columns = {name: table[name] for name in table.column_names}
-    >>> unrated, off_scale = leave_out(columns, RatingScale(1, 5, 1), Feedback(), str)
-    >>> unrated.rows, off_scale.rows, columns["rating"].to_pylist()
-    (array([1]), array([1, 2]), ['4'])
-    >>> off_scale.told
-    " There stood '9', 'none'. That is 67% of all: check that the scale is the true one."
-    """
+    """Take the rows out that have no rating, and then those whose rating is not on the scale."""
     if "rating" not in columns:
         if scale is None:
             raise RecveilError(
@@ -214,53 +177,34 @@ def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
 
 @brief
 class Built(NamedTuple):
-    """The parts of some ratings, and how many rows are not among them.
+    """The parts of some ratings, and how many rows are not among them."""
 
-    Attributes
-    ----------
-    users, items : ndarray, shape (n_users,) and (n_items,)
-        Labels, ascending.
-    rows : Rows
-    scale : RatingScale
-    duplicates_dropped : int
-        Rows that are gone, because their (user, item) pair stands in another one, too.
-    off_scale_dropped : int
-        Rows that were dropped, because their rating is not on the given scale, or is no like.
-    by_time : bool
-        Whether times said which of several ratings of a pair is the last one.
-    time_problem : str
-        What became of the column of times, if it was not kept: the end of a sentence.
-    why_likes : str
-        If nobody said that they are likes, why they were taken for them: the beginning of a
-        sentence.
-    unrated_dropped : int
-        Rows that were dropped with them, because they have no rating.
-    off_scale_told : str
-        What stood in the rows that were dropped for the scale: sentences, each after a space.
-    times_are_lost : bool
-        Whether the column of times was left out, although it may state when users rated.
-    time_note : str
-        What is odd about the times that were kept: the end of a sentence.
-    rating_note : str
-        Which digits of the ratings were lost: a sentence.
-    ratings_merged : bool
-        Whether different ratings became equal in those digits that are kept.
-    """
-
+    # Labels, ascending
     users: NDArray[Any]
     items: NDArray[Any]
     rows: Rows
     scale: RatingScale
+    # Rows that are gone, because their (user, item) pair stands in another one, too
     duplicates_dropped: int
+    # Rows that were dropped, because their rating is not on the given scale, or is no like
     off_scale_dropped: int
+    # Whether times said which of several ratings of a pair is the last one
     by_time: bool
+    # What became of the column of times, if it was not kept: the end of a sentence
     time_problem: str
+    # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
     why_likes: str = ""
+    # Rows that were dropped with them, because they have no rating
     unrated_dropped: int = 0
+    # What stood in the rows that were dropped for the scale: sentences, each after a space
     off_scale_told: str = ""
+    # Whether the column of times was left out, although it may state when users rated
     times_are_lost: bool = False
+    # What is odd about the times that were kept: the end of a sentence
     time_note: str = ""
+    # Which digits of the ratings were lost: a sentence
     rating_note: str = ""
+    # Whether different ratings became equal in those digits that are kept
     ratings_merged: bool = False
 
 
@@ -278,45 +222,7 @@ def build(
     trusts_days: bool = True,
     feedback: Feedback = NOT_SAID,
 ) -> Built:
-    """Turn the columns user, item, rating and time of a table into compressed rows.
-
-    Parameters
-    ----------
-    columns : dict of str to pyarrow.ChunkedArray
-        Emptied on the way, so that a column's memory is free before the next is read.
-    scale, duplicates, drop_off_scale
-        See `Ratings.from_frame`.
-    locate : callable
-        Turns a row's position into the place that an error names.
-    times : bool
-        Whether to keep the times. Without, they only tell which duplicate is the last one.
-    time_format : str, optional
-        How the times are written, for `times_from_format`.
-    time_is_doubtful : bool
-        Whether nobody called the column of times so: then it may be the date of the item.
-    time_is_named : bool
-        Whether the caller said which column holds the times, or how they are written. Then those
-        that are missing or cannot be read are refused; otherwise the column is left out.
-    trusts_days : bool
-        Whether a column of the type of dates holds days, even if all are in January 1970, which a
-        file does not.
-    feedback : Feedback
-        What the ratings are; without a column of them, they are likes. Of these, a pair that stands
-        several times is one, whatever `duplicates` says.
-
-    Raises
-    ------
-    RecveilError
-        See `Ratings.from_frame`.
-
-    Examples
-    --------
-    >>> table = pa.table({"user": [1, 1, 2], "item": [5, 5, 5], "rating": [3, 4, 1]})
-    >>> columns = {name: table[name] for name in table.column_names}
-    >>> built = build(columns, RatingScale(1, 5, 1), "last", str)
-    >>> built.rows.values, built.duplicates_dropped, built.by_time
-    (array([4., 1.], dtype=float32), 1, False)
-    """
+    """Turn the columns user, item, rating and time of a table into compressed rows."""
     if len(columns["user"]) == 0:
         raise RecveilError(
             "the table has no rows; expected at least one rating", code="table.no-ratings"
@@ -505,16 +411,7 @@ class _Instants:
 def describe_dropped(
     built: Built, duplicates: Duplicates, feedback: Feedback = NOT_SAID
 ) -> list[str]:
-    """Say how many rows, or digits, are not among the ratings, and why, a sentence each.
-
-    Examples
-    --------
-    >>> table = pa.table({"user": [1, 1], "item": [5, 5], "rating": [3, 4]})
-    >>> columns = {name: table[name] for name in table.column_names}
-    >>> (note,) = describe_dropped(build(columns, RatingScale(1, 5, 1), "mean", str), "mean")
-    >>> note.partition("; ")[2]
-    'the mean of each pair was kept, rounded to the scale (duplicates, --duplicates).'
-    """
+    """Say how many rows, or digits, are not among the ratings, and why, a sentence each."""
     notes = [built.rating_note] if built.rating_note else []
     unary = built.scale.unary
     if dropped := built.duplicates_dropped:

@@ -74,23 +74,15 @@ _OF_WORDS = (
 
 
 class Feedback(NamedTuple):
-    """The caller's statements about a table's ratings.
+    """The caller's statements about a table's ratings."""
 
-    Attributes
-    ----------
-    likes : bool
-        Whether each row is declared a like: the user chose the item, without a rating.
-    counts : {"log", "likes"} or None
-        How to convert ratings that are declared as counts or durations.
-    one_value : bool
-        Whether ratings that are all equal are likes.
-    words : bool
-        Whether the ratings are declared nominal: any words of the table, without an order.
-    """
-
+    # Whether each row is declared a like: the user chose the item, without a rating
     likes: bool = False
+    # How to convert ratings that are declared as counts or durations
     counts: str | None = None
+    # Whether ratings that are all equal are likes
     one_value: bool = False
+    # Whether the ratings are declared nominal: any words of the table, without an order
     words: bool = False
 
     @property
@@ -322,30 +314,17 @@ def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32
 
 @brief
 class ParsedRatings(NamedTuple):
-    """Ratings in single precision, and what the conversion lost.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (n_rows,)
-    note : str
-        Which digits were lost, as a sentence; "" if none.
-    merged : bool
-        Whether different ratings became equal.
-    """
+    """Ratings in single precision, and what the conversion lost."""
 
     values: NDArray[np.float32]
+    # Which digits were lost, as a sentence; "" if none
     note: str = ""
+    # Whether different ratings became equal
     merged: bool = False
 
 
 def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRatings:
-    """Parse a column as `parse_ratings`, and report lost digits.
-
-    Raises
-    ------
-    RecveilError
-        For a value that is not a finite number, and if different ratings all become one.
-    """
+    """Parse a column as `parse_ratings`, and report lost digits."""
     if pa.types.is_boolean(column.type):
         raise RecveilError(
             "rating column: expected numbers, got bool; convert it to 0 and 1", code="column.type"

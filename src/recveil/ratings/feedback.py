@@ -62,24 +62,6 @@ def feedback_of(
 ) -> Feedback:
     """Validate the caller's statements about a table's ratings.
 
-    Parameters
-    ----------
-    likes : bool
-        Whether each row is a like, whatever its rating.
-    counts : {"log", "likes"} or None
-        How to convert ratings that are counts.
-    scale : RatingScale or None
-        The scale named by the caller.
-    one_value : bool
-        Whether ratings that are all equal are likes, unless a scale has other levels.
-    words : bool
-        Whether the ratings are words without an order.
-
-    Raises
-    ------
-    RecveilError
-        For an invalid value or combination.
-
     Examples
     --------
     >>> feedback_of(likes=True, counts=None, scale=None)
@@ -114,19 +96,6 @@ def parse_scale_option(
     words: str | Iterable[str] | None,
 ) -> tuple[RatingScale | None, bool]:
     """Return the scale given by one of three options, and whether any words are allowed.
-
-    Parameters
-    ----------
-    scale : RatingScale or None
-    order : str, iterable of str, or None
-        Words from the lowest to the highest; a string separates them with commas.
-    words : str, iterable of str, or None
-        Words without an order; "all" for all words of the table.
-
-    Raises
-    ------
-    RecveilError
-        If it is given by two options, or a word cannot be published.
 
     Examples
     --------
@@ -164,27 +133,18 @@ def option_of(scale: RatingScale) -> str:
 
 @brief
 class Taken(NamedTuple):
-    """The ratings of a table's rows, and how they were interpreted.
+    """The ratings of a table's rows, and how they were interpreted."""
 
-    Attributes
-    ----------
-    values : ndarray of float32, shape (n_rows,)
-        All 1, if they are likes.
-    scale : RatingScale or None
-        Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
-        declared.
-    why : str
-        If undeclared ratings were taken for likes, the reason, as the start of a sentence.
-    note : str
-        Which digits were lost, as a sentence.
-    merged : bool
-        Whether different ratings became equal.
-    """
-
+    # All 1, if they are likes
     values: NDArray[np.float32]
+    # Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
+    # declared
     scale: RatingScale | None
+    # If undeclared ratings were taken for likes, the reason, as the start of a sentence
     why: str = ""
+    # Which digits were lost, as a sentence
     note: str = ""
+    # Whether different ratings became equal
     merged: bool = False
 
 
@@ -195,35 +155,7 @@ def take_feedback(
     scale: RatingScale | None,
     locate: Locate,
 ) -> Taken:
-    """Parse a column of ratings, likes or counts.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray or None
-        None if the table has none.
-    n_rows : int
-    feedback : Feedback
-    scale : RatingScale or None
-        The scale named by the caller.
-    locate : callable
-        Returns the place of a row in the input, for an error.
-
-    Raises
-    ------
-    RecveilError
-        For a value that is not a number, a count below 0, and a 0 among likes or counts, which may
-        mean a dislike or no feedback at all.
-
-    Examples
-    --------
-    >>> fives = pa.chunked_array([[5, 5, 5]])
-    >>> taken = take_feedback(fives, 3, Feedback(one_value=True), None, str)
-    >>> taken.values, taken.why
-    (array([1., 1., 1.], dtype=float32), 'All 3 ratings are 5')
-    >>> plays = pa.chunked_array([[1, 12, 5000]])
-    >>> take_feedback(plays, 3, Feedback(counts="log"), None, str).values
-    array([1., 3., 7.], dtype=float32)
-    """
+    """Parse a column of ratings, likes or counts."""
     if column is None:
         if scale is not None or feedback.words:
             said = "words (--words) are told" if scale is None else f"{option_of(scale)} is {scale}"
@@ -305,19 +237,7 @@ def _take_words(
 def reject_doubtful(
     columns: Mapping[str, pa.ChunkedArray], feedback: Feedback, name: object, where: str
 ) -> None:
-    """Raise a RecveilError if a table without ratings has invalid times, such as durations.
-
-    Parameters
-    ----------
-    columns : mapping of str to pyarrow.ChunkedArray
-        The columns user, item and, if present, rating and time.
-    feedback : Feedback
-        Declared likes are not checked.
-    name : object
-        Name of the time column in the table.
-    where : str
-        Name of the table in an error.
-    """
+    """Raise a RecveilError if a table without ratings has invalid times, such as durations."""
     if "rating" in columns or "time" not in columns or feedback.likes:
         return
     if problem := why_no_times(columns["time"].slice(0, _LOOKED_AT)):
@@ -392,23 +312,6 @@ def describe_feedback(
     scale: RatingScale, why_likes: str, feedback: Feedback, column: object, *, publishing: bool
 ) -> list[str]:
     """Describe the interpretation of ambiguous ratings, a sentence each.
-
-    Parameters
-    ----------
-    scale : RatingScale
-        Their current scale.
-    why_likes : str
-        From `Taken`.
-    feedback : Feedback
-    column : object
-        Name or place of the rating column.
-    publishing : bool
-        Whether a release is to be made. Then ratings of 0 and 1 are rejected unless declared.
-
-    Raises
-    ------
-    RecveilError
-        For ratings of 0 and 1: a 0 may be a dislike, or no feedback at all.
 
     Examples
     --------

@@ -35,39 +35,22 @@ ROW, COLUMN = "row", "column"
 
 @brief
 class DataSet(NamedTuple):
-    """Ratings of another library's data set, in columns.
+    """Ratings of another library's data set, in columns."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in messages.
-    columns : mapping of str to array-like
-        One value per rating in each.
-    roles : mapping of str to str
-        Default column of each role.
-    locate : callable
-        Returns the place of the rating at a position.
-    note : str
-        A warning about the interpretation, such as an assumed orientation.
-    """
-
+    # Its name in messages
     name: str
+    # One value per rating in each
     columns: Mapping[str, ArrayLike]
+    # Default column of each role
     roles: Mapping[str, str]
+    # Returns the place of the rating at a position
     locate: Locate = "row {}".format
+    # A warning about the interpretation, such as an assumed orientation
     note: str = ""
 
 
 def data_set_of(source: Any) -> DataSet | None:
-    """Return a sparse matrix, or another library's data set, as columns; None for other types.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> taken = data_set_of(sparse.csr_array([[0, 4.5], [3, 0]]))
-    >>> [list(map(float, taken.columns[name])) for name in ("row", "column", "rating")]
-    [[0.0, 1.0], [1.0, 0.0], [4.5, 3.0]]
-    """
+    """Return a sparse matrix, or another library's data set, as columns; None for other types."""
     take = _taker_of(source)
     return None if take is None else take(source)
 
@@ -210,29 +193,19 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 @brief
 class Frame(NamedTuple):
-    """A table in memory, converted to Arrow.
+    """A table in memory, converted to Arrow."""
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        All columns, except unneeded ones that Arrow does not support.
-    name : str
-        Its name in messages.
-    roles : mapping of str to str
-        Default column of each role, used if neither the caller nor the column names decide.
-    locate : callable
-        Returns the place of the row at a position.
-    is_whole : bool
-        Whether all columns are in the table.
-    note : str
-        A warning about the roles.
-    """
-
+    # All columns, except unneeded ones that Arrow does not support
     table: pa.Table
+    # Its name in messages
     name: str = "the data frame"
+    # Default column of each role, used if neither the caller nor the column names decide
     roles: Mapping[str, str] = {}
+    # Returns the place of the row at a position
     locate: Locate = "row {}".format
+    # Whether all columns are in the table
     is_whole: bool = True
+    # A warning about the roles
     note: str = ""
 
     def find(self, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Columns:
@@ -255,34 +228,7 @@ def is_frame(source: object) -> bool:
 
 
 def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | None) -> Frame:
-    """Convert any table in memory to an Arrow table.
-
-    Parameters
-    ----------
-    source : object
-        A table with the Arrow capsule protocol (pandas, polars, pyarrow, duckdb) or the older
-        interchange protocol; a lazy frame of polars, which is collected; or a sparse matrix of
-        scipy or a data set of surprise or cornac, see `data_set_of`.
-    feedback : Feedback, optional
-        As for `find_columns`.
-    **given : str or None
-        Columns named by the caller, as for `find_columns`.
-
-    Raises
-    ------
-    RecveilError
-        For any other object, and for a needed column that mixes kinds of values.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"user": [1, "ann"], "item": [7, 7], "rating": [4, 5]})
-    >>> frame_of(frame)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: column 'user' mixes whole numbers (row 0: 1) and text (row 1:
-    'ann'); make them all one kind, such as text: frame['user'].astype('string')
-    """
+    """Convert any table in memory to an Arrow table."""
     if _is_lazy(source):
         source = _collected(source)
     if not any(hasattr(source, f"__{way}__") for way in _WAYS):
@@ -384,19 +330,6 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:
     """Convert parallel arrays to a table with the columns user, item, rating and, if given, time.
 
-    Parameters
-    ----------
-    columns : mapping
-        `users`, `items` and, unless they are likes, `ratings`.
-    days : array-like of int, or None
-        Days since 1970-01-01, UTC.
-
-    Raises
-    ------
-    RecveilError
-        For an array that is not of one dimension or mixes kinds, for arrays of different lengths,
-        and for days that are not whole numbers.
-
     Examples
     --------
     >>> table_from_columns({"users": ["ann"], "items": [7], "ratings": [4.5]}, None).to_pylist()
@@ -468,28 +401,18 @@ _LOOKED_AT = 1_000
 
 @brief
 class Framed(NamedTuple):
-    """The user, item, rating and time columns of a data frame, where present.
-
-    Attributes
-    ----------
-    columns : dict of str to pyarrow.ChunkedArray
-    names : dict of str to str
-        Their names in the frame.
-    look : Look
-        Result of the search for times, if no column named so holds any.
-    name : str
-        Name of the frame in messages.
-    locate : callable
-        Returns the place of a row, for an error.
-    note : str
-        A warning about the roles of the columns.
-    """
+    """The user, item, rating and time columns of a data frame, where present."""
 
     columns: dict[str, pa.ChunkedArray]
+    # Their names in the frame
     names: dict[str, str]
+    # Result of the search for times, if no column named so holds any
     look: Look
+    # Name of the frame in messages
     name: str
+    # Returns the place of a row, for an error
     locate: Locate
+    # A warning about the roles of the columns
     note: str
 
 
@@ -497,26 +420,6 @@ def frame_columns(
     frame: Any, *, is_written: bool = False, feedback: Feedback = NOT_SAID, **given: str | None
 ) -> Framed:
     """Return the user, item, rating and time columns of a data frame, where present.
-
-    Parameters
-    ----------
-    frame : object
-        An object that `frame_of` supports.
-    is_written : bool
-        Whether the caller gives the format of times; then a column named as times is not checked.
-    feedback : Feedback
-        The caller's statements about the ratings; a frame may be certain to have none.
-    **given : str or None
-        Names of the columns `user`, `item`, `rating` and `time`, where the caller knows them.
-
-    Returns
-    -------
-    Framed
-
-    Raises
-    ------
-    RecveilError
-        If it is not a data frame, is empty, or lacks a column.
 
     Examples
     --------

@@ -38,12 +38,6 @@ def encode_labels(
     labels : ndarray of int64 or of str objects, shape (n_labels,)
     codes : ndarray of int32, shape (n_rows,)
 
-    Raises
-    ------
-    RecveilError
-        For the first row without an id, or whose id contains a line break or a NUL; and for a
-        column of another type.
-
     Examples
     --------
     >>> encode_labels(pa.chunked_array([["10", "9", "10"]]), "user", str)
@@ -255,21 +249,6 @@ def describe_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
     """Say how many users, or items, may be fewer, as some differ in how they are written alone.
 
     Nothing is put together: which ids are one, their owner knows.
-
-    Parameters
-    ----------
-    labels : ndarray
-        All different ids; whole numbers are as they are.
-    role : {"user", "item"}
-
-    Examples
-    --------
-    >>> print(*describe_alike_ids(np.array(["101", "101.0", "7a"], object), "user"))
-    3 users may be 2: '101' and '101.0' differ by zeros, blanks, invisible characters or the code of
-    a letter alone, and were taken for two; if they are one, correct the table.
-    >>> print(*describe_alike_ids(np.array(["Ann", "ann"], object), "user"))
-    2 users may be 1: 'Ann' and 'ann' differ by capital letters alone, and were taken for two; if
-    they are one, correct the table.
     """
     if labels.dtype != object:
         return []
@@ -286,16 +265,7 @@ def describe_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
 
 
 def _describe_look_alikes(labels: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
-    """Report how many ids look like another one in letters of another script, or of another width.
-
-    Examples
-    --------
-    >>> texts = ["ann", "\N{CYRILLIC SMALL LETTER A}nn"]
-    >>> (told,) = _describe_look_alikes(np.array(texts, object), pa.array(texts), "user")
-    >>> told.partition(" differ ")[2]
-    'by the script or width of letters alone, and were taken for two; if they are one, correct the
-    table.'
-    """
+    """Report how many ids look like another one in letters of another script or width."""
     others = pc.invert(pc.string_is_ascii(usual))
     if not pc.any(others).as_py():
         return []
@@ -446,13 +416,6 @@ def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
     """Say what ids of items look like, if like those of people, and how many.
 
     One e-mail address is enough; of other kinds, half of the ids.
-
-    Examples
-    --------
-    >>> user_ids_among(["Heat", "ann@example.org"])
-    ('e-mail addresses', 1)
-    >>> user_ids_among(["Heat", "1.2.3.4", "@ann"]) is None
-    True
     """
     array = items if isinstance(items, np.ndarray) else np.asarray(list(items), dtype=object)
     if array.dtype != object:
@@ -466,26 +429,7 @@ def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
 
 
 def reject_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
-    """Refuse to publish ids of items that look like those of people, or contain line breaks.
-
-    Parameters
-    ----------
-    items : iterable
-        The ids.
-    can_hide : bool
-        Whether the caller can publish pseudonyms of items instead.
-
-    Raises
-    ------
-    RecveilError
-
-    Examples
-    --------
-    >>> reject_people(["ann@example.org"])
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: 1 id of items looks like e-mail addresses, and such ids are publ...
-    """
+    """Refuse to publish ids of items that look like those of people, or contain line breaks."""
     held = (describe_break(item) for item in items if isinstance(item, str))
     if first := next(filter(None, held), ""):
         raise RecveilError(

@@ -39,11 +39,6 @@ def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> 
     -------
     ndarray of float32, shape (n_rows,)
 
-    Raises
-    ------
-    RecveilError
-        For the first row without a word, or with one that is not on the scale.
-
     Examples
     --------
     >>> scale = RatingScale.of_words("no,maybe,yes")
@@ -76,12 +71,6 @@ def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> ND
 
 def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
     """Return the position of each word on a scale, from 1; nan for an unknown word.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, plain or as a dictionary.
-    scale : RatingScale
 
     Examples
     --------
@@ -116,15 +105,7 @@ def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
 
 
 def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
-    """Convert published labels to numbers; nan for an unknown word.
-
-    Examples
-    --------
-    >>> numbers_of_labels(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"))
-    array([ 2., nan])
-    >>> numbers_of_labels(pa.chunked_array([[3.5]]), RatingScale(1, 5, 1))
-    array([3.5])
-    """
+    """Convert published labels to numbers; nan for an unknown word."""
     return places_of(column, scale) if scale.words else column.to_numpy()
 
 
@@ -148,12 +129,6 @@ def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> 
 
 def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
     """Return the distinct words of a column, in alphabetical order.
-
-    Raises
-    ------
-    RecveilError
-        If one is missing or cannot be published, if there are fewer than two, or so many that the
-        column holds comments.
 
     Examples
     --------

@@ -423,26 +423,17 @@ _MOST_LEVELS = 200
 
 
 class Doubt(NamedTuple):
-    """An end, step or word of an inferred scale that may identify a user, or mark a missing rating.
-
-    Attributes
-    ----------
-    side : {"low", "high", "step", "word"}
-    value : float
-        The end; or a rating without which the step would differ.
-    people : int
-        How many users gave it; for a continuous scale, a rating in its outer tenth; for a step, any
-        rating that requires the step.
-    is_sentinel : bool
-        Whether it looks like a mark of a missing rating.
-    word : str
-        A word that few users gave, if the words were inferred.
-    """
+    """An end, step or word of an inferred scale that may identify a user or be a missing value."""
 
     side: str
+    # The end; or a rating without which the step would differ
     value: float
+    # How many users gave it; for a continuous scale, a rating in its outer tenth; for a step, any
+    # rating that requires the step
     people: int
+    # Whether it looks like a mark of a missing rating
     is_sentinel: bool
+    # A word that few users gave, if the words were inferred
     word: str = ""
 
     def describe(self, k: int) -> str:
@@ -466,17 +457,6 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     predictions. A value looks like a mark of a missing rating if it is a usual one (0, -1, 99, ...)
     and more than a step away from all other ratings; or if it is 0 or -1, one step away, and more
     frequent than the next rating.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    k : int
-        Smallest group.
-
-    Returns
-    -------
-    list of Doubt
-        Empty if the scale was given. Steps are reported only if there is no doubt about the ends.
 
     Examples
     --------
@@ -543,15 +523,7 @@ def _used_by(ratings: Ratings, level: np.float32, k: int) -> bool:
 
 
 def reject_doubts(ratings: Ratings, k: int) -> None:
-    """Raise a RecveilError for an end of an inferred scale that fewer than k users gave.
-
-    Examples
-    --------
-    >>> reject_doubts(Ratings.from_columns([1, 2], [7, 7], [1, 5]), 2)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: nobody named the scale, so that 1:5:4 comes from the ratings: ...
-    """
+    """Raise a RecveilError for an end of an inferred scale that fewer than k users gave."""
     doubtful = doubts_of(ratings, k)
     if not doubtful:
         return
@@ -625,24 +597,7 @@ _OF_LIKES = {
 
 
 def in_likes(text: str, is_unary: bool = True) -> str:
-    """Reword a sentence about ratings for likes.
-
-    Parameters
-    ----------
-    text : str
-        It may mention rates, which are not changed.
-    is_unary : bool
-        Whether to reword at all.
-
-    Examples
-    --------
-    >>> print(in_likes("People with too few ratings count as not found, so that rates are higher"))
-    People with too few likes count as not found, so that rates are higher
-    >>> in_likes("items that nobody rated; no ratings are known")
-    'items that nobody liked; no ratings are known'
-    >>> in_likes("people's ratings; --ratings whole")
-    "people's likes; --ratings whole"
-    """
+    """Reword a sentence about ratings for likes."""
     if not is_unary:
         return text
     return _OF_RATINGS.sub(lambda found: _OF_LIKES[found.group()], text)
@@ -652,22 +607,6 @@ def reject_unordered(ratings: Ratings, what: str) -> None:
     """Raise a RecveilError for nominal ratings (words without an order).
 
     Their numbers are codes; treating them as ranks would invent distances.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    what : str
-        What does not support them: "this method", "a comparison".
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> words = Ratings.from_columns([1, 2], [7, 7], ["up", "down"], scale=scale)
-    >>> reject_unordered(words, "a comparison")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: words (--words) without an order are not supported by a ...
     """
     if not ratings.scale.ordered:
         raise RecveilError(
@@ -682,21 +621,6 @@ def reject_likes(ratings: Ratings, why: str) -> None:
     """Raise a RecveilError for likes, and for ratings that are all equal.
 
     Likes have no rating values, and equal ratings do not distinguish items.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    why : str
-        What would go wrong, `PUBLISHED` or `PREDICTED`.
-
-    Examples
-    --------
-    >>> reject_likes(Ratings.from_columns([1, 1, 2], [7, 8, 7], [1, 1, 1]), PREDICTED)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: all 3 ratings are 1: likes, not supported yet as ratings; any
-    prediction of them is right, so that no error tells a good release from a bad one; read them as
-    likes (--likes), without a scale
     """
     if ratings.is_unary:
         raise RecveilError(

@@ -63,15 +63,7 @@ def require_no_rows_within(
     *,
     is_unrated: bool = False,
 ) -> None:
-    """Raise for the first id that contains a row of another user.
-
-    Parameters
-    ----------
-    both : tuple of ndarray
-        The ids of all users, and of all items.
-    is_unrated : bool
-        Whether the table has no column of ratings.
-    """
+    """Raise for the first id that contains a row of another user."""
     if ids.dtype == object and (found := find_rows_within(ids, *both, is_unrated=is_unrated)):
         row = int(np.flatnonzero(np.isin(codes, found))[0])
         raise RecveilError(
@@ -92,21 +84,6 @@ def find_rows_within(
     be a list of items, unless nearly all ids are one whole number: then an id of three numbers is
     a row, also one of unknown users. A user id that is no word or short number need not be next to
     the item id: columns may be between them, and names of fields.
-
-    Examples
-    --------
-    >>> find_rows_within(["i7, 1003, i8, 5", "12, 13 and me", "i8"], [1003, 1004], ["i7", "i8"])
-    [0]
-    >>> find_rows_within(["i7 1003 i8 5", "Heat|Crime|Drama", "1|2|3"], [1003, 2], ["i8", "3"])
-    [0]
-    >>> find_rows_within([r"i7\n1003,i8", "i7-1003-i8", "i7|1003"], [1003], ["i7", "i8"])
-    [0, 1]
-    >>> find_rows_within(["1003|i7", "i7|1003"], [1003], ["i7", "i8"], is_unrated=True)
-    [0]
-    >>> find_rows_within(["i7;user_2;i8;4", "i7;i8;4"], ["user_1", "user_3"], ["i7", "i8"])
-    [0]
-    >>> find_rows_within(["i7 4 u2 2020-01-02 i8", "user=u2&item=i8&n=4"], ["u2"], ["i7", "i8"])
-    [0, 1]
     """
     labels = [*labels]
     n_numbers = sum(map(str.isdigit, labels))
@@ -232,13 +209,7 @@ class _Search(NamedTuple):
     def _is_row(
         self, text: _Text, first: int, end: int, before: list[int], after: list[int]
     ) -> bool:
-        """Return whether a user id, from one word to another, is that of a row.
-
-        Parameters
-        ----------
-        before, after : list of int
-            Where item ids begin that end at the user id, and where those end that follow it.
-        """
+        """Return whether a user id, from one word to another, is that of a row."""
         gaps, is_word = text.gaps, not any(map(str.isdigit, text.part(first, end)))
         if before and after and gaps[first] == gaps[end] and (gaps[end] == "," or not is_word):
             return True
@@ -282,15 +253,7 @@ class _Looks:
 
 
 def _looks_of(text: str) -> set[str]:
-    """Return how an id looks, unless it is a word or words.
-
-    Examples
-    --------
-    >>> sorted(_looks_of("User_12")), sorted(_looks_of("Heat"))
-    (['user_0'], [])
-    >>> sorted(_looks_of("ann@x.org")), sorted(_looks_of("1003"))
-    (['@', 'a@a.a'], ['4 digits'])
-    """
+    """Return how an id looks, unless it is a word or words."""
     if text.isdigit():
         return {f"{len(text)} digits"}
     if not text.isascii() or any(map(str.isspace, text)):
@@ -494,15 +457,7 @@ def _is_rating(field: str) -> bool:
 def require_no_original_rows(
     ids: tuple[NDArray[Any], NDArray[Any]], rows: Rows, scale: RatingScale, locate: Locate
 ) -> None:
-    """Raise for the first item id that states rows of the table, in whatever notation.
-
-    Parameters
-    ----------
-    ids : tuple of ndarray
-        The ids of users, and of items, of which `rows` contains the positions.
-    locate : callable
-        Describes where an item id is, given its position.
-    """
+    """Raise for the first item id that states rows of the table, in whatever notation."""
     if ids[1].dtype != object:
         return
     if found := find_original_rows(*ids, rows, is_unrated=scale.unary or bool(scale.words)):
@@ -521,14 +476,6 @@ def find_original_rows(
     Words may be in any order and notation (percent-encoded, quoted-printable, full width, in other
     capitals, with zeros in front). Titles hold numbers and names by chance: so the user, the item
     and the rating must all be words of the id, or, of likes, two users and items of two rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> items = np.array(["i7", "i8", "U12 gave I7 a 4", "u12 and i8"], object)
-    >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([4, 2], np.float32), None)
-    >>> find_original_rows(np.array(["u12"], object), items, rows)
-    [2]
     """
     texts = [(at, plain) for at, item in enumerate(items) if (plain := _plain(item))]
     if not texts:

@@ -16,16 +16,10 @@ Duplicates = Literal["error", "last", "mean"]
 
 @brief
 class Order(NamedTuple):
-    """Row boundaries, and the order of the ratings within the rows.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_users + 1,)
-    places : ndarray of uint32 or int64, shape (n_ratings,), or None
-        Position in the file of each rating of the rows; None if the file is in order.
-    """
+    """Row boundaries, and the order of the ratings within the rows."""
 
     indptr: NDArray[np.int64]
+    # Position in the file of each rating of the rows; None if the file is in order
     places: NDArray[Any] | None
 
     def apply(self, column: NDArray[Any]) -> NDArray[Any]:
@@ -54,15 +48,6 @@ def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int)
     users, items : ndarray of int32, shape (n_ratings,)
         Positions of user and item of each rating, in the order of the file.
     n_users : int
-
-    Examples
-    --------
-    >>> users, items = np.array([1, 0, 1], np.int32), np.array([2, 0, 1], np.int32)
-    >>> order = find_order(users, items, n_users=2)
-    >>> order.indptr, order.places
-    (array([0, 1, 3]), array([1, 2, 0], dtype=uint32))
-    >>> order.apply(items)
-    array([0, 1, 2], dtype=int32)
     """
     indptr, in_order = _count(users, items, n_users)
     if in_order:
@@ -88,11 +73,6 @@ def settle_duplicates(
     in the file. "mean" keeps the mean rating with the last day. `places` are those of `find_order`;
     `instants` returns numbers that order rows of the file in time; `words` are the labels of
     ratings from 1, if they are words.
-
-    Raises
-    ------
-    RecveilError
-        For "error", if any pair is repeated: their number and three of them.
     """
     if how not in get_args(Duplicates):
         raise RecveilError(

@@ -38,29 +38,19 @@ _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_\d]+")
 
 
 class Look(NamedTuple):
-    """Result of a search for times among the columns of a table.
+    """Result of a search for times among the columns of a table."""
 
-    Attributes
-    ----------
-    name : str or None
-        The one column that certainly holds dates.
-    candidates : tuple of str
-        Columns that look like dates, unless exactly one is certain.
-    passed : str or None
-        The column named as times that was passed over for `name`, as it holds none.
-    problem : str
-        Why it holds none, based on its first rows.
-    parts : tuple of str
-        Columns with the year, the month and the day of a date.
-    others : tuple of str
-        Further columns that certainly hold dates, if one is named as times.
-    """
-
+    # The one column that certainly holds dates
     name: str | None = None
+    # Columns that look like dates, unless exactly one is certain
     candidates: tuple[str, ...] = ()
+    # The column named as times that was passed over for `name`, as it holds none
     passed: str | None = None
+    # Why it holds none, based on its first rows
     problem: str = ""
+    # Columns with the year, the month and the day of a date
     parts: tuple[str, ...] = ()
+    # Further columns that certainly hold dates, if one is named as times
     others: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -68,27 +58,7 @@ class Look(NamedTuple):
 
 
 def look_for_times(sample: pa.Table, roles: Mapping[str, str]) -> Look:
-    """Search for times in the column named as times or, if it holds none, in the others.
-
-    Parameters
-    ----------
-    sample : pyarrow.Table
-        The first rows, with all columns.
-    roles : mapping of str to str
-        Names of the columns `user`, `item` and, if present, `rating` and `time`.
-
-    Returns
-    -------
-    Look
-        Its `name` is None if the column named as times is to be used.
-
-    Examples
-    --------
-    >>> table = pa.table({"u": [1], "i": [5], "score": [3], "time": [7], "seen": ["2009-12-14"]})
-    >>> look = look_for_times(table, {"user": "u", "item": "i", "rating": "score", "time": "time"})
-    >>> look.name, look.passed
-    ('seen', 'time')
-    """
+    """Search for times in the column named as times or, if it holds none, in the others."""
     own = {role: roles[role] for role in ("user", "item", "rating") if role in roles}
     names = list(sample.column_names)
     first, passed, problem = roles.get("time"), set(own.values()), ""
@@ -117,13 +87,6 @@ def look_for_dates(sample: pa.Table) -> Look:
 
     Certain are columns of a date type, and text with an ISO date since 1990 in every row. Numbers
     are not: they may be ids or counts.
-
-    Examples
-    --------
-    >>> look_for_dates(pa.table({"when it was": ["2009-12-14", "2010-01-02"], "n": [1, 2]}))
-    Look(name='when it was', candidates=())
-    >>> look_for_dates(pa.table({"when it was": ["14/12/2009", "2/1/2010"], "n": [1, 2]}))
-    Look(name=None, candidates=('when it was',))
     """
     certain = _certain(sample)
     twice = {*named_twice(sample.column_names)}
@@ -168,16 +131,6 @@ def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
 
 def describe_time_columns(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
     """Describe how the times were found, or why they are not used, a sentence each.
-
-    Parameters
-    ----------
-    look : Look
-    problem : str
-        Why the column was dropped, if it was: the end of a sentence.
-    name : str or None
-        The column that was taken for times, if any.
-    odd : str
-        What is unusual about the times that are used: the end of a sentence.
 
     Examples
     --------
@@ -228,24 +181,7 @@ def describe_time_columns(look: Look, problem: str, name: str | None, odd: str =
 
 
 def reject_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
-    """Raise a RecveilError if the first rows of a rating column look like times.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    name : str or int
-        Its name in the table, or its place.
-    where : str
-        Name of the table.
-
-    Examples
-    --------
-    >>> reject_times(pa.chunked_array([["4", "5"]]), 3, "ratings.csv")
-    >>> reject_times(pa.chunked_array([["978300760", "978302109"]]), 3, "ratings.csv")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: ratings.csv: column 3 looks like times, not ratings; if it says...
-    """
+    """Raise a RecveilError if the first rows of a rating column look like times."""
     if _is_certain(column) or _is_doubtful(column):
         raise RecveilError(
             f"{where}: column {quoted(name)} looks like times, not ratings; if it says when each "

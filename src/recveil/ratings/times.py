@@ -111,13 +111,6 @@ def guess_unit(times: NDArray[Any]) -> str:
 
     It is "", too, if they are plausible in units of several sizes, as the wrong one would make
     different days one.
-
-    Examples
-    --------
-    >>> guess_unit(np.array([131_301_336_040_000_000, 131_401_336_040_000_000]))
-    'if they are FILETIME, convert them to Unix seconds (number / 10000000 - 11644473600)'
-    >>> guess_unit(np.array([13_705_039_204, 13_737_243_161]))
-    ''
     """
     if are_snowflakes(times):
         return (
@@ -347,20 +340,13 @@ _HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y
 
 @brief
 class Days(NamedTuple):
-    """The days of a column of times, or why there are none.
+    """The days of a column of times, or why there are none."""
 
-    Attributes
-    ----------
-    days : ndarray of int32, shape (n_rows,), or None
-        Whole days since 1970-01-01 UTC (floor).
-    problem : str
-        Why the column holds no dates, as the end of a sentence; empty if it does.
-    note : str
-        What is odd about days that are used, as the end of a sentence.
-    """
-
+    # Whole days since 1970-01-01 UTC (floor)
     days: NDArray[np.int32] | None
+    # Why the column holds no dates, as the end of a sentence; empty if it does
     problem: str = ""
+    # What is odd about days that are used, as the end of a sentence
     note: str = ""
 
 
@@ -371,26 +357,6 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     size, or dates such as 20051231 or 20051231235958; text is ISO 8601 or such a number. Numbers
     that all would be seconds before March 1973 count something else: they are no dates. Nor are
     numbers whose latest one would be before 1996, or whose first one would be in the future.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    locate : callable
-        Turns a row's position into the place that an error names.
-
-    Raises
-    ------
-    RecveilError
-        For the first row without a time, or with one that cannot be read, and for the first number
-        before March 1973 among later ones: 0, 1 and -1 often stand for a time that nobody knows.
-        For the first date before 1900 or after 4999, such as 9999-12-31, too.
-
-    Examples
-    --------
-    >>> parse_days(pa.chunked_array([["2005-12-31"]]), str).days
-    array([13148], dtype=int32)
-    >>> print(parse_days(pa.chunked_array([[1, 2, 3]]), str).problem)
-    its numbers, from 1 to 3, would be seconds before March 1973, so that they count something else
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
@@ -476,20 +442,6 @@ def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> pa.ChunkedArray:
     """Read text that is written in a format of its own, in UTC where it names no zone.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, or numbers such as 31122005.
-    format : str
-        As for Python's ``datetime.strptime``. Which of 03/04 is the month is not guessed.
-    locate : callable
-        Turns a row's position into the place that an error names.
-
-    Raises
-    ------
-    RecveilError
-        For a format without day, month and year, and the first row that is not written in it.
 
     Examples
     --------
@@ -710,15 +662,7 @@ def _year(second: float) -> int:
 
 
 def describe_repeated(days: NDArray[np.integer]) -> str:
-    """Say which day holds most of the times, as a column does that was filled in; "" if none does.
-
-    Examples
-    --------
-    >>> describe_repeated(np.full(60, 18000))
-    'all 60 times are on one day, 2019-04-14; if users rated on other days, the audit ...'
-    >>> describe_repeated(np.arange(60))
-    ''
-    """
+    """Report the day that holds most of the times, as in a filled column; "" if none does."""
     if days.size < _LEAST_REPEATED:
         return ""
     distinct, counts = np.unique(days, return_counts=True)
@@ -752,13 +696,6 @@ def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
     """Read numbers such as 20051231 or 20051231235958 as Unix seconds, if every one is a date.
 
     Behind the day may stand hours, minutes, seconds, and a fraction of a second.
-
-    Examples
-    --------
-    >>> seconds_of_digits(np.array([19700102, 19700103]))
-    array([ 86400., 172800.])
-    >>> seconds_of_digits(np.array([197001020001])), seconds_of_digits(np.array([197001020060]))
-    (array([86460.]), None)
     """
     seconds = _read_digits(numbers)
     return None if np.isnan(seconds).any() else seconds
@@ -886,18 +823,6 @@ def sort_keys(
         Turns a row's position into the place that an error names.
     format : str, optional
         How the times are written, for `times_from_format`.
-
-    Raises
-    ------
-    RecveilError
-        If one of these rows has no time, or one that cannot be read.
-
-    Examples
-    --------
-    >>> times = pa.chunked_array([["2005-12-31 10:00:00", "2005-12-31 09:00:00", None]])
-    >>> first, second = sort_keys(times, np.array([0, 1]), str)
-    >>> bool(first > second)
-    True
     """
     chosen = times.take(pa.array(places))
 

@@ -16,38 +16,27 @@ _ABSOLUTE, _RELATIVE = 1e-9, float(np.finfo(np.float32).eps)
 
 
 class ExactRatings(NamedTuple):
-    """Shares of ratings that are published unchanged.
+    """Shares of ratings that are published unchanged."""
 
-    Attributes
-    ----------
-    rating_share : float
-        Share of all ratings, between 0 and 1, whose item no other member of the group rated. Simple
-        homogenizing publishes each of these unchanged.
-    user_share : float
-        Share of the users who have at least one such rating.
-    exact_share : float
-        Share of all ratings that equal their published value. In a simple release these are those
-        of `rating_share`, and those where all raters agree or their rounded mean is the rating.
-    label_share : float or None
-        Of the published values that are levels of the scale, the share that equals the rating of
-        every group member who rated the item. It is the probability that such a value is a rating.
-        None if there is no such value, or the scale is continuous.
-    within : float
-        Half the rounding step of published values, in rating points; 0 without rounding. A simple
-        release reveals a lone rating to within this distance.
-    near_share : float
-        Share of all ratings that are at most `within` from their published value.
-    near_label_share : float or None
-        Of all published values, the share that is at most `within` from the ratings of every group
-        member who rated the item, of whom there is at least one. None without values.
-    """
-
+    # Share of all ratings, between 0 and 1, whose item no other member of the group rated. Simple
+    # homogenizing publishes each of these unchanged.
     rating_share: float
+    # Share of the users who have at least one such rating
     user_share: float
+    # Share of all ratings that equal their published value. In a simple release these are those of
+    # `rating_share`, and those where all raters agree or their rounded mean is the rating.
     exact_share: float
+    # Of the published values that are levels of the scale, the share that equals the rating of
+    # every group member who rated the item. It is the probability that such a value is a rating.
+    # None if there is no such value, or the scale is continuous.
     label_share: float | None
+    # Half the rounding step of published values, in rating points; 0 without rounding. A simple
+    # release reveals a lone rating to within this distance.
     within: float
+    # Share of all ratings that are at most `within` from their published value
     near_share: float
+    # Of all published values, the share that is at most `within` from the ratings of every group
+    # member who rated the item, of whom there is at least one. None without values.
     near_label_share: float | None
 
     @property
@@ -64,50 +53,19 @@ def count_exact_ratings(
 ) -> ExactRatings:
     """Count the ratings that published records show unchanged.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        The private ratings.
-    groups : Groups
-        The users of each record. Ratings of other users are not counted.
-    blocks : iterable of Records
-        The published records, one per group, in the order of the groups.
-    grid : float or None
-        The rounding step of published values; None without rounding.
-
     Notes
     -----
     One pass over the records and the ratings, in constant memory.
-
-    Examples
-    --------
-    Item a has one rater, the mean of b is 2.5, and both users rated c with 4: three of five ratings
-    are in the row. Two of its values are on the scale, 5 and 4, and all their raters gave them.
-
-    >>> from recveil.methods.predictive.homogenize import homogenize_simple
-    >>> from recveil.ratings import RatingScale
-    >>> stars = RatingScale(1, 5, 1)
-    >>> ratings = Ratings.from_columns([1, 1, 1, 2, 2], list("abcbc"), [5, 1, 4, 4, 4], scale=stars)
-    >>> groups = Groups.from_labels([0, 0])
-    >>> found = count_exact_ratings(ratings, groups, homogenize_simple(ratings, groups))
-    >>> found.rating_share, found.user_share, found.exact_share, found.label_share
-    (0.2, 0.5, 0.6, 1.0)
     """
     return ExactRatingCounts.of(ratings, groups, blocks, grid).shares()
 
 
 @brief
 class ExactRatingCounts(NamedTuple):
-    """The counts behind `ExactRatings`, which are additive over groups.
+    """The counts behind `ExactRatings`, which are additive over groups."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int64, shape (10,)
-        Ratings, exact and near ones; values on the scale, exact ones; all values, near ones; lone
-        ratings; users with one, and all users.
-    within : float
-    """
-
+    # Ratings, exact and near ones; values on the scale, exact ones; all values, near ones; lone
+    # ratings; users with one, and all users
     numbers: NDArray[np.int64]
     within: float
 

@@ -18,56 +18,7 @@ from recveil.runtime.safe_repr import brief
 @brief
 @dataclass(frozen=True)
 class ClaimKind:
-    """A kind of claim: what is shared by how many users, its consequences, and its wording.
-
-    Parameters
-    ----------
-    name : str
-        Name in release.json.
-    promise : str
-        Name in a table of many releases.
-    label : str
-        The same with what it leaves open, for half a line of space.
-    meaning : str
-        What it means, for users who choose; starts in lower case.
-    shared : str
-        What at least k users have in common: the whole "row", or less.
-    shared_short : (str, str)
-        Singular and plural of it in the heading of a table.
-    shared_parts : str
-        The parts of a record that must be equal, such as "labels".
-    class_of : str
-        Name of a class of records whose shared parts are equal, such as "identical records".
-    compared : tuple of str
-        The columns in which the records of a class agree. If empty, only releases can make the
-        claim, not plain files.
-    digests : callable
-        Takes `Records` and the keys of the items, and returns 16 bytes per record that are equal
-        only for equal shared parts.
-    is_bound : bool
-        Whether no adversary re-identifies a user in the release with a probability above 1/k.
-    one_person_each : bool
-        Whether each record belongs to one user, though its class has others.
-    holds_fills : bool
-        Whether real ratings may be mixed with invented values, which an adversary may remove.
-    left_open : str
-        What a page states of a claim without a bound; by default `shared` and `unpromised`.
-    unpromised : str
-        What an audit states after the rates where `is_bound` is False.
-    caution : str
-        What the checker prints below its verdict.
-    card : str
-        The first words of a data card, as a Jinja template.
-    frame : str
-        The template that all cards of such releases extend.
-    contains_users : bool
-        Whether each record belongs to a user in the data. If not, no user can be re-identified in
-        a record, and records have no classes.
-    is_differential : bool
-        Whether the claim has epsilon, delta and the ledger that they follow from.
-    is_published : bool
-        Whether releases with this claim are written, and the checker knows it.
-    """
+    """A kind of claim: what is shared by how many users, its consequences, and its wording."""
 
     name: str
     promise: str
@@ -258,11 +209,6 @@ _KINDS: dict[str, ClaimKind] = {
 def claim_kind(name: object) -> ClaimKind:
     """Return a kind of claim by its name.
 
-    Raises
-    ------
-    RecveilError
-        If it is unknown.
-
     Examples
     --------
     >>> claim_kind("co-rated").shared
@@ -304,13 +250,7 @@ def is_promise(promise: str) -> bool:
 
 
 def register_claim(kind: ClaimKind) -> None:
-    """Register a kind of claim for making, checking and attacking releases.
-
-    Raises
-    ------
-    RecveilError
-        If the name is taken.
-    """
+    """Register a kind of claim for making, checking and attacking releases."""
     for other in _KINDS.values():
         if kind.name == other.name or kind.promise == other.promise:
             raise RecveilError(
@@ -415,13 +355,7 @@ def stated_kind(told: Any) -> Any:
 
 
 def claim_of_json(content: Mapping[str, Any]) -> Claim:
-    """Read the claim from the content of release.json.
-
-    Raises
-    ------
-    RecveilError, KeyError, TypeError
-        If a part is missing or invalid.
-    """
+    """Read the claim from the content of release.json."""
     stated, diversity = content["claim"], content["diversity"]
     shared = {"k": content["k"], "levels": content["levels"], **_sets(diversity)}
     if not isinstance(stated, Mapping):
@@ -449,37 +383,7 @@ def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
 
 
 def bounds_of(claim: Claim) -> dict[str, float]:
-    """Return interpretable bounds that follow from a differentially private claim.
-
-    Parameters
-    ----------
-    claim : Claim
-
-    Returns
-    -------
-    dict of str to float
-        ``odds_factor``: the largest change of the odds that a user is in the data, except with
-        probability ``odds_exceeded``. ``epsilon_of_two`` and ``delta_of_two``: the guarantee
-        for two users together. ``most_auc``: the largest AUC of membership inference for a
-        given user. ``most_recognized``: its largest true-positive rate at a false-positive
-        rate of 5 %. ``most_accuracy_of_two``: the largest probability of naming which of two
-        given users was in the data. Empty for other claims.
-
-    Notes ----- Source: Dong, Roth & Su 2019: answers about neighbouring tables, of which one has
-    one user more, are as hard to distinguish as two Gaussians at a distance of mu. The tables of
-    two users, of which either one or the other is in the data, differ by two such steps: a
-    distance of 2 mu, at which the best test is right with a probability of Phi(mu). The threshold
-    on item names adds at most its part of delta.
-
-    Examples
-    --------
-    >>> from recveil.release.ledger import Query
-    >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
-    >>> told = bounds_of(Claim("differentially-private", 1, False, 1, 1, 5.0, 1e-6, ledger))
-    >>> {name: round(value, 2) for name, value in told.items()}
-    {'odds_factor': 148.41, 'odds_exceeded': 0.0, 'epsilon_of_two': 11.0, 'delta_of_two': 0.0, \
-'most_auc': 0.76, 'most_recognized': 0.26, 'most_accuracy_of_two': 0.84}
-    """
+    """Return interpretable bounds that follow from a differentially private claim."""
     if claim.ledger is None or claim.epsilon is None:
         return {}
     mu, more = claim.ledger.mu, claim.ledger.threshold_delta
@@ -529,17 +433,7 @@ def of_large_delta(delta: float) -> str:
 
 
 def of_large_epsilon(epsilon: float) -> str:
-    """Describe what a too large epsilon promises; "" for smaller ones.
-
-    Examples
-    --------
-    >>> of_large_epsilon(3.0)
-    ''
-    >>> of_large_epsilon(10.0)[:37]
-    'An epsilon of 10 is a weak promise: 1'
-    >>> of_large_epsilon(20.0)[:66]
-    'An epsilon of 20 promises nothing that deserves the word: 1 is str'
-    """
+    """Describe what a too large epsilon promises; "" for smaller ones."""
     if epsilon < _WEAK:
         return ""
     what = "is a weak promise"

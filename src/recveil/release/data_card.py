@@ -52,35 +52,13 @@ def has_old_words(manifest: Manifest) -> bool:
 
 
 def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
-    """Return all valid cards of such a release: today's first, then that of version 1.0.
-
-    Parameters
-    ----------
-    manifest, ratings_file
-        As for `data_card`.
-    """
+    """Return all valid cards of such a release: today's first, then that of version 1.0."""
     ways = (False, True) if manifest.claim.about.contains_users else (False,)
     return [data_card(manifest, ratings_file, of_1_0=of_1_0) for of_1_0 in ways]
 
 
 def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) -> str:
-    """Return the README.md of a published folder.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        Its `files` are not used.
-    ratings_file : str
-        Name of the file that holds the ratings, or `ALL_PARTS`.
-    of_1_0 : bool
-        Whether to return the card of version 1.0, which states what two padded releases reveal
-        whatever the method.
-
-    Raises
-    ------
-    RecveilError
-        If the method is unknown, or its releases are never written.
-    """
+    """Return the README.md of a published folder."""
     method, settings = manifest.method, manifest.settings
     old = _OF_OLD_FORMATS.get(manifest.format)
     cards = {

@@ -32,25 +32,6 @@ _ROUNDED_UP, _ABOVE = 1 + 1e-9, 1e-12
 class Query:
     """A query to all users, answered once with Gaussian noise.
 
-    Parameters
-    ----------
-    name : str
-        Lower-case letters, spaces and hyphens, 40 at most; unique in a ledger.
-    what : str
-        What was queried, in plain words; printable ASCII, 200 characters at most.
-    sensitivity : float
-        The contribution bound: the most by which adding or removing one user changes the exact
-        answer, in Euclidean length.
-    sigma : float
-        The standard deviation of the noise of each value, in the same unit.
-    values : int
-        Number of published noisy values.
-
-    Raises
-    ------
-    RecveilError
-        If a name or a number is invalid.
-
     Examples
     --------
     >>> Query("people by activity", "how many people have how many ratings", 1.0, 4.0, 12).mu
@@ -93,30 +74,7 @@ class Query:
 @brief
 @dataclass(frozen=True)
 class Ledger:
-    """All queries of a release and their joint guarantee.
-
-    Parameters
-    ----------
-    queries : tuple of Query
-        At least one; each name once.
-    threshold_delta : float
-        The probability that partition selection reveals an item with a single rater; 0 if the
-        catalogue is public. It is a part of delta.
-
-    Raises
-    ------
-    RecveilError
-        If there is no query, a name is not unique, or the probability is invalid.
-
-    Examples
-    --------
-    >>> ledger = Ledger((
-    ...     Query("item sums", "how many people rated each item", 1.0, 5.0, 1_682),
-    ...     Query("moments", "which items are rated together", 1.0, 3.0, 1_415_403),
-    ... ))
-    >>> round(ledger.mu, 3), round(ledger.epsilon(1e-6), 3)
-    (0.389, 1.711)
-    """
+    """All queries of a release and their joint guarantee."""
 
     queries: tuple[Query, ...]
     threshold_delta: float = 0.0
@@ -141,22 +99,7 @@ class Ledger:
 
     @classmethod
     def from_json(cls, content: object) -> Self:
-        """Read the ledger from release.json or from the result of `to_json`.
-
-        Raises
-        ------
-        RecveilError
-            If a key is missing, unexpected, or of another type. Any deviation could carry
-            hidden data.
-
-        Examples
-        --------
-        >>> Ledger.from_json({"queries": [], "delta": 0})
-        Traceback (most recent call last):
-        ...
-        recveil.RecveilError: ledger: it has 'queries', 'delta', expected 'queries', \
-'threshold_delta'; fetch or write the release again
-        """
+        """Read the ledger from release.json or from the result of `to_json`."""
         entry = _exactly(content, [field.name for field in fields(cls)], "ledger")
         if type(entry["queries"]) is not list:
             raise RecveilError(
@@ -178,7 +121,7 @@ class Ledger:
         --------
         >>> Ledger((Query("people", "how many there are", 1.0, 4.0, 1),)).to_json()
         {'queries': [{'name': 'people', 'what': 'how many there are', 'sensitivity': 1.0, \
-'sigma': 4.0, 'values': 1}], 'threshold_delta': 0.0}
+        'sigma': 4.0, 'values': 1}], 'threshold_delta': 0.0}
         """
         return {
             "queries": [asdict(query) for query in self.queries],
@@ -191,18 +134,7 @@ class Ledger:
         return total_mu(query.mu for query in self.queries)
 
     def epsilon(self, delta: float) -> float:
-        """Return the epsilon of all queries at a delta, rounded up.
-
-        Parameters
-        ----------
-        delta : float
-            Between the threshold's part and 0.5.
-
-        Raises
-        ------
-        RecveilError
-            If the threshold's part leaves nothing of delta for the noise.
-        """
+        """Return the epsilon of all queries at a delta, rounded up."""
         return epsilon_of(self.mu, delta_left(delta, self.threshold_delta))
 
     def _facts(self) -> dict[str, object]:
@@ -222,11 +154,6 @@ def total_mu(mus: Iterable[float]) -> float:
 
 def delta_left(delta: float, threshold_delta: float) -> float:
     """Return the part of delta for the noise, rounded down.
-
-    Raises
-    ------
-    RecveilError
-        If delta is not a small probability, or nothing remains.
 
     Examples
     --------
@@ -251,21 +178,11 @@ def delta_left(delta: float, threshold_delta: float) -> float:
 def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: float) -> str:
     """Describe the privacy loss of answered queries, alone and with those of another run.
 
-    Parameters
-    ----------
-    spent : Ledger
-        The queries that were answered before a run failed.
-    delta : float
-    whole : float
-        The mu of all queries of a run.
-    threshold_delta : float
-        The part of delta that partition selection takes in a run.
-
     Examples
     --------
     >>> cost_of_rerun(Ledger((Query("people", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
     'this run spent epsilon 2.25, because its queries were answered; this run and the next one \
-together spend epsilon 3.31'
+    together spend epsilon 3.31'
     """
     one = spent.epsilon(delta)
     left = delta_left(delta, threshold_delta + spent.threshold_delta)
@@ -283,20 +200,6 @@ def delta_of(mu: float, epsilon: float) -> float:
     epsilon / mu - mu / 2``, where ``below`` is the share of the normal distribution below a point.
     Since ``exp(epsilon)`` overflows for large epsilon, it is computed as the normal density at t
     times a difference of two ratios, each the upper tail over the density.
-
-    Parameters
-    ----------
-    mu : float
-        Above 0.
-    epsilon : float
-        0 or more.
-
-    Examples
-    --------
-    >>> f"{delta_of(1.0, 0.0):.6f}"
-    '0.382925'
-    >>> f"{delta_of(40.0, 1_000.0):.3e}"
-    '2.536e-07'
     """
     t = epsilon / mu - mu / 2
     density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
@@ -309,13 +212,6 @@ def epsilon_of(mu: float, delta: float) -> float:
     """Return the smallest epsilon at a delta of a query with privacy loss `mu`, rounded up.
 
     The result exceeds the exact value by a relative error of at most 2e-9.
-
-    Parameters
-    ----------
-    mu : float
-        Above 0.
-    delta : float
-        Between 0 and 0.5.
 
     Examples
     --------

@@ -29,11 +29,6 @@ from recveil.runtime.safe_repr import brief
 def class_list(people_of: Mapping[bytes, int]) -> bytes:
     r"""Return the content of classes.csv.
 
-    Parameters
-    ----------
-    people_of : mapping of bytes to int
-        The user count of each class, by its digest.
-
     Examples
     --------
     >>> class_list({b"\xb0": 5, b"\x0a": 7})
@@ -124,15 +119,7 @@ def is_part(name: str, what: str = "ratings") -> bool:
 
 
 def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
-    """Return the files among others that hold the ratings, or the model, in their order.
-
-    Examples
-    --------
-    >>> content_files(["README.md", "ratings.csv"], "users")
-    ('ratings.csv',)
-    >>> content_files(["ratings-00000.parquet", "ratings-00001.parquet", "README.md"], "users")
-    ('ratings-00000.parquet', 'ratings-00001.parquet')
-    """
+    """Return the files among others that hold the ratings, or the model, in their order."""
     own = (MODEL,) if layout == "model" else RATINGS
     there = list(names)
     whole = [name for name in there if name in own]
@@ -165,15 +152,7 @@ def private_twin(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class FileEntry:
-    """Entry of a file in release.json.
-
-    Parameters
-    ----------
-    sha256 : str
-        64 hexadecimal digits.
-    bytes : int
-        Its size; -1 if not stated.
-    """
+    """Entry of a file in release.json."""
 
     sha256: str
     bytes: int
@@ -192,17 +171,11 @@ class FileEntry:
 
 @brief
 class ItemFormulas(NamedTuple):
-    """Item ids that a spreadsheet may run as formulas, as release.json reports them.
+    """Item ids that a spreadsheet may run as formulas, as release.json reports them."""
 
-    Attributes
-    ----------
-    items : int
-        Their number; 1 or more.
-    example : str
-        The first of them in the order of text, or its beginning.
-    """
-
+    # Their number; 1 or more
     items: int
+    # The first of them in the order of text, or its beginning
     example: str
 
     def _facts(self) -> dict[str, object]:
@@ -212,31 +185,7 @@ class ItemFormulas(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class Manifest:
-    """Description of a release in release.json.
-
-    Parameters
-    ----------
-    claim : Claim
-    layout : {"users", "groups", "model"}
-        Whether a record represents one user or a group with its size; or whether the release
-        is a model for synthetic users.
-    settings : dict
-        How it was made.
-    scale : RatingScale
-    item_type : {"integer", "text"}
-    counts : dict of str to int
-        Those of `counts_of`; empty for a release that was not written.
-    files : dict of str to FileEntry
-        Likewise.
-    recveil : str
-        The version that made it.
-    format : str
-        One of `FORMATS`.
-    formulas : ItemFormulas or None
-        Item ids that a spreadsheet may run as formulas; None if not reported.
-    sha256_read : str
-        The SHA-256 of the release.json that it was read from; empty if it was not read.
-    """
+    """Description of a release in release.json."""
 
     claim: Claim
     layout: str
@@ -252,14 +201,7 @@ class Manifest:
 
     @classmethod
     def of(cls, published: Published, layout: str | None = None) -> Self:
-        """Describe a release that is still in memory.
-
-        Parameters
-        ----------
-        published : Published
-        layout : {"users", "groups", "model"}, optional
-            The method's default if not given.
-        """
+        """Describe a release that is still in memory."""
         number = published.format_number
         if number is None:
             number = _format_for(published.scale, published.claim)
@@ -274,13 +216,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Read the content of release.json; `read_manifest` reports its other errors.
-
-        Raises
-        ------
-        RecveilError, KeyError, TypeError, ValueError
-            If a part is missing or invalid.
-        """
+        """Read the content of release.json; `read_manifest` reports its other errors."""
         formulas = content.get("formulas")
         of_likes = publishes_likes(content["settings"])
         return cls(

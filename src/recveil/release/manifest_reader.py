@@ -52,24 +52,7 @@ _LARGEST_RATING, _LARGEST_COUNT = 1e12, 10**15
 
 
 def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
-    """Read release.json, and report deviations from the form that recveil writes.
-
-    Parameters
-    ----------
-    file : Path
-
-    Returns
-    -------
-    manifest : Manifest
-        Complete and valid as far as a checker needs.
-    problems : list of str
-        All other deviations.
-
-    Raises
-    ------
-    RecveilError
-        If the file cannot be read, or lacks what is needed to check the release.
-    """
+    """Read release.json, and report deviations from the form that recveil writes."""
     twice: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -101,15 +84,6 @@ def known_manifest(folder: Path) -> Manifest:
 
     Its form is not checked, only its content: unknown or contradictory claims, methods and
     settings raise an error.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Raises
-    ------
-    RecveilError
-        If it is missing, cannot be read, or has content unknown to this version of recveil.
     """
     if not folder.is_dir():
         what = "is a file, and no folder" if folder.exists() else "there is no such folder"

@@ -28,20 +28,7 @@ PARTS = "assignment_parts"
 
 
 def assignment_files(told: Mapping[str, Any]) -> list[str]:
-    """Return the names of the files that map records to users, from private.json.
-
-    Parameters
-    ----------
-    told : dict
-        The content of private.json.
-
-    Examples
-    --------
-    >>> assignment_files({"seed": 1})
-    ['assignment.parquet']
-    >>> assignment_files({"assignment_parts": 2})
-    ['assignment-00000.parquet', 'assignment-00001.parquet']
-    """
+    """Return the names of the files that map records to users, from private.json."""
     parts = told.get(PARTS)
     if parts is None:
         return [ASSIGNMENT]
@@ -51,21 +38,7 @@ def assignment_files(told: Mapping[str, Any]) -> list[str]:
 def read_assignment(
     private: Path, files: Iterable[str], columns: Sequence[str] = ("user_id", "published_id")
 ) -> pa.Table:
-    """Return the user of each record.
-
-    Parameters
-    ----------
-    private : Path
-        The private folder.
-    files : iterable of str
-        All of `assignment_files`, or some.
-    columns : sequence of str
-
-    Raises
-    ------
-    RecveilError, OSError, ArrowException
-        If a file is missing, or cannot be read.
-    """
+    """Return the user of each record."""
     tables = []
     for name in files:
         reject_devices(private / name)
@@ -95,15 +68,6 @@ def digest_of(ratings: Ratings) -> str:
     """Return a SHA-256 of the ratings that ignores the order of rows and the type of ids.
 
     Dates and the scale are ignored: a table may be read with or without them.
-
-    Examples
-    --------
-    >>> told = Ratings.from_columns(["1", "2", "10"], ["a", "b", "a"], [3, 4, 5])
-    >>> again = Ratings.from_columns([10, 2, 1], ["a", "b", "a"], [5, 4, 3], days=[1, 2, 3])
-    >>> digest_of(told) == digest_of(again)
-    True
-    >>> digest_of(told) == digest_of(Ratings.from_columns([1, 2, 10], ["a", "b", "a"], [3, 4, 4]))
-    False
     """
     sha = hashlib.sha256()
     orders = []
@@ -129,19 +93,7 @@ def _bytes(array: NDArray[Any], kind: str) -> memoryview:
 
 
 def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
-    """Return whether a release was made from these ratings.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder. Its private folder has a digest of the original ratings.
-    ratings : Ratings
-
-    Returns
-    -------
-    bool or None
-        None if the private folder is missing, belongs to another release, or has no digest.
-    """
+    """Return whether a release was made from these ratings."""
     published = folder.resolve()
     try:
         content = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())

@@ -18,14 +18,6 @@ ITEM_PREFIX = re.compile(r"i[0-9a-f]{4}-")
 def pseudonyms(prefix: str, n_users: int, first: int, last: int) -> list[str]:
     """Return the user ids of the records `first` to `last - 1`, counted from 0.
 
-    Parameters
-    ----------
-    prefix : str
-        Of the form `PREFIX`; one for the whole release.
-    n_users : int
-        Total number of users; it determines the number of digits.
-    first, last : int
-
     Examples
     --------
     >>> pseudonyms("pd9c2-", 943, 7, 9)
@@ -41,14 +33,6 @@ def fresh_prefix(
     """Draw a prefix for one release, with which no pseudonym equals an original id.
 
     Another release of the same users gets another prefix, so the two cannot be joined by accident.
-
-    Parameters
-    ----------
-    users : ndarray
-        The original ids of users or of items.
-    rng : Generator
-    letter : {"p", "i"}
-        First letter: p for users, i for items.
 
     Examples
     --------

@@ -39,16 +39,10 @@ _ROWS_AT_ONCE = 1 << 20
 
 @brief
 class NamedRecords(NamedTuple):
-    """A block of records with their published ids.
-
-    Attributes
-    ----------
-    ids : list of str
-    records : Records
-        Items as positions among the ids given to `read_blocks`.
-    """
+    """A block of records with their published ids."""
 
     ids: list[str]
+    # Items as positions among the ids given to `read_blocks`
     records: Records
 
 
@@ -63,12 +57,6 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
         Its own.
     items : ndarray, shape (n_items,)
         Item ids that define the positions in the records.
-
-    Raises
-    ------
-    RecveilError
-        If the checksums do not match, the ratings cannot be read, or an item is unknown.
-        Unknown items of synthetic users are dropped.
     """
     file = folder / str(manifest.ratings_file)
     for table in read_rows(folder, manifest):
@@ -79,21 +67,7 @@ def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterat
 
 
 def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
-    """Yield the published rows in batches without splitting a record.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    manifest : Manifest
-        Its own.
-
-    Raises
-    ------
-    RecveilError
-        If the release holds a model, the checksums do not match, or the ratings cannot be
-        read.
-    """
+    """Yield the published rows in batches without splitting a record."""
     if manifest.layout == "model":
         raise RecveilError(
             f"{folder.name}: it holds a model and no people; draw some (recveil sample "
@@ -106,13 +80,7 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
 
 
 def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
-    """Return published rows with word ratings replaced by numbers.
-
-    Raises
-    ------
-    ValueError
-        If a word is not in release.json.
-    """
+    """Return published rows with word ratings replaced by numbers."""
     if not manifest.scale.words:
         return table
     at = table.schema.get_field_index("rating")
@@ -123,20 +91,7 @@ def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
 
 
 def read_model(folder: Path, manifest: Manifest) -> pa.Table:
-    """Return the model for synthetic users: one row per item, its id first, then numbers.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    manifest : Manifest
-        Its own; the layout is `model`.
-
-    Raises
-    ------
-    RecveilError
-        If the checksum does not match, or the model cannot be read.
-    """
+    """Return the model for synthetic users: one row per item, its id first, then numbers."""
     with reading_release(folder):
         (file,) = _ratings_files(folder, manifest)
         return _whole_table(file)
@@ -159,37 +114,19 @@ def reading_release(folder: Path) -> Iterator[None]:
 
 @brief
 class Twin(NamedTuple):
-    """Content of the private folder of a release.
+    """Content of the private folder of a release."""
 
-    Attributes
-    ----------
-    users : Array
-        Original user ids.
-    ids : list of str
-        The published id of each.
-    lone_share : float or None
-        With simple homogenizing, the share of the ratings that are published unchanged because
-        no other group member rated the item.
-    """
-
+    # Original user ids
     users: Any
+    # The published id of each
     ids: list[str]
+    # With simple homogenizing, the share of the ratings that are published unchanged because no
+    # other group member rated the item
     lone_share: float | None
 
 
 def read_twin(folder: Path) -> Twin:
-    """Read the assignment of users to records from the private folder of a release.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-
-    Raises
-    ------
-    RecveilError
-        If the private folder is missing, cannot be read, or belongs to another release.
-    """
+    """Read the assignment of users to records from the private folder of a release."""
     private = private_twin(folder)
     reject_missing(private, [PRIVATE_MANIFEST], folder)
     content = _read_private(private / PRIVATE_MANIFEST)
@@ -227,12 +164,6 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
     -------
     ndarray, shape (n_items,)
         An empty text for an item that is not in the release.
-
-    Raises
-    ------
-    RecveilError
-        If the private folder is needed and missing, cannot be read, or belongs to another
-        release.
     """
     if not hides_items(manifest.settings):
         return items
@@ -270,21 +201,6 @@ def positions(
     column: Any, labels: NDArray[Any], what: str, where: object, *, missing: int | None = None
 ) -> NDArray[np.int32]:
     """Return the position of each label of a column among given ones.
-
-    Parameters
-    ----------
-    column : Array
-    labels : ndarray
-    what : {"item", "user"}
-    where : object
-        Location of the column, for errors.
-    missing : int, optional
-        The position for unknown labels; by default they raise an error.
-
-    Raises
-    ------
-    RecveilError
-        If a label is unknown and `missing` is not given.
 
     Examples
     --------

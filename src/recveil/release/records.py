@@ -119,18 +119,6 @@ class Records:
             From `item_keys`.
         items_only : bool
             Ignore the values: only the items must be equal.
-
-        Examples
-        --------
-        >>> block = Records(
-        ...     sizes=np.array([2, 3]),
-        ...     indptr=np.array([0, 2, 4]),
-        ...     indices=np.array([0, 1, 0, 1], np.int32),
-        ...     values=np.array([4.0, 2.5, 4.0, 2.5]),
-        ... )
-        >>> first, second = block.digests(item_keys(["heat", "alien"]))
-        >>> first == second
-        True
         """
         indices, values = np.ascontiguousarray(self.indices), self.values.astype("<f8", copy=False)
         promises: Iterable[bytes] = itertools.repeat(b"")

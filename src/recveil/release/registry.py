@@ -20,11 +20,6 @@ def register_method(method: Method) -> Method:
     """Register the public description of a method, and return it.
 
     To make releases, use `recveil.methods.registry.register`, which adds the implementation.
-
-    Raises
-    ------
-    RecveilError
-        If the name or title, or a variant's name, is taken.
     """
     names = {method.name, method.title, *(variant.name for variant in method.variants)}
     for other in _METHODS.values():
@@ -75,13 +70,7 @@ def find_method(settings: Settings) -> Method | None:
 
 
 def method_of(settings: Settings) -> Method:
-    """Return the method of public settings.
-
-    Raises
-    ------
-    RecveilError
-        If it is unknown.
-    """
+    """Return the method of public settings."""
     method = find_method(settings)
     if method is None:
         raise RecveilError(
@@ -103,13 +92,7 @@ def all_variants() -> dict[str, tuple[Method, Variant]]:
 
 
 def variant_of(name: str) -> Variant:
-    """Return a variant by its name.
-
-    Raises
-    ------
-    RecveilError
-        If it is unknown.
-    """
+    """Return a variant by its name."""
     variants = all_variants()
     if name not in variants:
         raise RecveilError(

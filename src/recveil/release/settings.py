@@ -20,13 +20,7 @@ _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
 def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Report settings that the method does not publish, or not with such a value.
-
-    Parameters
-    ----------
-    manifest : dict
-        The content of release.json; claim, levels, diversity and scale are valid.
-    """
+    """Report settings that the method does not publish, or not with such a value."""
     settings = manifest["settings"]
     method = find_method(settings)
     if method is None or not method.card:

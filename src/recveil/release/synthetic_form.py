@@ -20,23 +20,15 @@ if TYPE_CHECKING:
 
 
 class LedgerQuery(NamedTuple):
-    """A query of every ledger of synthetic releases.
-
-    Attributes
-    ----------
-    name, what : str
-    share : float
-        Its share of the privacy budget; all shares add up to 1.
-    first_format : int
-        The oldest format with this query.
-    shares_before : tuple of pairs
-        Its share up to a format: pairs of format and share, the oldest first.
-    """
+    """A query of every ledger of synthetic releases."""
 
     name: str
     what: str
+    # Its share of the privacy budget; all shares add up to 1
     share: float
+    # The oldest format with this query
     first_format: int = 3
+    # Its share up to a format: pairs of format and share, the oldest first
     shares_before: tuple[tuple[int, float], ...] = ()
 
     def share_of(self, number: int) -> float:
@@ -95,12 +87,6 @@ QUERIES_OF_LIKES = (
 def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
     """Return the queries of releases of a format, in order.
 
-    Parameters
-    ----------
-    number : int
-        Number of the format.
-    likes : bool
-
     Examples
     --------
     >>> [query.name for query in queries_of(6, likes=True)]
@@ -147,16 +133,7 @@ _MEANS, _KINDS = 2, 3
 
 
 def label_levels(scale: "RatingScale") -> NDArray[np.float64]:
-    """Return the levels at which ratings are counted: all, or `MOST_LEVELS` evenly spaced ones.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> label_levels(RatingScale(1, 5, 1))
-    array([1., 2., 3., 4., 5.])
-    >>> label_levels(RatingScale(0, 100, 1)).size
-    21
-    """
+    """Return the levels at which ratings are counted: all, or `MOST_LEVELS` evenly spaced ones."""
     if scale.step is not None and scale.range / scale.step < MOST_LEVELS:
         return np.asarray(scale.levels, np.float64)
     return np.linspace(scale.low, scale.high, MOST_LEVELS)
@@ -178,15 +155,7 @@ def tenths_of(scale: "RatingScale") -> float:
 
 
 def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
-    """Return the step of synthetic ratings: the scale's own for whole ratings, else tenths.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> stars = RatingScale(1, 5, 1)
-    >>> step_of_drawn(stars, whole=True), step_of_drawn(stars, whole=False)
-    (1.0, 0.1)
-    """
+    """Return the step of synthetic ratings: the scale's own for whole ratings, else tenths."""
     own = scale.step if whole or scale.unary else None
     return own or tenths_of(scale)
 
@@ -213,15 +182,7 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
 
 
 def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
-    """Report content of release.json that no synthetic release of recveil can have.
-
-    Parameters
-    ----------
-    manifest : dict
-        The content of release.json; claim and scale are valid.
-    number : int
-        Number of its format.
-    """
+    """Report content of release.json that no synthetic release of recveil can have."""
     from recveil.ratings import RatingScale  # imported here because pyarrow is slow to load
 
     scale = RatingScale.from_json(manifest["scale"])

@@ -25,29 +25,7 @@ from recveil.runtime.locks import FOR_OWNER, LOCK, abandoned, held
 
 
 def make_folder(path: Path, mode: int = 0o700, *, exist_ok: bool = False) -> None:
-    """Create a folder with full rights for the current user, whatever the umask.
-
-    Parameters
-    ----------
-    path : Path
-    mode : int
-        Rights of other users, further limited by the umask.
-    exist_ok : bool
-        Leave an existing folder unchanged.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be created.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     make_folder(Path(folder, "own"))
-    ...     print(oct(Path(folder, "own").stat().st_mode & 0o777))
-    0o700
-    """
+    """Create a folder with full rights for the current user, whatever the umask."""
     try:
         path.mkdir(mode=mode)
     except FileExistsError:
@@ -63,21 +41,6 @@ class Parent:
     """A folder kept open while files are written in it.
 
     Where the system cannot keep folders open, the folder is identified by its path alone.
-
-    Raises
-    ------
-    OSError
-        If there is no such folder.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     Path(folder, "sub").mkdir()
-    ...     with Parent(Path(folder, "sub")) as parent:
-    ...         _ = Path(folder, "sub").rename(Path(folder, "moved"))
-    ...         parent.has_gone()
-    True
     """
 
     def __init__(self, path: Path) -> None:
@@ -129,28 +92,6 @@ def write_atomically(path: str | PathLike[str], write: Callable[[Path], object])
     """Write a file next to its target and rename it into place; on failure, nothing changes.
 
     Only the current user can read the file, whatever the umask, as it may hold private data.
-
-    Parameters
-    ----------
-    path : str or path
-        An existing file is replaced. If it is a link, the link stays and its target is replaced.
-    write : callable
-        Writes the file whose path it receives.
-
-    Raises
-    ------
-    RecveilError
-        If the file cannot be written or renamed, would be inside a release, or if the path is a
-        link of another user.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     target = Path(folder, "page.html")
-    ...     write_atomically(target, lambda file: file.write_text("all of it"))
-    ...     target.read_text()
-    'all of it'
     """
     reject_traps(path)
     target = Path(path).resolve()
@@ -175,17 +116,6 @@ def reject_in_release(path: str | PathLike[str]) -> None:
     """Raise a RecveilError if a path leads into a release, which is published as it is.
 
     Names reserved for temporary files are rejected, too.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "release.json").write_text('{"format": "recveil-release-3"}')
-    ...     try:
-    ...         reject_in_release(Path(folder, "notes", "ratings.csv"))
-    ...     except RecveilError as error:
-    ...         print(str(error).partition(" is ")[2])
-    a release, to be published; choose an output outside
     """
     target = Path(path).resolve()
     try:
@@ -223,18 +153,6 @@ def temporary_file_near(target: Path) -> Iterator[Path]:
 
     Only the current user can read it. After an error, Ctrl-C or a signal, no temporary file is
     left. Files that killed runs left for the same target are removed.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     target = Path(folder, "page.html")
-    ...     with temporary_file_near(target) as temporary:
-    ...         _ = temporary.write_text("all of it")
-    ...         target.exists()
-    ...     target.read_text(), [file.name for file in Path(folder).iterdir()]
-    False
-    ('all of it', ['page.html'])
     """
     sweep_temporary(target)
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
@@ -275,27 +193,12 @@ def placing(target: Path, temporary: Path) -> Iterator[None]:
 
 
 def placed_since(first: int = 0) -> list[Path]:
-    """Return the files and folders put into place, without the `first` ones.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> before = len(placed_since())
-    >>> with TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder, "page.html"), lambda file: file.write_text("all"))
-    >>> [path.name for path in placed_since(before)]
-    ['page.html']
-    """
+    """Return the files and folders put into place, without the `first` ones."""
     return _Placed.paths[first:]
 
 
 def temporary_names(target: str = ".*") -> str:
     """Return a regular expression for the names of the temporary files of a target.
-
-    Parameters
-    ----------
-    target : str
-        A regular expression for the name of the target.
 
     Examples
     --------
@@ -309,32 +212,7 @@ def temporary_names(target: str = ".*") -> str:
 def temporary_folder_near(
     parent: Path, prefix: str, settle: Settle | None = None
 ) -> Iterator[Path]:
-    """Yield a folder that only the current user can read; it is removed when the block ends.
-
-    Parameters
-    ----------
-    parent : Path
-        The folder in which it is created.
-    prefix : str
-        Start of its name; see `sweep`.
-    settle : callable, optional
-        Called with the folder before its removal; the folder stays unless this returns True.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be created.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as parent:
-    ...     with temporary_folder_near(Path(parent), ".work-") as folder:
-    ...         folder.is_dir()
-    ...     folder.exists()
-    True
-    False
-    """
+    """Yield a folder that only the current user can read; it is removed when the block ends."""
     folder = parent / f"{prefix}{uuid4().hex[:8]}"
     left = [folder]
     with _removed_in_the_end(left, is_settled=settle is not None):
@@ -376,27 +254,7 @@ def _settled(left: list[Path], settle: Settle | None) -> Iterator[None]:
 
 
 def sweep(parent: Path, names: str, settle: Settle | None = None) -> None:
-    r"""Remove the files and folders that killed runs left; those still locked stay.
-
-    Parameters
-    ----------
-    parent : Path
-    names : str
-        A regular expression that matches the full names of such files and folders.
-    settle : callable, optional
-        Called with each path before its removal, to finish the work begun there; the entry stays
-        unless this returns True.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as parent:
-    ...     _ = Path(parent, ".work-0").write_text("what a killed run left")
-    ...     with temporary_folder_near(Path(parent), ".work-") as folder:
-    ...         sweep(Path(parent), r"\.work-\w+")
-    ...         [path == folder for path in Path(parent).iterdir()]
-    [True]
-    """
+    r"""Remove the files and folders that killed runs left; those still locked stay."""
     for path in list(parent.iterdir()):
         if re.fullmatch(names, path.name) and not path.is_symlink():
             with abandoned(path) as is_abandoned:

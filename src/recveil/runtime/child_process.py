@@ -13,14 +13,6 @@ def lifeline_pipe() -> tuple[int, int]:
 
     If a standard stream is closed, its descriptor is the next to be assigned. The streams of a
     child process would then replace the lifeline.
-
-    Examples
-    --------
-    >>> ours, theirs = lifeline_pipe()
-    >>> min(ours, theirs) > 2
-    True
-    >>> os.close(ours), os.close(theirs)
-    (None, None)
     """
     import fcntl
 
@@ -37,23 +29,6 @@ def hold_on(lifeline: int, *, group: bool = False) -> None:
     """Let the system kill this process once the other end of a pipe is closed.
 
     The kernel does so even if the process is busy, so a child process ends with a killed run.
-
-    Parameters
-    ----------
-    lifeline : int
-        The read end of a pipe to which nothing is written.
-    group : bool
-        Whether to kill the whole process group, with the processes started by this one.
-
-    Examples
-    --------
-    >>> import subprocess
-    >>> program = (
-    ...     "import os, signal; from recveil.runtime.child_process import hold_on; "
-    ...     "ours, theirs = os.pipe(); hold_on(ours); os.close(theirs); signal.pause()"
-    ... )
-    >>> subprocess.run([sys.executable, "-c", program]).returncode if HAS_LIFELINES else -9
-    -9
     """
     if not HAS_LIFELINES:
         return

@@ -44,19 +44,6 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
     The result is cached on disk for later runs. A container that can write neither next to the
     package nor in a home folder, or a user without a home folder, compiles again in every run. No
     other user can write to the cache, whatever the umask, since its content is executed.
-
-    Parameters
-    ----------
-    **options
-        Passed to `numba.njit`.
-
-    Examples
-    --------
-    >>> @compiled()
-    ... def twice(number):
-    ...     return 2 * number
-    >>> twice(4)
-    8
     """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -49,17 +49,6 @@ def reject_traps(path: str | PathLike[str]) -> None:
     A user who can write to a folder can place a link there, named like the output, to a file that
     they cannot write themselves, or a pipe from which they read.
 
-    Parameters
-    ----------
-    path : str or path
-        The output; all links on its path are checked. Those of the administrator (root) are
-        trusted.
-
-    Raises
-    ------
-    RecveilError
-        For a link or a pipe of another user in a folder to which others can write.
-
     Examples
     --------
     >>> reject_traps("page.html")
@@ -96,15 +85,7 @@ def _trap(path: str | PathLike[str], at: Path, kind: str) -> RecveilError:
 
 
 def is_anothers(found: os.stat_result) -> bool:
-    """Return whether a file belongs to neither the current user nor the administrator.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     is_anothers(Path(folder).stat())
-    False
-    """
+    """Return whether a file belongs to neither the current user nor the administrator."""
     return hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), 0)
 
 
@@ -113,13 +94,6 @@ def is_written_by_others(found: os.stat_result) -> bool:
 
     Members of the file owner's primary group do not count as others, since many systems give each
     user a group with the same number and write permission.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     is_written_by_others(Path(folder).stat())
-    False
     """
     if stat.S_ISLNK(found.st_mode) or not hasattr(os, "geteuid"):
         return False
@@ -150,11 +124,6 @@ def _can_be_written_by_others(folder: Path) -> bool:
 
 def write_to_device(path: Path, text: str) -> None:
     """Write text to a pipe or a device.
-
-    Raises
-    ------
-    RecveilError
-        If it is full, as ``/dev/full``, cannot be written, or is another user's pipe.
 
     Examples
     --------
@@ -190,31 +159,7 @@ class IsTooLargeError(OSError):
 
 
 def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return the content of a small file, which may come from an untrusted source.
-
-    Parameters
-    ----------
-    path : Path
-    most : int
-        Maximum number of bytes.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read, has more bytes, or is a pipe or a device, which may never end.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "release.json")
-    ...     _ = file.write_text("{}")
-    ...     read_whole(file), read_whole(file, most=1)
-    Traceback (most recent call last):
-    ...
-    recveil.runtime.devices.IsTooLargeError: release.json has more than 1 bytes, the most that it
-    may have
-    """
+    """Return the content of a small file, which may come from an untrusted source."""
     with open(path, "rb", opener=_without_waiting) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path.name} is a pipe or a device, and no file")

@@ -70,19 +70,7 @@ class MachineError(RecveilError):
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and all errors that led to it, shown or not.
-
-    Examples
-    --------
-    >>> try:
-    ...     try:
-    ...         raise OSError("full")
-    ...     except OSError:
-    ...         raise RecveilError("not written") from None
-    ... except RecveilError as error:
-    ...     [type(each).__name__ for each in chain_of(error)]
-    ['RecveilError', 'OSError']
-    """
+    """Yield an error and all errors that led to it, shown or not."""
     seen: list[BaseException] = []
     left: BaseException | None = error
     while left is not None and left not in seen:
@@ -156,12 +144,6 @@ def within_limit(message: str) -> str:
 def shortened(text: str, most: int = 60) -> str:
     """Replace the middle of a long text with dots.
 
-    Parameters
-    ----------
-    text : str
-    most : int
-        Maximum number of characters; at least 9.
-
     Examples
     --------
     >>> shortened("abcdefghijklmnopqrstuvwxyz", most=13)
@@ -175,11 +157,6 @@ def shortened(text: str, most: int = 60) -> str:
 
 def printable(text: str) -> str:
     r"""Escape characters that a terminal would obey or hide: control and direction marks.
-
-    Parameters
-    ----------
-    text : str
-        One line; line breaks are escaped, too.
 
     Examples
     --------
@@ -196,41 +173,17 @@ def printable(text: str) -> str:
 
 
 def quoted(value: object, most: int = 60) -> str:
-    """Quote a value from the input as Python writes it, shortened to a line.
-
-    Examples
-    --------
-    >>> quoted("ann"), quoted(7)
-    ("'ann'", '7')
-    >>> len(quoted("ann" * 1_000_000))
-    60
-    """
+    """Quote a value from the input as Python writes it, shortened to a line."""
     return shortened(repr(value), most)
 
 
 def describe_count(number: int, one: str, many: str = "") -> str:
-    """Format a number and what it counts.
-
-    Examples
-    --------
-    >>> describe_count(1, "user"), describe_count(2_000, "user"), describe_count(0, "user")
-    ('1 user', '2,000 users', '0 users')
-    >>> describe_count(1, "person", "people")
-    '1 person'
-    """
+    """Format a number and what it counts."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def listed(values: Iterable[object], most: int = 100) -> str:
-    """Quote values between commas; those beyond `most` characters are only counted.
-
-    Examples
-    --------
-    >>> listed(["user", "item"])
-    "'user', 'item'"
-    >>> listed(range(1_000), most=10)
-    '0, 1, 2 and 997 more'
-    """
+    """Quote values between commas; those beyond `most` characters are only counted."""
     words: list[str] = []
     length, left = 0, 0
     for value in values:
@@ -244,15 +197,7 @@ def listed(values: Iterable[object], most: int = 100) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name closest to an unknown one; "" if none is close.
-
-    Examples
-    --------
-    >>> meant("sprase", ["simple", "sparse"])
-    ' (did you mean sparse?)'
-    >>> meant("7", ["simple", "sparse"])
-    ''
-    """
+    """Suggest the known name closest to an unknown one; "" if none is close."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f" (did you mean {near[0]}?)" if near else ""
 
@@ -283,16 +228,7 @@ def named_twice(names: Iterable[str]) -> list[str]:
 
 
 class UnknownOrderError(RecveilError):
-    """Raised if the column of users is ambiguous, as a wrong guess would publish users.
-
-    Parameters
-    ----------
-    message : str
-    facts : sequence of str
-        What the input shows. These contain values and are for the publisher alone.
-    choices : sequence of dict of str to str
-        Possible values of `user` and `item`, the likeliest first.
-    """
+    """Raised if the column of users is ambiguous, as a wrong guess would publish users."""
 
     def __init__(self, message: str, facts: list[str], choices: list[dict[str, str]]) -> None:
         super().__init__(message, code="column.order")
@@ -301,20 +237,7 @@ class UnknownOrderError(RecveilError):
 
 
 def reason_of(error: Exception) -> str:
-    """Return why a JSON file, such as release.json, cannot be used.
-
-    Parameters
-    ----------
-    error : Exception
-        Raised while the file was read, or while a key was looked up.
-
-    Examples
-    --------
-    >>> reason_of(KeyError("k"))
-    "it lacks 'k'"
-    >>> reason_of(FileNotFoundError(2, "No such file or directory"))
-    'there is no such file'
-    """
+    """Return why a JSON file, such as release.json, cannot be used."""
     if isinstance(error, JSONDecodeError):
         return f"it is no JSON, or cut short, at line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):

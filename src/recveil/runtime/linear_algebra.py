@@ -52,16 +52,6 @@ def take_working_space(n_callers: int) -> None:
     SciPy is loaded for it; without SciPy, which checking releases does not need, only NumPy's is
     called. Other linear algebra libraries are left alone.
 
-    Parameters
-    ----------
-    n_callers : int
-        Maximum number of concurrent callers.
-
-    Raises
-    ------
-    MemoryError
-        If there is too little memory.
-
     Examples
     --------
     >>> take_working_space(1)

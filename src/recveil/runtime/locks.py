@@ -22,22 +22,7 @@ NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0)
 
 
 def lock(descriptor: int, *, wait: bool) -> bool | None:
-    """Lock an open file; False if another process holds it, None without support for locks.
-
-    Parameters
-    ----------
-    descriptor : int
-        Of the open file; closing it releases the lock.
-    wait : bool
-        Wait until the lock is free.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryFile
-    >>> with TemporaryFile() as file:
-    ...     lock(file.fileno(), wait=False)
-    True
-    """
+    """Lock an open file; False if another process holds it, None without support for locks."""
     if sys.platform == "win32":  # files of killed runs are not removed there
         return None
     import fcntl
@@ -53,16 +38,7 @@ def lock(descriptor: int, *, wait: bool) -> bool | None:
 
 @contextmanager
 def held(file: Path) -> Iterator[None]:
-    """Create a new file for the current user alone, and hold its lock.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with held(Path(folder, "work")), abandoned(Path(folder, "work")) as is_abandoned:
-    ...         is_abandoned
-    False
-    """
+    """Create a new file for the current user alone, and hold its lock."""
     descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, FOR_OWNER)
     try:
         file.chmod(FOR_OWNER)  # some umasks also restrict the current user
@@ -79,11 +55,6 @@ def abandoned(path: Path) -> Iterator[bool]:
 
     A folder that is not empty and has no lock file of recveil belongs to the user, and is not
     abandoned.
-
-    Parameters
-    ----------
-    path : Path
-        A file whose lock its writer holds, or a folder with such a file.
 
     Examples
     --------
@@ -116,15 +87,7 @@ def abandoned(path: Path) -> Iterator[bool]:
 
 
 def is_ours(found: os.stat_result) -> bool:
-    """Return whether a file belongs to the current user; others may have planted it.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     is_ours(Path(folder).stat())
-    True
-    """
+    """Return whether a file belongs to the current user; others may have planted it."""
     return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
 
 

@@ -62,11 +62,6 @@ def parse_memory(size: str | int) -> int:
 def memory_limited(size: str | int | None) -> Iterator[None]:
     """Limit the memory that inputs may take inside the block.
 
-    Parameters
-    ----------
-    size : str, int or None
-        See `parse_memory`; None changes nothing.
-
     Examples
     --------
     >>> with memory_limited("4GB"):
@@ -127,27 +122,7 @@ def _limit_of(name: str) -> int | None:
 
 
 def reject_beyond_limit(what: str, needed: int, *, at_least: bool = False) -> None:
-    """Raise a MemoryLimitError if something takes more memory than allowed.
-
-    Parameters
-    ----------
-    what : str
-        Start of the message: the file's name, and which part of it.
-    needed : int
-        Bytes.
-    at_least : bool
-        Whether `needed` is a lower bound, as reading stopped there.
-
-    Examples
-    --------
-    >>> with memory_limited("1GB"):
-    ...     reject_beyond_limit("ratings.parquet: its 100,000,000 rows", 6 * 10**9)
-    Traceback (most recent call last):
-    ...
-    recveil.runtime.memory.MemoryLimitError: ratings.parquet: its 100,000,000 rows take 6.0 GB of
-    memory, but 1.0 GB may be taken; allow more with max_memory (--max-memory 8GB), or
-    read a part of them
-    """
+    """Raise a MemoryLimitError if something takes more memory than allowed."""
     if needed > _LEAST and needed > memory_limit():
         reject_for_memory(what, needed, at_least=at_least)
 
@@ -178,13 +153,6 @@ def lacks_memory(error: BaseException) -> bool:
     """Return whether an error, or one that led to it, is a lack of memory.
 
     Libraries that ``ulimit`` keeps from being loaded raise errors of their own.
-
-    Examples
-    --------
-    >>> lacks_memory(MemoryError()), lacks_memory(OSError(12, "Cannot allocate memory"))
-    (True, True)
-    >>> lacks_memory(ValueError())
-    False
     """
     little = address_space() is not None or data_size() is not None
     return any(

@@ -27,11 +27,6 @@ def share_below(x: float) -> float:
 def point_at(share: float) -> float:
     """Return the quantile of the normal distribution for a share.
 
-    Parameters
-    ----------
-    share : float
-        Between 0 and 1, both excluded.
-
     Examples
     --------
     >>> point_at(0.5), round(point_at(1e-6), 6)
@@ -42,11 +37,6 @@ def point_at(share: float) -> float:
 
 def tail_over_density(x: float) -> float:
     """Return the upper tail at x divided by the density at x, which does not underflow.
-
-    Parameters
-    ----------
-    x : float
-        0 or more.
 
     Examples
     --------

@@ -35,37 +35,23 @@ class Cancelled(KeyboardInterrupt):
 
 
 class HowFar(NamedTuple):
-    """Progress as a listener receives it; plain data that can be sent to another process.
+    """Progress as a listener receives it; plain data that can be sent to another process."""
 
-    Attributes
-    ----------
-    fraction : float
-        Share of the whole that is done, from 0 to 1. It never decreases, and is 1 only at the end.
-    part : str
-        The current part; empty before the first one.
-    seconds_left : float or None
-        An estimate; None while there is too little data for one.
-    """
-
+    # Share of the whole that is done, from 0 to 1. It never decreases, and is 1 only at the end.
     fraction: float
+    # The current part; empty before the first one
     part: str
+    # An estimate; None while there is too little data for one
     seconds_left: float | None
 
 
 class Count(NamedTuple):
-    """Progress of a loop.
-
-    Attributes
-    ----------
-    done : float
-    total : float or None
-        None if unknown.
-    since : float
-        Start time, by the clock of the whole.
-    """
+    """Progress of a loop."""
 
     done: float
+    # None if unknown
     total: float | None
+    # Start time, by the clock of the whole
     since: float
 
     def words(self) -> str:
@@ -80,33 +66,7 @@ class Count(NamedTuple):
 
 
 class Whole:
-    """The outermost task, to which its parts report their progress.
-
-    Parameters
-    ----------
-    title : str
-        A short description of the task.
-    hear : callable, optional
-        Called with the progress, in the thread of the task; see
-        `recveil.runtime.progress.listening`.
-    clock : callable
-        Returns seconds.
-
-    Examples
-    --------
-    >>> now = [0.0]
-    >>> whole = Whole("Auditing", clock=lambda: now[0])
-    >>> whole.reach(0.0, 0.25, ("Drawing curves",))
-    >>> now[0] = 60.0
-    >>> whole.line()
-    'Auditing (Drawing curves): 0 % in 1 min'
-    >>> whole.reach(0.25, 1.0, ("Making pages",))
-    >>> whole.line()
-    'Auditing (Making pages): 25 % in 1 min, about 3 min left'
-    >>> now[0] = 120.0  # no report, but it must have come further
-    >>> whole.line()
-    'Auditing (Making pages): 25 % in 2 min, about 2 min left'
-    """
+    """The outermost task, to which its parts report their progress."""
 
     def __init__(
         self,
@@ -156,19 +116,7 @@ class Whole:
         path: tuple[str, ...] = (),
         count: Count | None = None,
     ) -> None:
-        """Record how much is done.
-
-        Parameters
-        ----------
-        fraction : float
-            Share of the whole. It never decreases: a smaller value is ignored.
-        until : float
-            Share at the next guaranteed report: the end of a step or part.
-        path : tuple of str
-            The current parts, outermost first.
-        count : Count, optional
-            Progress of the innermost loop.
-        """
+        """Record how much is done."""
         with self._lock:
             fraction = min(fraction, 1.0 - 1e-9)
             if fraction > self.fraction:
@@ -276,20 +224,6 @@ def track(
     done, the rate, and the elapsed and remaining time. Otherwise, such as in a scheduled job, it
     writes the same once a minute as a line. See `listening` for pages and other processes.
 
-    Parameters
-    ----------
-    steps : iterable
-        What to loop over.
-    title : str
-        A short description of the loop.
-    total : float, optional
-        Sum of the weights, where `steps` has no length.
-    weigh : callable, optional
-        Returns the weight of a step; 1 if not given.
-    share : float
-        Within another task, the share of its remaining work that the loop takes, from 0 to 1. If 0,
-        the loop only shows its rate, which suits a part with many small loops.
-
     Examples
     --------
     >>> sum(track([1, 2, 3], "Adding"))
@@ -312,19 +246,6 @@ def track(
 @contextmanager
 def parts(title: str, costs: Mapping[str, float]) -> Iterator[Callable[[str], None]]:
     """Announce the parts of a task, and yield a function to call as each part begins.
-
-    Parameters
-    ----------
-    title : str
-        A short description of the task.
-    costs : mapping of str to float
-        Expected cost of each part, in order; only the ratios count. A skipped part counts as done
-        when a later one begins. The part `THE_REST` announces its own parts once it has begun.
-
-    Raises
-    ------
-    KeyError
-        If a part begins that was not announced.
 
     Examples
     --------
@@ -404,30 +325,7 @@ _LISTENER: ContextVar[Callable[[HowFar], object] | None] = ContextVar(
 
 @contextmanager
 def listening(hear: Callable[[HowFar], object]) -> Iterator[None]:
-    """Call a function with the progress of the task inside the block, instead of drawing a bar.
-
-    Parameters
-    ----------
-    hear : callable
-        Takes a `HowFar`. It is called in the task's own threads, at most about twenty times a
-        second and whenever another part begins, so it should be quick: pass the progress to a
-        queue, or through a pipe to another process. To cancel the task, raise `Cancelled`: it ends
-        like Ctrl-C, with no half-written files. Cancelling takes effect at the next call, which may
-        take a while.
-
-    Notes ----- It applies to the thread (or async task) in which it is entered; several threads may
-    each have one. Use a separate `listening` for each task: the next task begins again at 0.
-
-    Examples
-    --------
-    >>> from recveil.runtime.progress import track
-    >>> heard = []
-    >>> with listening(heard.append):
-    ...     sum(track([1, 2, 3], "Adding"))
-    6
-    >>> heard[0].fraction, heard[-1]
-    (0.0, HowFar(fraction=1.0, part='', seconds_left=0.0))
-    """
+    """Call a function with the progress of the task inside the block, instead of drawing a bar."""
     token = _LISTENER.set(hear)
     try:
         yield

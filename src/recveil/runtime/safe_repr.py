@@ -24,19 +24,6 @@ def brief(cls: type[T]) -> type[T]:
     The facts come from its method `_facts`. Without one, they are its numbers, except the seed, and
     the sizes of its other fields. A notebook also shows the grids that its method `_tables`
     returns.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> @brief
-    ... class Private(NamedTuple):
-    ...     users: list[str]
-    ...     seed: int
-    ...     skipped: int = 2
-    >>> [Private(["ann", "ben"], seed=918)]
-    [Private(users: 2, skipped: 2)]
-    >>> Private(["ann", "ben"], seed=918)._repr_html_()
-    '<table><caption>Private</caption><tr><th>users</th><td>2</td></tr><tr><th>skipped</th><td>2</td></tr></table>'
     """
 
     def line(self: Any) -> str:
@@ -56,18 +43,11 @@ def brief(cls: type[T]) -> type[T]:
 
 @brief
 class Grid(NamedTuple):
-    """A small table of shares and verdicts for a notebook, without data on users.
-
-    Attributes
-    ----------
-    title : str
-    header : tuple of str
-    rows : list of tuple of str
-        Those beyond the first dozen are only counted.
-    """
+    """A small table of shares and verdicts for a notebook, without data on users."""
 
     title: str
     header: tuple[str, ...]
+    # Those beyond the first dozen are only counted
     rows: list[tuple[str, ...]]
 
 
@@ -75,15 +55,6 @@ class BriefParameters:
     """A mixin whose estimators show their parameters without seeds and private data.
 
     List it before `BaseEstimator` among the bases. The seed is omitted altogether.
-
-    Examples
-    --------
-    >>> from sklearn.base import BaseEstimator
-    >>> class Drawn(BriefParameters, BaseEstimator):
-    ...     def __init__(self, rank=50, seed=0):
-    ...         self.rank, self.seed = rank, seed
-    >>> Drawn(rank=2, seed=918)
-    Drawn(rank=2)
     """
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # scikit-learn's signature
@@ -139,11 +110,6 @@ def html_grid(grid: Grid) -> str:
 
 def share_in_words(share: Any) -> str:
     """Format a share with its interval for a grid; a dash if the rate is undefined.
-
-    Parameters
-    ----------
-    share : object with rate, low and high
-        Numbers from 0 to 1; the rate may be nan.
 
     Examples
     --------

@@ -17,11 +17,6 @@ _FOR_ONE = 16 << 20
 def pool(n_threads: int) -> Iterator[Executor]:
     """Yield an executor with `n_threads` threads; with one, the caller does the work.
 
-    Raises
-    ------
-    MemoryError
-        If there is too little memory for the threads.
-
     Examples
     --------
     >>> with pool(2) as workers:

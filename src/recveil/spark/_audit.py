@@ -100,16 +100,7 @@ def audit(
 
 
 def reject_not_offered(given: dict[str, Any]) -> None:
-    """Refuse by name what an audit by one machine takes, and one by Spark does not.
-
-    Examples
-    --------
-    >>> reject_not_offered({"release": None, "user": "who"})
-    >>> reject_not_offered({"shadows": 32})
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: shadows (--shadows): not by Spark; leave it out, or leave ...
-    """
+    """Refuse by name what an audit by one machine takes, and one by Spark does not."""
     for name in _NOT_OFFERED:
         if given.pop(name, None) is not None:
             raise RecveilError(

@@ -39,27 +39,18 @@ _BINS, _GROUPING, _ORDER = 1, 2, 3
 
 @brief
 class SpreadGroups(NamedTuple):
-    """Groups among executors.
+    """Groups among executors."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The columns `part`, `key` (equal for those who are in one group) and `number`.
-    parts : ndarray of int64, shape (n_parts,)
-        What `part` says, in published order.
-    people, groups : ndarray of int64, shape (n_parts,)
-        How many there are in each part.
-    k : int
-        The least that a group has.
-    secret : tuple of int
-        What all that is drawn follows from, together with the table.
-    """
-
+    # The columns `part`, `key` (equal for those who are in one group) and `number`
     frame: "DataFrame"
+    # What `part` says, in published order
     parts: NDArray[np.int64]
+    # How many there are in each part
     people: NDArray[np.int64]
     groups: NDArray[np.int64]
+    # The least that a group has
     k: int
+    # What all that is drawn follows from, together with the table
     secret: tuple[int, ...]
 
     def firsts(self, *, in_groups: bool) -> NDArray[np.int64]:
@@ -74,22 +65,7 @@ class SpreadGroups(NamedTuple):
 def gather_groups(
     people: DistributedUsers, placed: "DataFrame", k: int, secret: tuple[int, ...]
 ) -> SpreadGroups:
-    """Gather people who are near each other in groups of at least k.
-
-    Parameters
-    ----------
-    people : DistributedUsers
-    placed : DataFrame
-        The columns `number` and `place`.
-    k : int
-    secret : tuple of int
-        What all that is drawn follows from, together with the table.
-
-    Raises
-    ------
-    RecveilError
-        If a group has fewer than k people, or somebody is in none: nothing is published then.
-    """
+    """Gather people who are near each other in groups of at least k."""
     bins = find_bins(placed, people.n_people, k, np.random.default_rng([*secret, _BINS]))
     work = of_table(_gathered_bin, k=k, secret=secret, n_parts=parts_for(people.n_people))
     schema = "part long, key long, number long"
@@ -100,20 +76,7 @@ def gather_groups(
 def count_groups(
     frame: "DataFrame", n_people: int, k: int, secret: tuple[int, ...]
 ) -> SpreadGroups:
-    """Count who is in groups, in each part.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The columns `part`, `key` and `number`.
-    n_people, k : int
-    secret : tuple of int
-
-    Raises
-    ------
-    RecveilError
-        If a group has fewer than k people, or somebody is in none.
-    """
+    """Count who is in groups, in each part."""
     from pyspark.sql import functions as sql
 
     sizes = frame.groupBy("part", "key").count()
@@ -185,15 +148,7 @@ def of_table(work: Callable[..., pa.Table], **known: Any) -> Callable[[pa.Table]
 
 
 def reject_small(sizes: NDArray[np.int64], k: int) -> None:
-    """Raise a RecveilError if a group has fewer than k people.
-
-    Examples
-    --------
-    >>> reject_small(np.array([5, 4]), 5)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: a group of 4 people, and k = 5; nothing is published; this is ...
-    """
+    """Raise a RecveilError if a group has fewer than k people."""
     if sizes.min() < k:
         raise RecveilError(
             f"a group of {sizes.min()} people, and k = {k}; nothing is published; this is a fault "
@@ -219,17 +174,11 @@ _GROUPED = "part long, key long, number long"
 
 @brief
 class CoRatedGroups(NamedTuple):
-    """GeCom's groups among executors.
-
-    Attributes
-    ----------
-    groups : SpreadGroups
-    cells : int
-        How many labels their rows will have, about: a group that two partitions have a share of
-        counts as two.
-    """
+    """GeCom's groups among executors."""
 
     groups: SpreadGroups
+    # How many labels their rows will have, about: a group that two partitions have a share of
+    # counts as two
     cells: int
 
     def _facts(self) -> dict[str, object]:
@@ -238,23 +187,16 @@ class CoRatedGroups(NamedTuple):
 
 @brief
 class _Begins(NamedTuple):
-    """What came before each partition, and what there is in all.
+    """What came before each partition, and what there is in all."""
 
-    Attributes
-    ----------
-    large, whole, waiting : ndarray of int64, shape (n_partitions,)
-        Classes of k people; groups of others; and people who wait for others.
-    n_large, n_whole : int
-        In all.
-    joined : dict of int to int
-        Of people who are too few for a group: the class of k that each joins.
-    """
-
+    # Classes of k people; groups of others; and people who wait for others
     large: NDArray[np.int64]
     whole: NDArray[np.int64]
     waiting: NDArray[np.int64]
+    # In all
     n_large: int
     n_whole: int
+    # Of people who are too few for a group: the class of k that each joins
     joined: dict[int, int]
 
     def _facts(self) -> dict[str, object]:
@@ -272,20 +214,6 @@ def gather_corated(
 
     But people who all rated the same are taken apart where there are very many: each piece is a
     group.
-
-    Parameters
-    ----------
-    people : DistributedUsers
-    numbered : NumberedUsers
-        The same people.
-    n_ratings, k : int
-    secret : tuple of int
-        What the order follows from, together with the table.
-
-    Raises
-    ------
-    RecveilError
-        If a group has fewer than k people, or somebody is in none: nothing is published then.
     """
     frame = people.keep(_sort(numbered, n_ratings))
     begins = _begins(frame, k)

@@ -44,20 +44,13 @@ _MOST_PEOPLE = 2**31 - 1
 
 @brief
 class ItemFactors(NamedTuple):
-    """What is known of items: ``rating = offset + factors of the item · factors of the person``.
+    """What is known of items: ``rating = offset + factors of the item · factors of the person``."""
 
-    Attributes
-    ----------
-    offset : ndarray of float32, shape (n_items,)
-        What everybody is expected to give.
-    factors : ndarray of float32, shape (n_items, rank + 1)
-        The last is that of people's biases: the unit of the scale, for all items.
-    triangular : ndarray of float64, shape (rank + 1, rank + 1)
-        Takes people's factors to where distances are those between padded rows.
-    """
-
+    # What everybody is expected to give
     offset: NDArray[np.float32]
+    # The last is that of people's biases: the unit of the scale, for all items
     factors: NDArray[np.float32]
+    # Takes people's factors to where distances are those between padded rows
     triangular: NDArray[np.float64]
 
     @classmethod
@@ -85,17 +78,7 @@ class ItemFactors(NamedTuple):
         return float(self.factors[0, -1])
 
     def of_people(self, ratings: Ratings) -> NDArray[np.float32]:
-        """Return the factors of some people, and their biases last, shape (n_users, rank + 1).
-
-        Examples
-        --------
-        >>> scale = RatingScale(1, 5, 1)
-        >>> ratings = Ratings.from_columns([1, 1, 2], [0, 1, 1], [5, 1, 3], scale=scale)
-        >>> known = ItemFactors.of(np.full(2, 3, np.float32), np.array([[3], [-3]]), scale)
-        >>> known.of_people(ratings).round(1)
-        array([[0.4, 0. ],
-               [0. , 0. ]], dtype=float32)
-        """
+        """Return the factors of some people, and their biases last, shape (n_users, rank + 1)."""
         left = ratings.values.astype(np.float64) - self.offset[ratings.indices]
         pulls = OWN_PULL * self.unit**2, LEAST_PULL * self.unit**2
         found = _solved(ratings.indptr, ratings.indices, left, self.factors, *pulls)
@@ -118,19 +101,12 @@ class ItemFactors(NamedTuple):
 
 @brief
 class RatedItems(NamedTuple):
-    """How often, and how, each item was rated.
-
-    Attributes
-    ----------
-    support : ndarray of int64, shape (n_items,)
-    offset : ndarray of float32, shape (n_items,)
-        The mean rating of each, pulled to that of all where there are few.
-    mean : float
-        Of all ratings.
-    """
+    """How often, and how, each item was rated."""
 
     support: NDArray[np.int64]
+    # The mean rating of each, pulled to that of all where there are few
     offset: NDArray[np.float32]
+    # Of all ratings
     mean: float
 
     @classmethod
@@ -151,21 +127,7 @@ class RatedItems(NamedTuple):
 def learn_factors(
     people: DistributedUsers, numbered: NumberedUsers, items: RatedItems, seed: int
 ) -> ItemFactors:
-    """Learn the factors of items from all people, by MLlib.
-
-    Parameters
-    ----------
-    people : DistributedUsers
-    numbered : NumberedUsers
-    items : RatedItems
-    seed : int
-        Where factors begin.
-
-    Raises
-    ------
-    RecveilError
-        If there are more people than MLlib can number, or learning fails.
-    """
+    """Learn the factors of items from all people, by MLlib."""
     from pyspark.ml.recommendation import ALS
 
     if people.n_people > _MOST_PEOPLE:
@@ -202,15 +164,7 @@ def unit_of(scale: RatingScale) -> float:
 
 
 def _sums_of_items(ratings: Ratings, scale: RatingScale) -> Whole:
-    """Return how often each item was rated, and the sum of its ratings above the scale's low end.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 2], [7, 7, 8], [5, 1, 3], scale=RatingScale(1, 5, 1))
-    >>> _sums_of_items(ratings, ratings.scale)
-    array([[      2,       1],
-           [1048576,  524288]])
-    """
+    """Return each item's count, and the sum of its ratings above the scale's low end."""
     above = (ratings.values.astype(np.float64) - scale.low) / (scale.range or 1.0)
     steps = np.rint(above * _FACTOR_STEPS)
     n = ratings.n_items
@@ -341,13 +295,6 @@ _STEPS = float(1 << 16)
 def refine_factors(people: DistributedUsers, items: RatedItems, known: ItemFactors) -> ItemFactors:
     """Move items to where people's ratings pull them, some times.
 
-    Parameters
-    ----------
-    people : DistributedUsers
-    items : RatedItems
-    known : ItemFactors
-        As learned by MLlib.
-
     Notes
     -----
     What falls with each move is the sum of squared errors and of the pulls on factors. People are
@@ -400,20 +347,7 @@ def _ways(
 
 
 def _slopes(ratings: Ratings, known: ItemFactors) -> Whole:
-    """Return of each item how its errors pull it, and last how people's factors spread.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale(1, 5, 1)
-    >>> ratings = Ratings.from_columns([1, 1], [7, 8], [5, 1], scale=scale)
-    >>> known = ItemFactors.of(np.full(2, 3, np.float32), np.array([[3], [-3]]), scale)
-    >>> (_slopes(ratings, known) / 2**16).round(1)
-    array([[ 0.3,  0.7],
-           [-0.3, -0.7],
-           [ 0.4,  0.9],
-           [ 0.9,  2. ]])
-    """
+    """Return of each item how its errors pull it, and last how people's factors spread."""
     left = ratings.values.astype(np.float64) - known.offset[ratings.indices]
     of_people = known.of_people(ratings).astype(np.float64)
     return np.asarray(_sloped(ratings.indptr, ratings.indices, left, known.factors, of_people))
@@ -480,20 +414,13 @@ _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 @brief
 class EmbeddingBins(NamedTuple):
-    """Where bins are.
+    """Where bins are."""
 
-    Attributes
-    ----------
-    centres : ndarray of float32, shape (n_bins, d)
-        Each with at least k people.
-    pieces : ndarray of int64, shape (n_bins,)
-        Into how many pieces each is split: 1, unless it has too many people.
-    mixing : int
-        Says who comes into which piece.
-    """
-
+    # Each with at least k people
     centres: NDArray[np.float32]
+    # Into how many pieces each is split: 1, unless it has too many people
     pieces: NDArray[np.int64]
+    # Says who comes into which piece
     mixing: int
 
     def of(self, numbers: NDArray[np.int64], places: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -519,16 +446,6 @@ def find_bins(
     placed: "DataFrame", n_people: int, k: int, rng: np.random.Generator
 ) -> EmbeddingBins:
     """Find bins of at least k people each.
-
-    Parameters
-    ----------
-    placed : DataFrame
-        The columns `number` and `place`.
-    n_people : int
-    k : int
-        Precondition: at most n_people.
-    rng : Generator
-        Draws the sample, and what centres begin with.
 
     Notes
     -----

@@ -49,22 +49,7 @@ _SOME_GROUPS = 10_000
 
 
 class GroupMaking:
-    """Gathers people who rate alike, and gives each group one row.
-
-    Parameters
-    ----------
-    k : int or None
-        Smallest group, at least 2.
-    given : mapping
-        The options of `PredictiveAnonymizer` that were given.
-    seed : int or None
-        Drawn from the system if not given.
-
-    Raises
-    ------
-    RecveilError
-        If they make no sense, or are not offered.
-    """
+    """Gathers people who rate alike, and gives each group one row."""
 
     def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
         check_k(k)
@@ -173,13 +158,7 @@ class GroupMaking:
 
 
 def people_of(lake: Lake, k: int) -> DistributedUsers:
-    """Gather all people of a table on all of its items.
-
-    Raises
-    ------
-    RecveilError
-        If there are fewer than k.
-    """
+    """Gather all people of a table on all of its items."""
     places = np.arange(lake.items.size)
     people = distribute_users(lake, QueriedItemSums(lake.items, places, lake.items.size))
     if people.n_people < k:
@@ -204,21 +183,7 @@ def expect_groups(
     layout: Layout,
     file_format: FileFormat,
 ) -> Expected:
-    """Say what the rows of groups will take: those of some thousands, times all of them.
-
-    Parameters
-    ----------
-    lake : Lake
-    n_people : int
-    mean_length : float
-        Of a user's id, in bytes.
-    kind : {"padded", "co-rated"}
-    n_groups : int
-    width : float
-        How many labels a person's row has, on average.
-    step, layout, file_format
-        See `recveil.publish.size_estimate.expect`.
-    """
+    """Say what the rows of groups will take: those of some thousands, times all of them."""
     some = min(n_groups, _SOME_GROUPS)
     share = some / n_groups
     shape = _Shape(lake, round(n_people * share), share, mean_length)
@@ -256,10 +221,6 @@ def reject_table(lake: Lake, *, takes_likes: bool = False) -> None:
 
     Where the scale was read off the ratings, one person's may be its end: whether they are, this
     process would have to look at all of them.
-
-    Raises
-    ------
-    RecveilError
     """
     check_scale(lake.scale)
     if lake.scale.unary:
@@ -298,22 +259,7 @@ _OFFERED = {"fill": "item-mean", "grouping": "gecom"}
 
 
 class CoRatedMaking:
-    """Fills rows up until at least k people rated the same items; ratings stay as they are.
-
-    Parameters
-    ----------
-    k : int or None
-        Smallest group, at least 2.
-    given : mapping
-        The options of `KCoRater` that were given.
-    seed : int or None
-        Drawn from the system if not given.
-
-    Raises
-    ------
-    RecveilError
-        If they make no sense, or are not offered.
-    """
+    """Fills rows up until at least k people rated the same items; ratings stay as they are."""
 
     def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)

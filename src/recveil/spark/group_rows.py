@@ -79,16 +79,10 @@ class GroupRows(Protocol):
 
 
 class PartRows(NamedTuple):
-    """The rows of a part, in published order.
-
-    Attributes
-    ----------
-    blocks : iterator of Records
-    given : list of int
-        The numbers of `ExactRatingCounts`, of rows whose labels may be ratings as they were given.
-    """
+    """The rows of a part, in published order."""
 
     blocks: Iterator[Records]
+    # The numbers of `ExactRatingCounts`, of rows whose labels may be ratings as they were given
     given: list[int]
 
 
@@ -115,23 +109,14 @@ def _users_of(
 
 @brief
 class SharedRows(NamedTuple):
-    """One row for each group, of means.
+    """One row for each group, of means."""
 
-    Attributes
-    ----------
-    published : Published
-        Without what only the driver calls.
-    homogenize : {"padded", "simple"}
-    step : float or None
-        That of the labels.
-    known : ItemFactors or None
-        For padded rows.
-    k : int
-    """
-
+    # Without what only the driver calls
     published: Published
     homogenize: Literal["padded", "simple"]
+    # That of the labels
     step: float | None
+    # For padded rows
     known: ItemFactors | None
     k: int
 
@@ -167,28 +152,17 @@ class SharedRows(NamedTuple):
 
 @brief
 class FilledRows(NamedTuple):
-    """A row for each person: what they rated, and fills where others of their group rated.
+    """A row for each person: what they rated, and fills where others of their group rated."""
 
-    Attributes
-    ----------
-    published : Published
-        Without what only the driver calls.
-    step : float or None
-        That of the labels.
-    known : KnownMeans
-    k : int
-    round_fills : bool
-    protect : {"none", "labels", "mean", "shuffle"}
-    secret : tuple of int
-        What all that is drawn follows from, together with the table.
-    """
-
+    # Without what only the driver calls
     published: Published
+    # That of the labels
     step: float | None
     known: "KnownMeans"
     k: int
     round_fills: bool
     protect: Protect
+    # What all that is drawn follows from, together with the table
     secret: tuple[int, ...]
 
     @property
@@ -219,18 +193,11 @@ class FilledRows(NamedTuple):
 
 @brief
 class ClassRows(NamedTuple):
-    """One row for each class, drawn from the tastes of its crowd; see `crowd_rows`.
+    """One row for each class, drawn from the tastes of its crowd; see `crowd_rows`."""
 
-    Attributes
-    ----------
-    published : Published
-        Without what only the driver calls.
-    step : float or None
-        That of the labels.
-    k : int
-    """
-
+    # Without what only the driver calls
     published: Published
+    # That of the labels
     step: float | None
     k: int
 
@@ -259,10 +226,6 @@ class ClassRows(NamedTuple):
 @brief
 class KnownMeans(NamedTuple):
     """What `recveil.predict.ItemMean` learns, from sums.
-
-    Attributes
-    ----------
-    means : ndarray of float32, shape (n_items,)
 
     Examples
     --------
@@ -294,15 +257,7 @@ class KnownMeans(NamedTuple):
 
 
 def sums_of_items(ratings: Ratings, low: float, unit: float) -> Whole:
-    """Count the ratings of each item, and add up how many units above the lowest they are.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 2], [7, 7, 8], [5, 1.5, 3])
-    >>> sums_of_items(ratings, 1, 0.5)
-    array([[2, 1],
-           [9, 4]])
-    """
+    """Count the ratings of each item, and add up how many units above the lowest they are."""
     steps = np.rint((ratings.values.astype(np.float64) - low) / unit)
     n = ratings.n_items
     sums = [np.bincount(ratings.indices, minlength=n), np.bincount(ratings.indices, steps, n)]
@@ -318,22 +273,7 @@ _TOLD = ("part", "records", "labels", "seen", "sha256", "bytes", "given")
 
 
 class GroupsByExecutors:
-    """Writes the rows of groups, and who is in them, by executors; they check it, too.
-
-    Parameters
-    ----------
-    people : DistributedUsers
-    numbered : NumberedUsers
-        The same people.
-    groups : callable
-        Gathers their groups, once it is certain that they will be written.
-    rows : GroupRows
-    rows_of : callable, optional
-        Returns what rows are made of, a frame with the column `part`, once groups are known; if not
-        given, these are the rows of people.
-    used : callable, optional
-        Takes the number of labels, and returns the settings that the owner is to have.
-    """
+    """Writes the rows of groups, and who is in them, by executors; they check it, too."""
 
     def __init__(
         self,
@@ -364,13 +304,7 @@ class GroupsByExecutors:
     def write_ratings(
         self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
     ) -> Written:
-        """Make and write the rows of each part where there is room, and the list of classes.
-
-        Raises
-        ------
-        RecveilError
-            If an executor cannot write to the folder, or somebody is missing.
-        """
+        """Make and write the rows of each part where there is room, and the list of classes."""
         del published, file_format  # they are those that the rows were begun with
         rows, groups = self._rows, self.groups
         work = of_table(

@@ -46,33 +46,21 @@ _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @brief
 class Lake(NamedTuple):
-    """A table of ratings, which stays where it is.
+    """A table of ratings, which stays where it is."""
 
-    Attributes
-    ----------
-    rows : DataFrame
-        The columns `user` (text), `item` (text or whole numbers) and `rating` (float).
-    scale : RatingScale
-    n_ratings : int
-    values : ndarray of float64
-        The different ratings; the lowest and the highest, if there are very many.
-    items : ndarray, shape (n_items,)
-        The ids of all items, ascending: as `Ratings` has them.
-    raw : Array
-        The same as they stand in the column.
-    codes : ndarray of int32
-        The position of each raw one among `items`.
-    notes : tuple of str
-        What is to be said of how the table was read.
-    """
-
+    # The columns `user` (text), `item` (text or whole numbers) and `rating` (float)
     rows: Any
     scale: RatingScale
     n_ratings: int
+    # The different ratings; the lowest and the highest, if there are very many
     values: NDArray[np.float64]
+    # The ids of all items, ascending: as `Ratings` has them
     items: NDArray[Any]
+    # The same as they stand in the column
     raw: pa.ChunkedArray
+    # The position of each raw one among `items`
     codes: NDArray[np.int32]
+    # What is to be said of how the table was read
     notes: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
@@ -90,28 +78,7 @@ def lake_of(
     time: str | None = None,
     times: bool = False,
 ) -> Lake:
-    """Look at a table: which column is which, which items there are, and on which scale.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One rating a row.
-    user, item, rating : str, optional
-        Names of the columns; found by the usual names if not given.
-    scale : RatingScale, optional
-        Inferred from the ratings if not given.
-    likes : bool
-        Each row is a like, whatever its rating.
-    time : str, optional
-        The name of the column of times.
-    times : bool
-        Whether times are wanted, too: as the column `time`, if there is one.
-
-    Raises
-    ------
-    RecveilError
-        For missing columns or values, ratings off the scale, and a table without rows.
-    """
+    """Look at a table: which column is which, which items there are, and on which scale."""
     from pyspark.sql import functions as sql
 
     require_scale(scale)
@@ -410,13 +377,7 @@ def _format_of(folder: Path) -> str:
 
 
 def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
-    """Return the table at a path or address: Parquet, or text with commas and a header.
-
-    Raises
-    ------
-    RecveilError
-        If Spark would leave out a file there, or take one that no longer counts.
-    """
+    """Return the table at a path or address: Parquet, or text with commas and a header."""
     is_near = not source.startswith(_SCHEMES)
     path = Path(source)
     is_text = _format_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")

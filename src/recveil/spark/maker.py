@@ -12,20 +12,13 @@ from recveil.spark.users import DistributedUsers
 
 @brief
 class Made(NamedTuple):
-    """A release that executors are to write.
+    """A release that executors are to write."""
 
-    Attributes
-    ----------
-    release : Sides
-        The private side names nobody, as all names stand in its parts alone.
-    by : Writing
-        Who writes and checks it.
-    told : callable
-        Returns what the owner is told of it, once it is written.
-    """
-
+    # The private side names nobody, as all names stand in its parts alone
     release: Sides
+    # Who writes and checks it
     by: Writing
+    # Returns what the owner is told of it, once it is written
     told: Callable[[], list[str]]
 
     def _facts(self) -> dict[str, object]:
@@ -34,16 +27,10 @@ class Made(NamedTuple):
 
 @brief
 class Ready(NamedTuple):
-    """People who stand ready, and what makes a release of them.
-
-    Attributes
-    ----------
-    people : DistributedUsers
-    make : callable
-        Returns a `Made`.
-    """
+    """People who stand ready, and what makes a release of them."""
 
     people: DistributedUsers
+    # Returns a `Made`
     make: Callable[[], Made]
 
     def _facts(self) -> dict[str, object]:

@@ -32,16 +32,7 @@ UNFINISHED = ".unfinished-"
 
 
 class ByExecutors:
-    """Writes drawn people, and who is in the data, by executors; they check it, too.
-
-    Parameters
-    ----------
-    spark : SparkSession
-    people : DistributedUsers
-        Those whom the release was made of.
-    crowds : SampledBatches
-        Those who are drawn.
-    """
+    """Writes drawn people, and who is in the data, by executors; they check it, too."""
 
     def __init__(
         self, spark: "SparkSession", people: DistributedUsers, crowds: SampledBatches
@@ -53,13 +44,7 @@ class ByExecutors:
     def write_ratings(
         self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
     ) -> Written:
-        """Draw and write each crowd where there is room; a task that is run again writes the same.
-
-        Raises
-        ------
-        RecveilError
-            If an executor cannot write to the folder.
-        """
+        """Sample and write each cluster where there is room; a repeated task writes the same."""
         if file_format != "parquet" or in_groups:
             raise RecveilError(
                 "file format 'csv': Spark writes Parquet; leave it out", code="option.unsupported"

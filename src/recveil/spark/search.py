@@ -115,13 +115,7 @@ class NumberedRatings:
 
 
 class FarColumn:
-    """A column that is asked for some places at a time.
-
-    Parameters
-    ----------
-    ratings : NumberedRatings
-    name : str
-    """
+    """A column that is asked for some places at a time."""
 
     def __init__(self, ratings: NumberedRatings, name: str) -> None:
         self._ratings, self._name = ratings, name
@@ -141,19 +135,7 @@ class FarColumn:
 
 
 def number_ratings(lake: Lake, *, users_are_whole: bool) -> NumberedRatings:
-    """Sort the ratings of a table among executors, and number people and ratings.
-
-    Parameters
-    ----------
-    lake : Lake
-    users_are_whole : bool
-        Whether ids of users are whole numbers, and follow each other as such; else as text.
-
-    Raises
-    ------
-    RecveilError
-        If somebody rated an item more than once.
-    """
+    """Sort the ratings of a table among executors, and number people and ratings."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sql
 
@@ -282,12 +264,7 @@ Found = tuple[NDArray[Any], ...]
 
 
 class Searchers:
-    """Executors that hold the lists of one table at a time, and look for people in it.
-
-    Parameters
-    ----------
-    spark : SparkSession
-    """
+    """Executors that hold the lists of one table at a time, and look for people in it."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self._context = spark.sparkContext
@@ -324,14 +301,7 @@ class Searchers:
 @brief
 @dataclass(frozen=True, eq=False)
 class SpreadCandidates(Candidates):
-    """Candidates among which executors look for people.
-
-    Parameters
-    ----------
-    indptr, records, codes, levels, days, sizes, activity
-        See `Candidates`.
-    searchers : Searchers
-    """
+    """Candidates among which executors look for people."""
 
     searchers: Searchers
 
@@ -348,15 +318,7 @@ class SpreadCandidates(Candidates):
 
 
 def cut_evenly(n_targets: int, cores: int) -> list[tuple[int, int]]:
-    """Cut those sought into parts for tasks: from which target to before which other.
-
-    Examples
-    --------
-    >>> cut_evenly(10, cores=2)
-    [(0, 3), (3, 6), (6, 9), (9, 10)]
-    >>> cut_evenly(0, cores=2)  # nobody is looked for, but what is found has its shape
-    [(0, 0)]
-    """
+    """Cut those sought into parts for tasks: from which target to before which other."""
     size = min(_TARGETS_OF_A_TASK, -(-n_targets // (_TASKS_A_CORE * cores))) or 1
     return [(at, min(at + size, n_targets)) for at in range(0, n_targets, size)] or [(0, 0)]
 
@@ -400,12 +362,7 @@ class _Kept(NamedTuple):
 
 
 class ItemLists:
-    """The lists of all items in pieces, wherever there is room; a task is sent those it needs.
-
-    Parameters
-    ----------
-    ratings : NumberedRatings
-    """
+    """The lists of all items in pieces, wherever there is room; a task is sent those it needs."""
 
     def __init__(self, ratings: NumberedRatings) -> None:
         from pyspark import StorageLevel
@@ -474,18 +431,7 @@ class ItemLists:
 @brief
 @dataclass(frozen=True, eq=False)
 class FarCandidates(Candidates):
-    """Candidates whose lists lie elsewhere: `records` and `codes` are empty here.
-
-    Parameters
-    ----------
-    indptr, records, codes, levels, days, sizes, activity
-        See `Candidates`.
-    lists : ItemLists
-    ends : tuple of int, or None
-        The first and the last day.
-    is_first, class_of : ndarray, or None
-        Where identical records were merged: which of all records are kept, and as which.
-    """
+    """Candidates whose lists lie elsewhere: `records` and `codes` are empty here."""
 
     lists: ItemLists
     ends: tuple[int, int] | None = None
@@ -723,21 +669,7 @@ _WHOLE = r"\A(0|-?[1-9][0-9]{0,17})\z"
 def far_table(
     frame: "DataFrame", name: str, reading: dict[str, Any]
 ) -> Iterator[tuple[Reading, Candidates]]:
-    """Give a table that stays among executors, and its lists by item.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    name : str
-        What the table is called.
-    reading : dict
-        How it is read: its columns, the scale, and whether they are likes.
-
-    Raises
-    ------
-    RecveilError
-        For other options of reading, ratings without a scale, and what `lake_of` refuses.
-    """
+    """Give a table that stays among executors, and its lists by item."""
     given = {key: value for key, value in reading.items() if has_value(value) and value != "error"}
     if strange := [key for key in given if key not in _OF_TABLES]:
         flags = ", ".join(f"--{key.replace('_', '-')}" for key in strange)

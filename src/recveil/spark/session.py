@@ -33,16 +33,6 @@ def private_scratch() -> Iterator[str]:
     Spark itself makes folders there that everybody can open, with rows of people in them, and
     leaves them behind if it is killed. What killed runs of ours left there is removed, too.
 
-    Yields
-    ------
-    str
-        What ``spark.local.dir`` is to be.
-
-    Raises
-    ------
-    RecveilError
-        If a folder cannot be made.
-
     Notes
     -----
     The disks are those that Spark would take: of the environment's ``SPARK_LOCAL_DIRS``, of the
@@ -101,14 +91,7 @@ _NO_MEMORY = ("OutOfMemoryError", "insufficient memory")
 
 
 class JavaProcess:
-    """Java that we began, and what it said.
-
-    Parameters
-    ----------
-    process : Popen
-    words : file
-        Where it says it.
-    """
+    """Java that we began, and what it said."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", words: IO[bytes]) -> None:
         self._process = process
@@ -149,11 +132,6 @@ def java_process() -> Iterator[JavaProcess | None]:
 
     One that runs already is taken as it is, with all that it says: whoever began it goes on. Then
     nothing is given.
-
-    Raises
-    ------
-    RecveilError
-        If it cannot be begun.
     """
     from pyspark import SparkContext
 
@@ -302,19 +280,7 @@ _CODES = {
 
 @contextmanager
 def spark_session(master: str | None = None) -> Iterator["SparkSession"]:
-    """Give the session that there is, or begin one, which ends afterwards.
-
-    Parameters
-    ----------
-    master : str, optional
-        Where Spark runs, such as ``local[4]`` or ``spark://host:7077``; if not given, as its own
-        configuration says, or all cores of this machine.
-
-    Raises
-    ------
-    RecveilError
-        If pyspark or Java is missing, or Spark cannot be begun.
-    """
+    """Give the session that there is, or begin one, which ends afterwards."""
     from_pyspark = needed()
     with spark_errors_translated():
         active = _running(from_pyspark)
@@ -436,13 +402,7 @@ def _require_java() -> None:
 
 @contextmanager
 def spark_errors_translated(java: JavaProcess | None = None) -> Iterator[None]:
-    """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so.
-
-    Parameters
-    ----------
-    java : JavaProcess, optional
-        If it is ours. Whatever is asked of it once it has ended fails, in one way or another.
-    """
+    """Raise as RecveilError what goes wrong in Spark: in our words, if executors said it so."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -464,18 +424,7 @@ def spark_errors_translated(java: JavaProcess | None = None) -> Iterator[None]:
 
 
 def _in_our_words(text: str) -> str:
-    r"""Return what an executor said, or the first thing that Spark says.
-
-    Examples
-    --------
-    >>> _in_our_words("Traceback:\n  at x\nrecveil.RecveilError: too few; add some\n  at y")
-    'too few; add some'
-    >>> _in_our_words("[PATH_NOT_FOUND] Path does not exist: file:/x.\nat ...")
-    'Spark: [PATH_NOT_FOUND] Path does not exist: file:/x; mend that, and run it again'
-    >>> text = "Encountered error while reading file file:///x/a.csv. \nMALFORMED_CSV_RECORD: ann,7"
-    >>> _in_our_words(text)[:42]
-    'a.csv: a line has more or fewer columns th'
-    """
+    r"""Return what an executor said, or the first thing that Spark says."""
     if ours := _OURS.findall(text):
         return str(ours[-1])
     if "No module named 'recveil'" in text:

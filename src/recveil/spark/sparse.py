@@ -91,29 +91,15 @@ _STEPS = float(1 << 32)
 
 @brief
 class PreferenceEmbeddings(NamedTuple):
-    """In which directions people differ by what they chose.
+    """In which directions people differ by what they chose."""
 
-    Attributes
-    ----------
-    support : ndarray of int64, shape (n_items,)
-        How many people rated each item.
-    directions : ndarray of float64, shape (n_items, rank)
-        At right angles to each other, and of length 1.
-    """
-
+    # How many people rated each item
     support: NDArray[np.int64]
+    # At right angles to each other, and of length 1
     directions: NDArray[np.float64]
 
     def of_people(self, ratings: Ratings) -> NDArray[np.float32]:
-        """Return the places of some people, shape (n_users, rank), whoever else is among them.
-
-        Examples
-        --------
-        >>> ratings = Ratings.from_columns([1, 1, 2], [7, 8, 8], [5, 5, 5])
-        >>> PreferenceEmbeddings(np.array([1, 16]), np.eye(2)).of_people(ratings).round(3)
-        array([[0.707, 0.354],
-               [0.   , 0.5  ]], dtype=float32)
-        """
+        """Return the places of some people, shape (n_users, rank), whoever else is among them."""
         return np.asarray(weigh_choices(ratings, self.support) @ self.directions, np.float32)
 
     def _facts(self) -> dict[str, object]:
@@ -156,15 +142,7 @@ def _upright(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _pulled(ratings: Ratings, support: NDArray[np.int64], basis: NDArray[np.float64]) -> Whole:
-    """Return how people who chose an item are placed, added up for each item as they chose it.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], [7, 8, 8], [5, 5, 5])
-    >>> _pulled(ratings, np.array([1, 1]), np.array([[1.0], [0.0]])) / 2**32
-    array([[0.5],
-           [0.5]])
-    """
+    """Return how people who chose an item are placed, added up for each item as they chose it."""
     chosen = weigh_choices(ratings, support)
     sums = np.zeros(basis.shape, np.int64)
     _add_pulls(chosen.indptr, chosen.indices, chosen.data, chosen @ basis, sums)
@@ -215,38 +193,26 @@ Kept = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 @brief
 class ClusterTable(NamedTuple):
-    """The crowds of a bin, and their classes.
+    """The crowds of a bin, and their classes."""
 
-    Attributes
-    ----------
-    number : ndarray of int64, shape ()
-        Of the bin.
-    sizes : ndarray of int64, shape (n_crowds,)
-    places : ndarray of float64, shape (n_crowds, n_tastes)
-        Means over the people of each crowd.
-    usual : ndarray of float64, shape (n_crowds,)
-        How many common items people rated, by the mean of the logarithms.
-    factors : ndarray of float64, shape (n_crowds, rank)
-        Means of what ratings are predicted from; of likes there are none.
-    starts, items, raters : ndarray of int64
-        How many people of each crowd rated each common item, in compressed rows.
-    crowd_of, class_sizes, keys : ndarray of int64, shape (n_classes,)
-        The crowd that each class is part of, how many people it has, and where it will stand.
-    lengths : ndarray of float64, shape (n_classes, 2)
-        How many common and rare items its row shall hold.
-    """
-
+    # Of the bin
     number: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    # Means over the people of each crowd
     places: NDArray[np.float64]
+    # How many common items people rated, by the mean of the logarithms
     usual: NDArray[np.float64]
+    # Means of what ratings are predicted from; of likes there are none
     factors: NDArray[np.float64]
+    # How many people of each crowd rated each common item, in compressed rows
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     raters: NDArray[np.int64]
+    # The crowd that each class is part of, how many people it has, and where it will stand
     crowd_of: NDArray[np.int64]
     class_sizes: NDArray[np.int64]
     keys: NDArray[np.int64]
+    # How many common and rare items its row shall hold
     lengths: NDArray[np.float64]
 
     @classmethod
@@ -261,18 +227,7 @@ class ClusterTable(NamedTuple):
         classes: Dealt,
         keys: NDArray[np.int64],
     ) -> Self:
-        """Add up what is told of the crowds of some people.
-
-        Examples
-        --------
-        >>> ratings = Ratings.from_columns([1, 2], [7, 7], [5, 4])
-        >>> classes = Dealt(np.zeros(2, int), np.zeros(1, int), np.array([2]), np.ones((1, 2)))
-        >>> crowds = ClusterTable.of(
-        ...     3, ratings, np.array([[1], [2]]), np.zeros((2, 0)), np.zeros(2, int),
-        ...     np.array([0]), classes, np.array([9]))
-        >>> crowds.sizes, crowds.places, crowds.counted(1).toarray()
-        (array([2]), array([[1.5]]), array([[2.]]))
-        """
+        """Add up what is told of the crowds of some people."""
         sizes = np.bincount(crowd_of)
         n = crowd_of.size
         member = sparse.csr_array((np.ones(n), (crowd_of, np.arange(n))), shape=(sizes.size, n))
@@ -325,17 +280,11 @@ class ClusterTable(NamedTuple):
 
 @brief
 class DistributedClusters(NamedTuple):
-    """Clusters among executors, bin by bin.
+    """Clusters among executors, bin by bin."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The column `crowds`, a row for each bin.
-    classes : SpreadGroups
-        Who is in which class.
-    """
-
+    # The column `crowds`, a row for each bin
     frame: "DataFrame"
+    # Who is in which class
     classes: SpreadGroups
 
     def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
@@ -369,29 +318,7 @@ def gather_clusters(
     crowd: int,
     secret: tuple[int, ...],
 ) -> DistributedClusters:
-    """Gather people who choose alike in crowds, and deal each into classes of at least k.
-
-    Parameters
-    ----------
-    people : DistributedUsers
-    numbered : NumberedUsers
-        The same people.
-    chosen : PreferenceEmbeddings
-        By which people are near each other.
-    known : ItemFactors or None
-        What ratings are predicted from; None for likes.
-    kept : tuple of ndarray of int32
-        Common and rare items, from `split_items`.
-    k, crowd : int
-        The least that a class, and a crowd, has.
-    secret : tuple of int
-        What all that is drawn follows from, together with the table.
-
-    Raises
-    ------
-    RecveilError
-        If a class has fewer than k people, a crowd too few, or somebody is in none.
-    """
+    """Gather people who choose alike in crowds, and deal each into classes of at least k."""
     least = max(k, crowd)
     placed = place_choosers(people, numbered, chosen)
     bins = find_bins(placed, people.n_people, least, np.random.default_rng([*secret, _BINS]))
@@ -465,15 +392,7 @@ def _gathered(
 def _clusters_of(
     places: NDArray[np.float32], least: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the crowd of each person of a bin.
-
-    Examples
-    --------
-    >>> _clusters_of(np.array([[1], [2]], np.float32), 3, np.random.default_rng(0))
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: 2 people came into one crowd, of at least 3; nothing is ...
-    """
+    """Return the crowd of each person of a bin."""
     labels = np.zeros(len(places), np.int64)
     if len(places) >= least:
         labels = np.asarray(KGather(min_size=least, random_state=rng).fit(places).labels_)
@@ -503,33 +422,22 @@ _TASTES = 51
 
 @brief
 class ClusterRule(NamedTuple):
-    """What the rows of classes are drawn by.
+    """What the rows of classes are drawn by."""
 
-    Attributes
-    ----------
-    centre, apart : ndarray of float64, shape (n_tastes,)
-        The mean place of people, and how far they are from it.
-    tastes : ClusterEmbeddings
-        Of everybody; the places of crowds stand with them.
-    of_items : ndarray of float64, shape (n_common,)
-        Log odds that are added for each item, so that it stands in as many rows as it shall.
-    middle : ndarray of float64, shape (rank,)
-        The mean of what people's ratings are predicted from.
-    stretched : ndarray of float64, shape (2,)
-        Squared distances from there, of people and of crowds.
-    known : ItemFactors or None
-        None for likes.
-    secret : tuple of int
-        What all that is drawn follows from, together with the table.
-    """
-
+    # The mean place of people, and how far they are from it
     centre: NDArray[np.float64]
     apart: NDArray[np.float64]
+    # Of everybody; the places of crowds stand with them
     tastes: ClusterEmbeddings
+    # Log odds that are added for each item, so that it stands in as many rows as it shall
     of_items: NDArray[np.float64]
+    # The mean of what people's ratings are predicted from
     middle: NDArray[np.float64]
+    # Squared distances from there, of people and of crowds
     stretched: NDArray[np.float64]
+    # None for likes
     known: ItemFactors | None
+    # What all that is drawn follows from, together with the table
     secret: tuple[int, ...]
 
     def embeddings_of(self, crowds: ClusterTable) -> ClusterEmbeddings:
@@ -567,19 +475,6 @@ def learn_rule(
     secret: tuple[int, ...],
 ) -> ClusterRule:
     """Learn it from all people and crowds.
-
-    Parameters
-    ----------
-    people : DistributedUsers
-    crowds : DistributedClusters
-        The same people.
-    chosen : PreferenceEmbeddings
-        By which crowds were gathered.
-    known : ItemFactors or None
-        What ratings are predicted from; None for likes.
-    common : ndarray of int32
-        The items that rows are drawn of by tastes.
-    secret : tuple of int
 
     Notes
     -----
@@ -685,17 +580,7 @@ def _products(
     known: ItemFactors | None,
     common: NDArray[np.int32],
 ) -> Whole:
-    """Return the products of all pairs of numbers of each person, added up; the first one is 1.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], [7, 8, 8], [5, 5, 5])
-    >>> chosen = PreferenceEmbeddings(np.array([1, 1]), np.array([[0.0], [1.0]]))
-    >>> (_products(ratings, chosen, None, np.array([0, 1])) / 2**32).round(2)
-    array([[2.  , 1.71, 0.04],
-           [1.71, 1.5 , 0.03],
-           [0.04, 0.03, 0.  ]])
-    """
+    """Return the products of all pairs of numbers of each person, added up; the first one is 1."""
     logs = log_activity(activity_on(ratings, [common])[:, 0]) / _LONGEST_LOG
     columns: list[NDArray[Any]] = [np.ones((ratings.n_users, 1)), chosen.of_people(ratings)]
     columns.append(logs[:, None])
@@ -854,22 +739,7 @@ _PREFIX, _CHOSEN, _FACTORS = 71, 72, 73
 
 
 class SparseMaking:
-    """Gathers people who choose alike in crowds, and draws rows for classes of at least k of them.
-
-    Parameters
-    ----------
-    k : int or None
-        Smallest class, at least 2.
-    given : mapping
-        The options of `SparseRows` that were given.
-    seed : int or None
-        Drawn from the system if not given.
-
-    Raises
-    ------
-    RecveilError
-        If they make no sense.
-    """
+    """Clusters users with similar choices, and samples rows for classes of at least k users."""
 
     def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)

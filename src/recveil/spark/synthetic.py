@@ -22,22 +22,7 @@ from recveil.spark.users import DistributedUsers, QueriedItemSums, distribute_us
 
 
 class DrawnMaking:
-    """Draws people by a rule that is learned from noisy sums.
-
-    Parameters
-    ----------
-    k : int or None
-        None: no row is shared.
-    given : mapping
-        The options of `Synthesizer` that were given.
-    seed : int or None
-        With a number for epsilon None, as the noise is drawn in secret.
-
-    Raises
-    ------
-    RecveilError
-        If they make no sense.
-    """
+    """Draws people by a rule that is learned from noisy sums."""
 
     def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
         del k  # a promise of its own, which was asked for instead

@@ -39,34 +39,18 @@ Whole = NDArray[np.int64]
 
 @brief
 class QueriedItemSums(NamedTuple):
-    """What is known of the items that people are asked about.
+    """What is known of the items that people are asked about."""
 
-    Attributes
-    ----------
-    items : ndarray, shape (n_items,)
-        Their ids.
-    places : ndarray of int, shape (n_items of the table,)
-        Which of them each item of the table is.
-    most_items : int
-        Of somebody with more ratings, the first so many count.
-    """
-
+    # Their ids
     items: NDArray[Any]
+    # Which of them each item of the table is
     places: NDArray[np.integer]
+    # Of somebody with more ratings, the first so many count
     most_items: int
 
 
 class DistributedUsers:
-    """People among executors, in rows of their own.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The columns `user`, `items` (places, ascending) and `ratings`.
-    scale : RatingScale
-    n_items : int
-    n_people : int
-    """
+    """People among executors, in rows of their own."""
 
     def __init__(self, frame: "DataFrame", scale: RatingScale, n_items: int, n_people: int) -> None:
         self.frame = frame
@@ -114,18 +98,7 @@ def added_up(
 
 
 def distribute_users(lake: Lake, asked: QueriedItemSums) -> DistributedUsers:
-    """Gather each person's ratings in a row, and keep these rows where they are.
-
-    Parameters
-    ----------
-    lake : Lake
-    asked : QueriedItemSums
-
-    Raises
-    ------
-    RecveilError
-        If somebody rated an item more than once.
-    """
+    """Gather each person's ratings in a row, and keep these rows where they are."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sql
 
@@ -315,20 +288,13 @@ _NUMBERED = "number long, user string, items array<int>, ratings array<float>"
 
 @brief
 class NumberedUsers(NamedTuple):
-    """People, each with a number.
+    """People, each with a number."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The columns `number`, `user`, `items` (places, ascending) and `ratings`.
-    digest : bytes
-        Of who gave what to which item: whoever does not have the table cannot guess it.
-    mean_length : float
-        Of a user's id, in bytes.
-    """
-
+    # The columns `number`, `user`, `items` (places, ascending) and `ratings`
     frame: "DataFrame"
+    # Of who gave what to which item: whoever does not have the table cannot guess it
     digest: bytes
+    # Of a user's id, in bytes
     mean_length: float
 
     def secret(self, seed: int) -> tuple[int, int]:

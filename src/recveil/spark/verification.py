@@ -106,20 +106,7 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
 def put_together(
     rows: Sequence[dict[str, Any]], manifest: Manifest, violations: Found
 ) -> tuple[dict[str, int], list[Any]]:
-    """Note all violations of the parts, and that they follow each other; return counts and items.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        One a part, in the order of parts.
-    manifest : Manifest
-    violations : Found
-
-    Raises
-    ------
-    RecveilError
-        If a part cannot be read, though it is the one that was written.
-    """
+    """Note all violations of the parts and of their order; return counts and items."""
     items: set[Any] = set()
     expected, prefix = 0, rows[0]["prefix"] if rows else ""
     for row, name in zip(rows, manifest.ratings_files, strict=True):
@@ -153,14 +140,9 @@ _AT_ONCE = 1 << 24
 
 @brief
 class ClassesCounted(NamedTuple):
-    """What Spark counted of classes of records.
+    """What Spark counted of classes of records."""
 
-    Attributes
-    ----------
-    users, classes, alone, smallest : int
-        People, classes, those of a single person, and the people of the smallest.
-    """
-
+    # People, classes, those of a single person, and the people of the smallest
     users: int
     classes: int
     alone: int
@@ -246,17 +228,7 @@ def note_list(spark: "SparkSession", frame: "DataFrame", folder: Path, violation
 
 
 def is_written_in_order(file: Path) -> bool:
-    r"""Say whether a list of classes is written as recveil writes one, digests ascending.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "classes.csv")
-    ...     _ = file.write_text("digest,people\n" + "0" * 32 + ",5\n" + "1" * 32 + ",07\n")
-    ...     is_written_in_order(file)
-    False
-    """
+    r"""Say whether a list of classes is written as recveil writes one, digests ascending."""
     last = b""
     with file.open("rb") as stream:
         if stream.read(len(_HEADER)) != _HEADER:

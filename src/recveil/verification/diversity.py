@@ -14,26 +14,11 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class ItemRows(NamedTuple):
-    """The items of each row, in compressed form and without a dependency on SciPy.
+    """The items of each row, in compressed form and without a dependency on SciPy."""
 
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_rows + 1,)
-        Row r holds ``indices[indptr[r] : indptr[r + 1]]``.
-    indices : ndarray of int64, shape (n_entries,)
-        Items, ascending in each row, without duplicates.
-    n_items : int
-
-    Examples
-    --------
-    >>> rows = ItemRows.of([[1, 0, 1], [0, 1, 0]])
-    >>> rows.indptr, rows.indices, rows.n_items
-    (array([0, 2, 3]), array([0, 2, 1]), 3)
-    >>> rows.take(np.array([1])).indices, rows.columns().indices
-    (array([1]), array([0, 1, 0]))
-    """
-
+    # Row r holds ``indices[indptr[r] : indptr[r + 1]]``
     indptr: NDArray[np.int64]
+    # Items, ascending in each row, without duplicates
     indices: NDArray[np.int64]
     n_items: int
 
@@ -106,30 +91,20 @@ _SETS, _BELOW, _SMALLEST, _FIRST, _SECOND = range(5)
 
 
 class Diversity(NamedTuple):
-    """The (b, l)-diversity of published groups.
+    """The (b, l)-diversity of published groups."""
 
-    Attributes
-    ----------
-    b, l : int
-        Items per set, and groups in which each set must occur.
-    holds : bool
-        Whether every set that occurs at all occurs in at least l groups. True if there are no sets.
-    smallest : int or None
-        The fewest groups in which a set occurs; None if there are no sets.
-    sets : int
-        Number of sets of b items that occur in a group.
-    below : int
-        Number of these that occur in fewer than l groups.
-    example : tuple of int or None
-        Item positions, ascending, of a set that occurs in `smallest` groups, if that is below l.
-    """
-
+    # Items per set, and groups in which each set must occur
     b: int
     l: int  # noqa: E741
+    # Whether every set that occurs at all occurs in at least l groups. True if there are no sets.
     holds: bool
+    # The fewest groups in which a set occurs; None if there are no sets
     smallest: int | None
+    # Number of sets of b items that occur in a group
     sets: int
+    # Number of these that occur in fewer than l groups
     below: int
+    # Item positions, ascending, of a set that occurs in `smallest` groups, if that is below l
     example: tuple[int, ...] | None
 
 
@@ -159,11 +134,6 @@ def check_diversity(
     Diversity
         All numbers are exact.
 
-    Raises
-    ------
-    RecveilError
-        If a parameter is invalid, or there are too many triples to count.
-
     Notes
     -----
     Chang et al., Definition 5.3 requires this of the sets that some *user* rated, which the
@@ -178,14 +148,6 @@ def check_diversity(
     ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are
     skipped, which makes full rows cheap. Triples are the pairs in the rows of each item. Memory: a
     copy of the matrix, and one bit per group and item.
-
-    Examples
-    --------
-    >>> groups = [[1, 1, 0], [1, 1, 1]]
-    >>> check_diversity(groups, b=1, l=2)
-    Diversity(b=1, l=2, holds=False, smallest=1, sets=3, below=1, example=(2,))
-    >>> check_diversity(groups, b=2, l=2)
-    Diversity(b=2, l=2, holds=False, smallest=1, sets=3, below=2, example=(0, 2))
     """
     check_parameters(b, l)
     table = _Table.of(*_checked(support, n_groups))
@@ -207,15 +169,7 @@ def check_diversity(
 
 
 def check_parameters(b: int, l: int) -> None:  # noqa: E741
-    """Raise a RecveilError unless b is 1, 2 or 3 and l is an integer of at least 1.
-
-    Examples
-    --------
-    >>> check_parameters(4, 2)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: b is 4; expected 1, 2 or 3 items
-    """
+    """Raise a RecveilError unless b is 1, 2 or 3 and l is an integer of at least 1."""
     if isinstance(b, bool) or b not in (1, 2, 3):
         raise RecveilError(f"b is {b!r}; expected 1, 2 or 3 items", code="option.value")
     if not isinstance(l, int | np.integer) or isinstance(l, bool) or l < 1:

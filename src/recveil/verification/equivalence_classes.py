@@ -17,15 +17,6 @@ class Classes:
 
     Records are compared by a digest of 128 bits (BLAKE2b), so they need not be kept. Two different
     records collide with probability 10⁻³⁸ per comparison.
-
-    Examples
-    --------
-    >>> classes = Classes()
-    >>> classes.add([b"x", b"x", b"y"], sizes=[1, 1, 1], user_ids=["a", "b", "c"], rows=[1, 4, 7])
-    >>> classes.smallest, classes.users, len(classes.people)
-    (1, 3, 2)
-    >>> [violation.user_id for violation in classes.below(2, "row {}".format)]
-    ['c']
     """
 
     def __init__(self) -> None:
@@ -59,13 +50,6 @@ class Classes:
         A file that lists a group user by user may repeat its size in each row. So a class has as
         many users as its largest record says, or as it has records, whichever is more. Return
         whether any count changed.
-
-        Examples
-        --------
-        >>> classes = Classes()
-        >>> classes.add([b"x"] * 3, sizes=[3, 3, 3], user_ids=["a", "b", "c"], rows=[1, 2, 3])
-        >>> classes.users, classes.count_once(), classes.users
-        (9, True, 3)
         """
         before = self.users
         records = Counter(digest for digest, _, _ in self.records)
@@ -100,16 +84,7 @@ class Classes:
 
 
 class ItemValues:
-    """The distinct values of each item, collected block by block.
-
-    Examples
-    --------
-    >>> values = ItemValues()
-    >>> values.add(np.array([0, 1, 0]), np.array([3.5, 3.5, 4.0]))
-    >>> values.add(np.array([0, 1]), np.array([4.0, 3.5]))
-    >>> values.most
-    2
-    """
+    """The distinct values of each item, collected block by block."""
 
     def __init__(self) -> None:
         self._code_of: dict[float, int] = {}
@@ -133,14 +108,6 @@ class Supports:
     """The items of published classes, collected block by block; equal rows are kept once.
 
     All rows of a padded release are full, so it takes the memory of one row.
-
-    Examples
-    --------
-    >>> supports = Supports()
-    >>> supports.add([b"x", b"y"], indptr=[0, 2, 4], items=[0, 2, 0, 2])
-    >>> supports.add([b"x", b"z"], indptr=[0, 2, 3], items=[0, 2, 1])  # x is no new class
-    >>> supports.rows().indptr, supports.rows().indices, supports.n_groups
-    (array([0, 2, 3]), array([0, 2, 1]), array([2, 1]))
     """
 
     def __init__(self) -> None:
@@ -179,13 +146,7 @@ class Supports:
         return np.array(self._counts, dtype=np.int64)
 
     def rows(self, n_items: int | None = None) -> ItemRows:
-        """Return the distinct rows.
-
-        Parameters
-        ----------
-        n_items : int, optional
-            By default one more than the largest item number.
-        """
+        """Return the distinct rows."""
         rows = [np.empty(0, np.int32), *self._rows]
         indptr = np.cumsum([row.size for row in rows], dtype=np.int64)
         indices = np.concatenate(rows).astype(np.int64)

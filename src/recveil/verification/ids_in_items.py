@@ -35,13 +35,6 @@ def telling(values: Iterable[Any], n_places: int) -> list[str]:
     would hold one by chance. Words such as "godzilla" or "spider-man" are left out: titles hold
     them, too.
 
-    Parameters
-    ----------
-    values : iterable
-        For instance the ids of users.
-    n_places : int
-        Length of the text that is searched.
-
     Examples
     --------
     >>> telling(["ann", "godzilla", "ann.b@example.org", 12345678, 123456789012345], 10**6)
@@ -65,11 +58,6 @@ def _numbers(text: str) -> int:
 
 def found_within(values: Iterable[str], text: str) -> set[str]:
     """Return the values that occur anywhere in a text, ignoring case.
-
-    Parameters
-    ----------
-    values : iterable of str
-        Each of at least `SHORTEST` characters.
 
     Examples
     --------
@@ -140,20 +128,13 @@ _STRANGERS = 0.1
 
 @brief
 class IdsInItems(NamedTuple):
-    """User ids that occur within the ids of items.
+    """User ids that occur within the ids of items."""
 
-    Attributes
-    ----------
-    problem : str
-        What cannot be chance, in words that repeat no id; empty if nothing.
-    n_untold : int
-        Number of users whose id may occur by chance: it is short, a word, or a number.
-    n_met : int
-        Number of these that do occur, as an item id or as words of one.
-    """
-
+    # What cannot be chance, in words that repeat no id; empty if nothing
     problem: str
+    # Number of users whose id may occur by chance: it is short, a word, or a number
     n_untold: int
+    # Number of these that do occur, as an item id or as words of one
     n_met: int
 
     def _facts(self) -> dict[str, object]:
@@ -167,31 +148,7 @@ def ids_in_items(
     can_hide: bool = True,
     is_unrated: bool = False,
 ) -> IdsInItems:
-    """Search the ids of items for user ids.
-
-    Parameters
-    ----------
-    users : sequence of str or int
-        The original ids of users.
-    items : iterable of str or int
-        The published ids of items. Pseudonyms of items are omitted: they contain no ids.
-    can_hide : bool
-        Whether the release could use pseudonyms of items instead.
-    is_unrated : bool
-        Whether the original table has no ratings.
-
-    Returns
-    -------
-    IdsInItems
-
-    Examples
-    --------
-    >>> people = ["ann", "ben", "cat", "dan"]
-    >>> ids_in_items(people, [f"list of {name}" for name in people]).problem[:49]
-    'all 4 user ids are words in the ids of items; hid'
-    >>> tuple(ids_in_items(people, ["Annie Hall", "Ben-Hur"]))
-    ('', 4, 1)
-    """
+    """Search the ids of items for user ids."""
     labels = [label for label in items if not _is_pseudonym(label)]
     texts = [label for label in labels if isinstance(label, str)]
     text = "\n".join(texts)

@@ -23,23 +23,6 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 
     It increases with p and decreases with k.
 
-    Parameters
-    ----------
-    share : array-like of float
-        p, between 0 and 1.
-    k : array-like of int
-        Members of the group, at least 1; of a shape that broadcasts with p's.
-
-    Returns
-    -------
-    ndarray of float64
-        Between 1/k and 1. At p = 0 it is the limit 1/k, as there is no such link.
-
-    Raises
-    ------
-    RecveilError
-        If a share is not between 0 and 1, or k below 1.
-
     Notes
     -----
     Source: Chang et al., Theorem 6.3, the step before its bound. Theorem 6.2, a confidence of 1/k
@@ -63,23 +46,6 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     """Return the paper's bound ``1/k + p / (2 - k p)`` on the posterior.
 
-    Parameters
-    ----------
-    share : array-like of float
-        p, between 0 and 1.
-    k : array-like of int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of float64
-        At most 2/k. nan for p > 1/k, which the theorem does not cover.
-
-    Raises
-    ------
-    RecveilError
-        If a share is not between 0 and 1, or k below 1.
-
     Notes
     -----
     Source: Chang et al., Theorem 6.3. The bound is right but loose: the posterior at p = 1/k is at
@@ -97,48 +63,22 @@ def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 
 @brief
 class LinkPosterior(NamedTuple):
-    """Posterior probabilities that released edges are ratings.
+    """Posterior probabilities that released edges are ratings."""
 
-    Attributes
-    ----------
-    posterior : ndarray of float64
-        The exact posterior of an edge, in the broadcast shape of the arguments.
-    bound : ndarray of float64
-        The printed bound; nan where there is none.
-    mean : float
-        Mean posterior over the released edges; nan if there are none.
-    highest : float
-        Highest posterior of a released edge; nan if there are none.
-    uncovered_share : float
-        Share of the released edges with p > 1/k, which no bound covers; nan if there are none.
-    """
-
+    # The exact posterior of an edge, in the broadcast shape of the arguments
     posterior: NDArray[np.float64]
+    # The printed bound; nan where there is none
     bound: NDArray[np.float64]
+    # Mean posterior over the released edges; nan if there are none
     mean: float
+    # Highest posterior of a released edge; nan if there are none
     highest: float
+    # Share of the released edges with p > 1/k, which no bound covers; nan if there are none
     uncovered_share: float
 
 
 def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPosterior:
     """Summarize the posteriors over the released edges.
-
-    Parameters
-    ----------
-    share : array-like of float
-        p, the probability that a user has rated the item: its item count divided by the number
-        of users. The published file does not reveal it; `item_shares` estimates it.
-    k : array-like of int
-        Members of the group.
-    edges : array-like of float
-        Number of edges with this p and k. An edge joins a user and an item: a row of k users
-        has k edges per item. Share, k and edges broadcast: for instance (n_items, 1),
-        (n_sizes,) and (n_items, n_sizes).
-
-    Raises
-    ------
-    RecveilError
-        If a share is not between 0 and 1, k below 1, or a number of edges negative.
 
     Notes
     -----
@@ -173,20 +113,13 @@ def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPost
 
 @brief
 class ItemShares(NamedTuple):
-    """Estimates, from the published groups alone, of the share of users who rated each item.
+    """Estimates, from the published groups alone, of the share of users who rated each item."""
 
-    Attributes
-    ----------
-    lowest : ndarray of float64, shape (n_items,)
-        One rater in each group that holds the item, and none elsewhere.
-    likely : ndarray of float64, shape (n_items,)
-        The p at which as many groups are expected to hold the item as do.
-    highest : ndarray of float64, shape (n_items,)
-        Every member of each group that holds the item has rated it.
-    """
-
+    # One rater in each group that holds the item, and none elsewhere
     lowest: NDArray[np.float64]
+    # The p at which as many groups are expected to hold the item as do
     likely: NDArray[np.float64]
+    # Every member of each group that holds the item has rated it
     highest: NDArray[np.float64]
 
 
@@ -210,19 +143,6 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
 
         Items added for diversity or by padding have no raters. They make `lowest` and `likely`
         too high; `highest` remains an upper bound.
-
-    Raises
-    ------
-    RecveilError
-        If there are no groups, or a size is missing or below 1.
-
-    Examples
-    --------
-    >>> item_shares([[1, 1], [0, 1], [0, 1], [0, 1]], sizes=[1, 1, 1, 1]).likely
-    array([0.25, 1.  ])
-    >>> shares = item_shares([[1], [0]], sizes=[2, 2])  # 1 - (1 - p)^2 = 1/2
-    >>> shares.lowest, shares.likely.round(4), shares.highest
-    (array([0.25]), array([0.2929]), array([0.5]))
     """
     rows = ItemRows.of(support)
     n_groups = rows.indptr.size - 1
@@ -255,11 +175,6 @@ def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None
     -------
     LinkPosterior
         Its arrays have the shape (n_items, n_sizes), sizes ascending.
-
-    Raises
-    ------
-    RecveilError
-        As `item_shares`.
 
     Examples
     --------

@@ -37,31 +37,7 @@ _QUOTED_NEEDLESSLY, _UNQUOTED = range(2)
 
 
 def irregularities(path: Path, dialect: Dialect) -> list[str]:
-    r"""Describe inconsistencies in how a delimited file is written that its values do not show.
-
-    Parameters
-    ----------
-    path : Path
-        Compressed or not.
-    dialect : Dialect
-
-    Returns
-    -------
-    list of str
-        Empty if each column is quoted throughout or only where needed, all lines end in the same
-        way, and no line is empty.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from recveil.io.formats.delimited import DIALECTS
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ratings.csv")
-    ...     _ = file.write_bytes(b'user,item,rating\r\n1,7,"4"\n2,7,4\n\n')
-    ...     irregularities(file, DIALECTS["csv"])
-    ['some lines end in CR LF, others do not', 'some lines are empty',
-    'some fields of a column are quoted without need, others are not']
-    """
+    r"""Describe inconsistencies in how a delimited file is written that its values do not show."""
     state = np.array([_START, 0, 0, 1, 0, int(dialect.header)])
     counts, columns = np.zeros(5, np.int64), np.zeros((_MOST_COLUMNS, 2), np.int64)
     rules = ord(dialect.character), dialect.quotes
@@ -153,15 +129,7 @@ _SHOWN = 5
 
 
 def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
-    """Describe what a release states that no file can prove, and what is not compared.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        The content of release.json; its errors are reported as violations elsewhere.
-    ratings_name : str
-        Name of the ratings file, or `ALL_PARTS`.
-    """
+    """Describe what a release states that no file can prove, and what is not compared."""
     settings, method = manifest.settings, manifest.known_method
     dropped = manifest.counts.get("duplicates_dropped")
     notes = ["That another real person stands behind each record is the publisher's word."]
@@ -224,16 +192,7 @@ def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
 
 
 def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[str]:
-    """Describe what is not compared in a plain file.
-
-    Parameters
-    ----------
-    path : Path or data frame
-    source : Source
-        What was read of it.
-    same_order : bool
-        Whether the lines of each user are contiguous, and equal records have the same order.
-    """
+    """Describe what is not compared in a plain file."""
     notes = [
         "What the ids of users and items and the names of columns say is not looked at: they may "
         "be people's own."

@@ -30,20 +30,7 @@ from recveil.verification.results import Violation
 
 
 def formulas_of(items: Iterable[Any]) -> ItemFormulas | None:
-    """Return the ids that a spreadsheet may run as formulas; None if there are none.
-
-    Parameters
-    ----------
-    items : iterable of str or int
-        The ids of all published items, each once.
-
-    Examples
-    --------
-    >>> tuple(formulas_of(["Heat", "=1+1", "@ann"]))
-    (2, '=1+1')
-    >>> formulas_of(["Heat", "-5", -5]) is None
-    True
-    """
+    """Return the ids that a spreadsheet may run as formulas; None if there are none."""
     found = [item for item in items if is_formula(item)]
     return ItemFormulas(len(found), min(found)[:MOST_OF_EXAMPLE]) if found else None
 
@@ -70,21 +57,6 @@ def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violati
     """Compare the formulas among item ids with those that release.json reports.
 
     Releases before the fifth format need not report them.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    items : iterable of str or int
-        The ids of all published items, each once.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> from recveil.release.claim import Claim
-    >>> told = Manifest(Claim("co-rated", 2), "users", {}, RatingScale(1, 5, 1),
-    ...                 formulas=ItemFormulas(2, "=1+1"))
-    >>> [violation.problem for violation in wrong_formulas(told, ["=1+1"])]
-    ['tells of 2 ids of items that begin as a formula does, but the files hold 1, or another first']
     """
     told, found = manifest.formulas, formulas_of(items)
     if told == found or (told is None and manifest.number < FORMULAS_SINCE):
@@ -218,14 +190,7 @@ def has_clusters(manifest: Manifest) -> bool:
 
 
 def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
-    """Report each setting that contradicts the rows.
-
-    Parameters
-    ----------
-    manifest : Manifest
-    counts : mapping
-        Counts of the rows by name, and `values`; see `Method.problems_of_rows`.
-    """
+    """Report each setting that contradicts the rows."""
     method, given, users = manifest.known_method, manifest.settings, counts["users"]
     if method is None:
         return

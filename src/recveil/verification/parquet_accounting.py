@@ -30,12 +30,6 @@ class ThriftReader:
 
     A choice between equivalent encodings could carry hidden information.
 
-    Parameters
-    ----------
-    data : bytes
-    at : int
-        Current position; it advances with each read.
-
     Examples
     --------
     >>> reader = ThriftReader(bytes([0x15, 0x0E, 0x28, 0x02]) + b"ab" + bytes([0x00]))
@@ -165,17 +159,7 @@ def _frame_end(stored: bytes) -> int | None:
 
 
 def holds_nothing_else(page: bytes, encoding: int, n: int, plain_size: int) -> bool:
-    """Return whether a page of n values, none missing, ends where its values end.
-
-    Parameters
-    ----------
-    page : bytes
-        Decompressed: the levels, which mark no value as missing, and the values.
-    encoding : int
-    n : int
-    plain_size : int
-        Bytes of the n values in plain encoding.
-    """
+    """Return whether a page of n values, none missing, ends where its values end."""
     levels = _all_present(n)
     levels = len(levels).to_bytes(4, "little") + levels
     if not page.startswith(levels):
@@ -329,12 +313,6 @@ class ParquetBytes:
     writes, with a correct value. Only the encoding and compression of values, which have many
     valid forms, are not fixed.
 
-    Parameters
-    ----------
-    path : Path
-    schema : pyarrow.Schema
-        The expected columns in their order.
-
     Notes
     -----
     Source: the Parquet format, `parquet.thrift`; the field numbers are those of that file.
@@ -391,13 +369,7 @@ class ParquetBytes:
             _refuse("its row groups are not of one length, as recveil cuts them")
 
     def check_group(self, table: pa.Table) -> None:
-        """Account for the next row group, whose values are known.
-
-        Raises
-        ------
-        UnaccountedError
-            For the first unexpected content.
-        """
+        """Account for the next row group, whose values are known."""
         group = self.footer[4][self.group]
         start = self.at
         try:

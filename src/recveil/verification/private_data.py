@@ -83,14 +83,6 @@ def find_private_order(values: NDArray[np.float64]) -> str:
     ----------
     values : ndarray, shape (n,)
         The private value of each place, in published order.
-
-    Examples
-    --------
-    >>> ordered = np.arange(100.0)
-    >>> find_private_order(ordered), find_private_order(np.roll(ordered, 50))
-    ('they rise with it', 'neighbours in it are neighbours there')
-    >>> find_private_order(np.random.default_rng(0).permutation(ordered))
-    ''
     """
     n = values.size
     if n < FEWEST:
@@ -155,24 +147,15 @@ def _centred(
 
 @brief
 class PrivateSide(NamedTuple):
-    """The private data of a release, for its publisher only.
+    """The private data of a release, for its publisher only."""
 
-    Attributes
-    ----------
-    users : list of str or int
-        The original ids of the users.
-    records : list of str or None
-        The published id of each; None if no record belongs to a user.
-    items : list of str or int
-        The original ids, if the published items have pseudonyms.
-    pseudonyms : list of str
-        The pseudonym of each of these items.
-    seed : int or None
-    """
-
+    # The original ids of the users
     users: list[Any]
+    # The published id of each; None if no record belongs to a user
     records: list[str | None]
+    # The original ids, if the published items have pseudonyms
     items: list[Any]
+    # The pseudonym of each of these items
     pseudonyms: list[str]
     seed: int | None
 
@@ -181,20 +164,7 @@ class PrivateSide(NamedTuple):
 
 
 def read_private_side(folder: Path, private: Path) -> PrivateSide:
-    """Read the private folder that belongs to a release.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    private : Path
-        The private folder, in any location.
-
-    Raises
-    ------
-    RecveilError
-        If it cannot be read, or belongs to another release.
-    """
+    """Read the private folder that belongs to a release."""
     try:
         content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         digest, seed = content["release"]["sha256"], content["seed"]
@@ -240,20 +210,13 @@ _LARGEST_FILE = 1 << 26
 
 @brief
 class PublishedNames(NamedTuple):
-    """Names and classes that a checker has read from the published ratings.
+    """Names and classes that a checker has read from the published ratings."""
 
-    Attributes
-    ----------
-    user_ids : list of str
-        The ids of the records, in published order; empty if no record belongs to a user.
-    shared : list of bytes
-        Per record, a value that is equal for the records of one class.
-    items : list of str or int
-        The ids of the items.
-    """
-
+    # The ids of the records, in published order; empty if no record belongs to a user
     user_ids: list[str]
+    # Per record, a value that is equal for the records of one class
     shared: list[bytes]
+    # The ids of the items
     items: list[Any]
 
     def _facts(self) -> dict[str, object]:
@@ -268,19 +231,6 @@ def private_values(
     The search covers ids of users and of hidden items, as whole values and within other text; the
     order of records and pseudonyms; the seed; this machine's name, its user's name and paths; and
     times of day. The result repeats no value.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    names : PublishedNames
-    side : PrivateSide
-
-    Returns
-    -------
-    found : list of Violation
-    untold : list of str
-        The limits of the search, in sentences.
     """
     violations, in_items = found_values(folder, names, side)
     return violations, not_looked_for(len(side.users), in_items)
@@ -306,17 +256,11 @@ def found_values(
 def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
     """Describe what the search cannot decide, and for how many ids.
 
-    Parameters
-    ----------
-    n_people : int
-    in_items : IdsInItems
-        The user ids within the ids of items.
-
     Examples
     --------
     >>> not_looked_for(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1]
     'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
-chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
+    chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
     """
     limits, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
     if in_items.n_untold:

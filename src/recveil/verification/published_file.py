@@ -146,23 +146,7 @@ def model_table(
     id_type: pa.DataType,
     violations: list[Violation],
 ) -> pa.Table:
-    """Read the model for synthetic users, and account for every byte.
-
-    Parameters
-    ----------
-    path : Path
-    names : callable
-        Maps the number of columns to their names: the items' ids first, then numbers.
-    id_type : pyarrow.DataType
-        Type of the first column; the others are float32.
-    violations : list of Violation
-        Unexpected content is appended.
-
-    Raises
-    ------
-    RecveilError
-        If it cannot be read, or has other columns.
-    """
+    """Read the model for synthetic users, and account for every byte."""
     try:
         with decoding(path) as described:
             found = described.schema
@@ -249,50 +233,28 @@ MOST_PEOPLE = 10**10
 
 @brief
 class Block(NamedTuple):
-    """A block of records.
+    """A block of records."""
 
-    Attributes
-    ----------
-    digests : list of bytes
-        Equal for records of one class of the checked claim; empty if no record belongs to a user.
-    own_digests : list of bytes
-        The same for the release's own claim, as in classes.csv.
-    sizes : list of int
-        Number of users per record.
-    user_ids : list of str
-    rows : list of int
-        The first row of each, counted from 1.
-    promised : list of int or None
-        Number of users that each record promises, if records do.
-    indptr, items : ndarray
-        The items of the records in compressed rows, as numbers that are the same in all blocks.
-    values : ndarray
-        The values of these items.
-    """
-
+    # Equal for records of one class of the checked claim; empty if no record belongs to a user
     digests: list[bytes]
+    # The same for the release's own claim, as in classes.csv
     own_digests: list[bytes]
+    # Number of users per record
     sizes: list[int]
     user_ids: list[str]
+    # The first row of each, counted from 1
     rows: list[int]
+    # Number of users that each record promises, if records do
     promised: list[int] | None
+    # The items of the records in compressed rows, as numbers that are the same in all blocks
     indptr: NDArray[np.int64]
     items: NDArray[np.int32]
+    # The values of these items
     values: NDArray[np.float64]
 
 
 class PublishedFile:
-    """The ratings file of a release.
-
-    Parameters
-    ----------
-    paths : Path or sequence of Path
-        ``ratings.parquet`` or ``ratings.csv``; or all parts, in their order.
-    manifest : Manifest
-        The content of release.json.
-    claim : ClaimKind
-        The claim to check; it determines which parts of a record must be equal.
-    """
+    """The ratings file of a release."""
 
     def __init__(self, paths: Path | Sequence[Path], manifest: Manifest, claim: ClaimKind) -> None:
         self.paths = [paths] if isinstance(paths, Path) else list(paths)
@@ -466,13 +428,6 @@ class Pseudonyms:
     """Check the sequence of user ids in a release: one prefix, and consecutive numbers from 0.
 
     Other names may reveal the identity of a user.
-
-    Parameters
-    ----------
-    n_users : Any
-        The user count of release.json; it determines the number of digits.
-    in_part : bool
-        Begin with any number, as a part of a release does.
     """
 
     def __init__(self, n_users: Any, *, in_part: bool = False) -> None:

@@ -41,15 +41,7 @@ class Violation(NamedTuple):
 
 
 class Found(list[Violation]):
-    """A list of violations that keeps the first ones and counts the rest.
-
-    Examples
-    --------
-    >>> found = Found()
-    >>> found += [Violation("ratings.csv", row, "ann", "stands twice") for row in range(20_000)]
-    >>> len(found), found.left_out, found.told()[-1].problem
-    (10000, 10000, 'and 10,000 more violations, which are not listed')
-    """
+    """A list of violations that keeps the first ones and counts the rest."""
 
     left_out = 0
 

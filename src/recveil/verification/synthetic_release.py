@@ -57,22 +57,6 @@ def check_drawn(
     is what recveil writes, to the byte; ratings are on the scale and on the grid of the settings;
     each synthetic user rates an item once; the number of synthetic users is as stated; and epsilon
     follows from the ledger.
-
-    Parameters
-    ----------
-    folder : Path
-    manifest : Manifest
-    problems : list of str
-        The errors of release.json itself.
-    names : PublishedNames
-        Receives the names of the items.
-    readers : Readers, optional
-        Readers of a release in many parts; this process by default.
-
-    Raises
-    ------
-    RecveilError
-        If the ratings cannot be read though their checksums match.
     """
     name, files = str(manifest.ratings_file), manifest.ratings_files
     if not files or not all((folder / each).is_file() for each in files):
@@ -138,16 +122,7 @@ def checksums_of(folder: Path, manifest: Manifest) -> dict[str, bool]:
 
 
 def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
-    """Report a claimed epsilon below the sum of the ledger.
-
-    Examples
-    --------
-    >>> from recveil.release.ledger import Ledger, Query
-    >>> ledger = Ledger((Query("sums", "of items", 1.0, 1.0, 9),))
-    >>> too_low = Claim("differentially-private", 1, epsilon=2.0, delta=1e-6, ledger=ledger)
-    >>> [violation.problem[:49] for violation in wrong_epsilon(too_low)]
-    ['claims epsilon 2 with delta 1e-06, but its ledger']
-    """
+    """Report a claimed epsilon below the sum of the ledger."""
     try:
         least = ledger_epsilon(claim)
     except RecveilError as error:

@@ -28,13 +28,7 @@ NO_PAGE = "There is no such page."
 
 
 def make_application(bench: Bench, port: int) -> Guard:
-    """Build the application of a workbench that listens at a port.
-
-    Parameters
-    ----------
-    bench : Bench
-    port : int
-    """
+    """Build the application of a workbench that listens at a port."""
     application = Starlette(
         routes=[
             Route("/", _home),

@@ -54,15 +54,6 @@ def command_of(verb: str, *arguments: str, options: Mapping[str, Any] | None = N
     The pages take no options from the settings file of the folder in which the workbench was begun.
     Where there is one, the command says that it does not count either.
 
-    Parameters
-    ----------
-    verb : str
-    *arguments : str
-        Paths and addresses, as they are.
-    options : mapping, optional
-        By the names of the library's keywords: True stands for an option without a value; None,
-        False and empty texts are left out.
-
     Examples
     --------
     >>> print(command_of("inspect", "/Ann's.csv", options={"likes": True, "scale": "1:5:1"}))
@@ -91,16 +82,7 @@ ROOMS = {
 
 
 class Bench:
-    """The workbench as its rooms see it.
-
-    Parameters
-    ----------
-    project : Project
-    most_bytes : int
-        The most that an upload may hold.
-    has_spare : bool
-        As for `Jobs`.
-    """
+    """The workbench as its rooms see it."""
 
     def __init__(
         self, project: Project, *, most_bytes: int = MOST_BYTES, has_spare: bool = False
@@ -126,17 +108,7 @@ class Bench:
         self._pages.filters |= {"percent": as_percent, "count": as_count}
 
     def page(self, request: "Request", name: str, status: int = 200, **told: Any) -> "Response":
-        """Write a page.
-
-        Parameters
-        ----------
-        request : Request
-        name : str
-            Of its template.
-        status : int
-        **told
-            What the template tells, by name.
-        """
+        """Write a page."""
         chosen = self.project.chosen_input()
         told = {"unnoted": self.project.lost | self.jobs.unnoted(), **told}
         return self._write(request, name, status, chosen, has_changed(self.project, chosen), told)
@@ -228,16 +200,6 @@ async def take_dropped(
 
     The script of our pages sends a file alone and hears JSON; a form, where no script has run, is
     led on to the page, or to one that says what is wrong.
-
-    Parameters
-    ----------
-    request : Request
-    folder : str
-        Of the project: one of `recveil.workbench.project.UPLOADS`.
-    begin : callable
-        Gets what came.
-    go_on : str
-        The page where it goes on.
     """
     bench = bench_of(request)
     is_form = FILE_NAME in request.scope

@@ -43,36 +43,22 @@ _MOST_K = 1_000_000
 
 
 class Question(NamedTuple):
-    """What is asked of the settings that were compared.
+    """What is asked of the settings that were compared."""
 
-    Attributes
-    ----------
-    risk : str
-        Which adversary: the name of an axis of risk.
-    worth : {"both", "ratings", "lists"}
-        What a setting is chosen for.
-    limit : int
-        The risk that one can answer for, in percent; 100 is whatever it be.
-    min_k : int or None
-        So many people at least must share each row.
-    setting : str or None
-        The title of the one that is looked at; None for the answer.
-    """
-
+    # Which adversary: the name of an axis of risk
     risk: str = PERSON.name
+    # What a setting is chosen for
     worth: Worth = "both"
+    # The risk that one can answer for, in percent; 100 is whatever it be
     limit: int = _WHATEVER
+    # So many people at least must share each row
     min_k: int | None = None
+    # The title of the one that is looked at; None for the answer
     setting: str | None = None
 
     @classmethod
     def read(cls, form: Mapping[str, str], usual: "Question") -> Self:
         """Read a question from a form; what does not stand in it is as usual.
-
-        Raises
-        ------
-        RecveilError
-            If a value makes no sense.
 
         Examples
         --------
@@ -131,49 +117,26 @@ def _whole(what: str, text: str | None, least: int, most: int) -> int | None:
 
 
 class Answer(NamedTuple):
-    """What is to be said of a comparison, as far as it is finished.
+    """What is to be said of a comparison, as far as it is finished."""
 
-    Attributes
-    ----------
-    choice : Choice
-        The answer to the question.
-    row : Row or None
-        The setting that is looked at: the answer, unless somebody chose another one.
-    why : list of str
-        Why this one, in at most two sentences.
-    caveats : list of str
-        What one should know before taking it.
-    best : list of str
-        Titles of the settings than which none is both safer and better, the safest first.
-    warnings : list of str
-        What makes all risks unfit to reassure anybody.
-    may_be_taken : bool
-        Whether releases of the setting promise anything.
-    """
-
+    # The answer to the question
     choice: Choice
+    # The setting that is looked at: the answer, unless somebody chose another one
     row: Row | None
+    # Why this one, in at most two sentences
     why: list[str]
+    # What one should know before taking it
     caveats: list[str]
+    # Titles of the settings than which none is both safer and better, the safest first
     best: list[str]
+    # What makes all risks unfit to reassure anybody
     warnings: list[str]
+    # Whether releases of the setting promise anything
     may_be_taken: bool
 
 
 def answer(rows: Iterable[Row], question: Question) -> Answer:
-    """Answer a question.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        What is finished of the comparison.
-    question : Question
-
-    Raises
-    ------
-    RecveilError
-        If the setting that is looked at is none of them.
-    """
+    """Answer a question."""
     rows = list(rows)
     asked = question.max_risk, question.min_k, question.worth, question.risk
     choice = cheapest(rows, *asked)
@@ -207,14 +170,7 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
-    """Return what a comparison warns of, with those of its risk replaced by those of this one.
-
-    Parameters
-    ----------
-    comparison : mapping
-        What `recveil.comparison.Comparison.to_dict` returns.
-    answered : Answer
-    """
+    """Return what a comparison warns of, with those of its risk replaced by those of this one."""
     own_axis = axis_named(comparison["settings"]["risk"])
     of_axis = warnings_of(rows_of(comparison["rows"]), own_axis)
     others = [sentence for sentence in comparison["warnings"] if sentence not in of_axis]
@@ -224,34 +180,7 @@ def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
 def explain_choice(
     rows: list[Row], row: Row | None, choice: Choice, question: Question
 ) -> list[str]:
-    r"""Say in at most two sentences why a setting is the answer, or why it is not.
-
-    Parameters
-    ----------
-    rows : list of Row
-    row : Row or None
-        The setting; None if none keeps the limits.
-    choice : Choice
-    question : Question
-
-    Examples
-    --------
-    >>> found = {"looked_for": 900, "attacked": 900, "most_attacked": 900, "rmse": 0.95,
-    ...          "adversary": "insider", "risk": 0.1, "risk_low": 0.08, "risk_high": 0.12}
-    >>> kept = {"is_gain_told": True, "gain_kept": 0.7, "is_ndcg_told": True, "ndcg_kept": 0.6}
-    >>> sparse = Row("sparse", 5, "k-anonymity", None, bound=0.2, **found, **kept)
-    >>> padded = sparse._replace(method="padded", ndcg_kept=0.4)
-    >>> question = Question(limit=20)
-    >>> choice = cheapest([sparse, padded], 0.2)
-    >>> print(explain_choice([sparse, padded], sparse, choice, question)[1])
-    Of the 2 settings that keep your limits it keeps most; next comes “padded, k = 5”: lists only
-    40% of raw, ratings 70% of the raw gain.
-    >>> print(*explain_choice([sparse, padded], padded, choice, question), sep="\n")
-    “padded, k = 5”: lists only 40% of raw, ratings 70% of the raw gain; “insider” found 10% of
-    900 people (8% to 12%).
-    It keeps your limits, but “sparse, k = 5” keeps more: lists 60% of raw, ratings 70% of the
-    raw gain.
-    """
+    r"""Say in at most two sentences why a setting is the answer, or why it is not."""
     if row is None:
         return [choice.sentence, *choice.caveats[:1]]
     if row.problem is not None:
@@ -343,52 +272,31 @@ _UNKNOWN = "–"
 
 
 class SettingLine(NamedTuple):
-    """A setting in words.
-
-    Attributes
-    ----------
-    title, description : str
-    promise : str
-        What its releases promise.
-    risk, ends, by : str
-        The measured risk, its interval, and who reaches it.
-    found : str
-        How many people are found besides, where another risk was asked for; else empty.
-    proven : str
-    lists, lists_ends, ratings, ratings_ends : str
-        What is kept.
-    problem : str
-        Why there is no result.
-    keeps_limits : bool
-    """
+    """A setting in words."""
 
     title: str
     description: str
+    # What its releases promise
     promise: str
+    # The measured risk, its interval, and who reaches it
     risk: str
     ends: str
     by: str
+    # How many people are found besides, where another risk was asked for; else empty
     found: str
     proven: str
+    # What is kept
     lists: str
     lists_ends: str
     ratings: str
     ratings_ends: str
+    # Why there is no result
     problem: str
     keeps_limits: bool
 
 
 def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
-    """Say of each setting what it costs and what it keeps.
-
-    Examples
-    --------
-    >>> row = Row("sparse", 5, "k-anonymity", None, bound=0.2, risk=0.1, risk_low=0.08,
-    ...           risk_high=0.12, adversary="insider", ndcg_kept=0.6, is_ndcg_told=True)
-    >>> (line,) = tabulate([row], Question())
-    >>> line.risk, line.ends, line.proven, line.lists, line.ratings
-    ('10%', '8% to 12%', 'at most 20%', '60%', 'cannot be told')
-    """
+    """Say of each setting what it costs and what it keeps."""
     labels = {kind.promise: kind.label for kind in all_claims()}
     return [_line(row, question, labels) for row in rows]
 
@@ -439,49 +347,24 @@ class Tick(NamedTuple):
 
 @brief
 class Dot(NamedTuple):
-    """A setting in the drawing.
-
-    Attributes
-    ----------
-    x, y : float
-    low, high : float
-        Where the interval of the risk begins and ends.
-    look : Style
-    row : dict
-        What was measured of it.
-    promises : bool
-        Whether its releases promise anything; what does not is there to be compared with.
-    """
+    """A setting in the drawing."""
 
     x: float
     y: float
+    # Where the interval of the risk begins and ends
     low: float
     high: float
     look: Style
+    # What was measured of it
     row: Mapping[str, Any]
+    # Whether its releases promise anything; what does not is there to be compared with
     promises: bool
 
 
 class Drawing(NamedTuple):
-    """The frontier, ready to be written as SVG.
+    """The frontier, ready to be written as SVG."""
 
-    Attributes
-    ----------
-    width, height, left, right, top, bottom : float
-        Of the whole, and where the plot itself ends on each side.
-    across, up : list of Tick
-    across_title, up_title : str
-    dots : list of Dot
-    lines : list of (Style, str)
-        One a method that has several points, through them.
-    frontier : str
-        The points of the line through the best settings; empty if there are fewer than two.
-    limit : float or None
-        Where the risk stands that one can answer for.
-    left_out : list of str
-        Titles of settings that have no place in it.
-    """
-
+    # Of the whole, and where the plot itself ends on each side
     width: float
     height: float
     left: float
@@ -493,9 +376,13 @@ class Drawing(NamedTuple):
     across_title: str
     up_title: str
     dots: list[Dot]
+    # One a method that has several points, through them
     lines: list[tuple[Style, str]]
+    # The points of the line through the best settings; empty if there are fewer than two
     frontier: str
+    # Where the risk stands that one can answer for
     limit: float | None
+    # Titles of settings that have no place in it
     left_out: list[str]
 
 
@@ -506,32 +393,7 @@ def draw(
     best: Iterable[str] = (),
     max_risk: float | None = None,
 ) -> Drawing:
-    """Place settings by their risk and by what they keep.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As in `recveil.comparison.Comparison.to_dict`.
-    utility : Upward
-        What is drawn upwards; `utilities_of` tells what was judged.
-    axis : Axis
-        The risk, to the right.
-    best : iterable of str
-        Titles of the settings on the frontier, the safest first.
-    max_risk : float, optional
-        The risk that one can answer for.
-
-    Examples
-    --------
-    >>> from recveil.comparison.risk_axes import PERSON
-    >>> kept = {"lists": {"value": 0.8, "is_told": True}, "ratings": None}
-    >>> row = {"method": "sparse", "k": 5, "title": "sparse, k = 5", "promise": "k-anonymity",
-    ...        "kept": kept, "risk": 0.1, "risk_low": 0.05, "risk_high": 0.2}
-    >>> lists = Upward("lists", "Lists", "nothing right", "the best on raw data")
-    >>> drawn = draw([row, row | {"title": "other", "risk": None}], lists, PERSON)
-    >>> drawn.dots[0].x, drawn.left_out
-    (434.0, ['other'])
-    """
+    """Place settings by their risk and by what they keep."""
     placed = [row for row in rows if _has_place(row, utility, axis)]
     looks = {look.series: look for look in looks_of(rows)}
     lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in placed)]))

@@ -26,14 +26,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class RefusedError(Exception):
-    """A request that is not answered.
-
-    Parameters
-    ----------
-    status : int
-    why : str
-        In a sentence.
-    """
+    """A request that is not answered."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -50,13 +43,6 @@ _FILE_NAME = re.compile(rb';\s*filename="([^"]*)"', re.I)
 
 class FormFile:
     """A form that comes, of which the last part is a file.
-
-    Parameters
-    ----------
-    receive : callable
-        Gives the body of the request.
-    content_type : str
-        The header, which says what stands between the parts.
 
     Attributes
     ----------
@@ -145,20 +131,6 @@ _ADMINISTRATOR = 0
 def is_of_another_user(asks: tuple[str, int] | None, to_port: int) -> bool:
     """Say whether a connection to us is another user's, or may be: whoever is not found is not us.
 
-    Parameters
-    ----------
-    asks : (str, int) or None
-        Address and port of the end that asks; None if that is not known, as where it has closed
-        already.
-    to_port : int
-        Of our end.
-
-    Returns
-    -------
-    bool
-        False where the system does not tell, as everywhere but on Linux; and for the
-        administrator, who can read everything anyway.
-
     Examples
     --------
     >>> is_of_another_user(("127.0.0.1", 1), 2) in (True, False)
@@ -176,26 +148,7 @@ def is_of_another_user(asks: tuple[str, int] | None, to_port: int) -> bool:
 
 
 def may_ask(lines: Iterable[str], asks: tuple[str, int], to_port: int, user: int) -> bool:
-    """Say whether a list of connections holds one that is a user's, or the administrator's.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        As in /proc/net/tcp, without the header.
-    asks : (str, int)
-        Address and port of the end that asks.
-    to_port : int
-        Of our end.
-    user : int
-        The number of the user who may.
-
-    Examples
-    --------
-    >>> line = "3: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000 1000"
-    >>> asks = ("127.0.0.1", 50_000)
-    >>> may_ask([line], asks, 8_080, 1_000), may_ask([line], asks, 8_080, 1_001)
-    (True, False)
-    """
+    """Say whether a list of connections holds one that is a user's, or the administrator's."""
     here, there = _places(*asks), _places(_OURS, to_port)
     for line in lines:
         _, this, other, state, *_, owner = line.split()[:8]
@@ -262,18 +215,7 @@ class Keys:
 
 
 class Guard:
-    """Asks who is there, before the application hears of it.
-
-    Parameters
-    ----------
-    application : callable
-        An ASGI application.
-    public : callable
-        Another one, which knows no project: it gives what lies under /static/ to everybody.
-    keys : Keys
-    port : int
-        Where we listen.
-    """
+    """Asks who is there, before the application hears of it."""
 
     def __init__(
         self, application: Application, public: Application, keys: Keys, port: int

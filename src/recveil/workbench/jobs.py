@@ -20,14 +20,7 @@ _PATIENCE = 20.0
 
 @brief
 class Running:
-    """A job that runs, and how far it is.
-
-    Parameters
-    ----------
-    job : Job
-    process : subprocess.Popen, optional
-        None while it waits for what ran before it in its room to end.
-    """
+    """A job that runs, and how far it is."""
 
     def __init__(self, job: Job, process: "subprocess.Popen[bytes] | None" = None) -> None:
         self.job, self.process = job, process
@@ -41,14 +34,7 @@ class Running:
 
 
 class Jobs:
-    """All jobs of a project: at most one runs for each room.
-
-    Parameters
-    ----------
-    project : Project
-    has_spare : bool
-        Whether a process waits that has loaded already what most tasks need: seconds, each time.
-    """
+    """All jobs of a project: at most one runs for each room."""
 
     def __init__(self, project: Project, *, has_spare: bool = False) -> None:
         self._project = project
@@ -70,22 +56,7 @@ class Jobs:
         input: int | None = None,
         then: Callable[[Job], object] | None = None,
     ) -> Job:
-        """Begin something; what still runs for the same room is cancelled, and ends first.
-
-        Parameters
-        ----------
-        room : str
-        task : str
-            A name that `recveil.workbench.tasks` knows.
-        settings : mapping
-            What the task takes; plain data.
-        command : str
-            The command line that does the same.
-        input : int, optional
-            The number of the input that it is about.
-        then : callable, optional
-            Is told of the job when it is done, in another thread.
-        """
+        """Begin something; what still runs for the same room is cancelled, and ends first."""
         with self._lock:
             if self._is_closed:
                 raise RecveilError(

@@ -19,23 +19,15 @@ _LABELS = 6
 
 
 class PublishedRow(NamedTuple):
-    """A row of a release, as far as it is shown.
+    """A row of a release, as far as it is shown."""
 
-    Attributes
-    ----------
-    user_id : str
-        The published id.
-    labels : list of (str, str)
-        The first items with their labels.
-    n_labels : int
-        How many there are in all.
-    sees : str
-        What an adversary sees who looks at it, in a sentence.
-    """
-
+    # The published id
     user_id: str
+    # The first items with their labels
     labels: list[tuple[str, str]]
+    # How many there are in all
     n_labels: int
+    # What an adversary sees who looks at it, in a sentence
     sees: str
 
 
@@ -44,22 +36,6 @@ def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
 
     How many people share a row is looked up in the release's own list of classes, which the checker
     has compared with the rows.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    n_rows : int
-
-    Returns
-    -------
-    list of PublishedRow
-        Empty if people are still to be drawn.
-
-    Raises
-    ------
-    RecveilError
-        If it cannot be read as a release.
     """
     manifest = known_manifest(folder)
     if manifest.layout == "model":
@@ -85,26 +61,7 @@ def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
 
 
 def describe_visible(about: ClaimKind, crowd: int | None) -> str:
-    """Say what an adversary sees in a row.
-
-    Parameters
-    ----------
-    about : ClaimKind
-        What the release promises.
-    crowd : int or None
-        How many people share what is to be shared in the row; None where no row is anybody's.
-
-    Examples
-    --------
-    >>> from recveil.release.claim import claim_kind
-    >>> describe_visible(claim_kind("identical-rows"), 5)
-    'The same row for 5 people: whoever finds it is right about one of them with a chance of 1 in
-    5.'
-    >>> describe_visible(claim_kind("identical-rows"), 1)
-    'One person alone: whoever finds this row has found them.'
-    >>> describe_visible(claim_kind("co-rated"), 5)
-    'The same items for 5 people, but nothing is promised against those who know ratings.'
-    """
+    """Say what an adversary sees in a row."""
     if not about.contains_users:
         return f"Nobody’s row: {about.unpromised}."
     if crowd is None:

@@ -29,20 +29,7 @@ _WRITABLE_BY_OTHERS = 0o022
 
 
 def make_project_folder(folder: Path) -> None:
-    """Make the folder of a project, or refuse one that is somebody else's or holds other things.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     make_project_folder(Path(folder, "project"))
-    ...     print(oct(Path(folder, "project").stat().st_mode & 0o777))
-    0o700
-    """
+    """Make the folder of a project, or refuse one that is somebody else's or holds other things."""
     try:
         folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
         if not is_ours(folder.stat()):
@@ -67,17 +54,7 @@ def make_project_folder(folder: Path) -> None:
 
 
 def take(folder: Path) -> int:
-    """Lock a project's folder, and refuse what others put there; the lock goes with this process.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    int
-        The descriptor that holds the lock.
-    """
+    """Lock a project's folder and reject foreign files; the lock ends with this process."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | NOT_FOLLOWED, FOR_OWNER)
     except OSError as error:
@@ -100,24 +77,7 @@ def take(folder: Path) -> int:
 
 
 def within(folder: Path, *names: str) -> Path:
-    """Return a path within a project, or refuse one that leads elsewhere.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the project, its real path.
-    *names : str
-        Of a folder in it, a folder in that, and so on.
-
-    Examples
-    --------
-    >>> within(Path("/project"), "jobs", "7").as_posix()
-    '/project/jobs/7'
-    >>> within(Path("/project"), "jobs", "..", "..", "letters")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: /project/jobs/../../letters: leads out of the project; remove ...
-    """
+    """Return a path within a project, or refuse one that leads elsewhere."""
     path = folder.joinpath(*names)
     are_names = all(name not in ("", "..") and Path(name).name == name for name in names)
     if not are_names or os.path.realpath(path) != str(path):
@@ -168,60 +128,39 @@ JOBS = "SELECT id, room, task, settings, command, input, state, error, began, en
 @brief
 @dataclass(frozen=True)
 class Input:
-    """A table that somebody works on.
-
-    Attributes
-    ----------
-    id : int
-    name : str
-        What its owner calls it.
-    place : str
-        The path of the file, in the project or elsewhere, or the address of a database.
-    digest : str
-        SHA-256 of an uploaded file; empty for what was named, which may change.
-    reading : dict
-        What was said of how to read it, by the names of options.
-    """
+    """A table that somebody works on."""
 
     id: int
+    # What its owner calls it
     name: str
+    # The path of the file, in the project or elsewhere, or the address of a database
     place: str
+    # SHA-256 of an uploaded file; empty for what was named, which may change
     digest: str
+    # What was said of how to read it, by the names of options
     reading: dict[str, Any]
 
 
 @brief
 @dataclass(frozen=True)
 class Job:
-    """Something that was, or is, worked on by a process of its own.
-
-    Attributes
-    ----------
-    id : int
-    room, task : str
-        Where it was begun, and what is done.
-    settings : dict
-        What the task takes.
-    command : str
-        The command line that does the same.
-    input : int or None
-        Which input it is about.
-    state : {"running", "done", "failed", "cancelled", "stopped"}
-        Stopped is what ran while the workbench ended: it can be run again.
-    error : str
-        Why it failed.
-    began, ended : str
-        Times in UTC; empty if it has not ended.
-    """
+    """Something that was, or is, worked on by a process of its own."""
 
     id: int
+    # Where it was begun, and what is done
     room: str
     task: str
+    # What the task takes
     settings: dict[str, Any]
+    # The command line that does the same
     command: str
+    # Which input it is about
     input: int | None
+    # Stopped is what ran while the workbench ended: it can be run again
     state: str
+    # Why it failed
     error: str
+    # Times in UTC; empty if it has not ended
     began: str
     ended: str
 
@@ -276,31 +215,10 @@ Run = Callable[..., sqlite3.Cursor]
 class Store:
     """The database of a project, for all threads of whoever serves it.
 
-    Parameters
-    ----------
-    file : path
-        Is made if it does not exist.
-
     Attributes
     ----------
     is_new : bool
         Whether nothing was in it.
-
-    Raises
-    ------
-    RecveilError
-        If it is no database of a project.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     store = Store(Path(folder, "project.sqlite"))
-    ...     with store.changing() as run:
-    ...         _ = run("INSERT INTO kept (key, value) VALUES ('least k', '5')")
-    ...     store.rows("SELECT value FROM kept")
-    ...     store.close()
-    [('5',)]
     """
 
     def __init__(self, file: Path) -> None:
@@ -396,43 +314,20 @@ _HALF = ".part"
 
 @brief
 class Uploaded(NamedTuple):
-    """A file that came whole.
+    """A file that came whole."""
 
-    Attributes
-    ----------
-    name : str
-        What its owner calls it.
-    path : Path
-        Where it lies in the project.
-    digest : str
-        Its SHA-256.
-    """
-
+    # What its owner calls it
     name: str
+    # Where it lies in the project
     path: Path
+    # Its SHA-256
     digest: str
 
 
 async def receive(
     chunks: AsyncIterator[bytes], name: str, folder: Path, *, most: int = MOST_BYTES
 ) -> Uploaded:
-    """Write what comes into a folder of its own, named by its digest.
-
-    Parameters
-    ----------
-    chunks : async iterator of bytes
-    name : str
-        What the sender calls the file; of that, letters, digits and a few marks are kept.
-    folder : Path
-        Of the project's uploads.
-    most : int
-        More bytes are refused.
-
-    Raises
-    ------
-    RecveilError
-        If more comes, or the disk has no room; then nothing stays.
-    """
+    """Write what comes into a folder of its own, named by its digest."""
     from starlette.concurrency import run_in_threadpool
 
     half = folder / f"{secrets.token_hex(8)}{_HALF}"
@@ -485,15 +380,7 @@ def folder_name(digest: str) -> str:
 
 
 def file_name(name: str) -> str:
-    r"""Return a name for a file that is called so elsewhere: it leads nowhere, and hides nothing.
-
-    Examples
-    --------
-    >>> file_name("../../etc/pass wd.csv"), file_name(".bashrc"), file_name("a\u202eb\\c:d.csv.gz")
-    ('pass_wd.csv', 'bashrc', 'c_d.csv.gz')
-    >>> file_name("..")
-    'table'
-    """
+    r"""Return a safe file name: no path, no hidden file."""
     last = name.replace("\\", "/").rpartition("/")[2]
     kept = "".join(
         each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in last
@@ -528,11 +415,6 @@ def _place(half: Path, folder: Path, name: str, digest: str) -> Path:
 class Project:
     """A folder for its owner alone, with a database of what was done.
 
-    Parameters
-    ----------
-    folder : path
-        Is made if it does not exist.
-
     Attributes
     ----------
     folder : path
@@ -540,23 +422,6 @@ class Project:
         Whether nothing was known in it.
     lost : dict of int to str
         Why what some jobs have found cannot be read, by their numbers.
-
-    Raises
-    ------
-    RecveilError
-        If it is no project, cannot be written, is open in another workbench, or holds what others
-        put there.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     project = Project(Path(folder, "project"))
-    ...     project.keep("least k", 5)
-    ...     project.close()
-    ...     again = Project(Path(folder, "project"))
-    ...     again.kept("least k")
-    5
     """
 
     def __init__(self, folder: Path) -> None:
@@ -782,16 +647,7 @@ class Project:
             run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", (key, json.dumps(value)))
 
     def kept(self, key: str, default: Any = None, fields: Collection[str] = ()) -> Any:
-        """Return a choice that was kept; what cannot be read counts as not kept.
-
-        Parameters
-        ----------
-        key : str
-        default : any
-            Is returned if there is none, or one of another kind.
-        fields : collection of str
-            Names that it must have, if it is to have any.
-        """
+        """Return a choice that was kept; what cannot be read counts as not kept."""
         rows = self._store.rows("SELECT value FROM kept WHERE key = ?", (key,))
         try:
             value = json.loads(rows[0][0]) if rows else default
@@ -842,23 +698,6 @@ def remove_remnants(project: Project) -> None:
 
     Whoever is killed while they remove a table has forgotten it, and not yet its files. A project
     whose database is new knows nothing, so that all would seem to be left over: nothing goes then.
-
-    Parameters
-    ----------
-    project : Project
-        In which nothing works yet.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     Project(Path(folder, "project")).close()
-    ...     project = Project(Path(folder, "project"))
-    ...     left = project.folder_for("jobs", "7")
-    ...     remove_remnants(project)
-    ...     left.exists()
-    ...     project.close()
-    False
     """
     if project.is_new:
         return

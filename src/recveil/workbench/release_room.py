@@ -77,29 +77,7 @@ def words_in(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_card(words: Mapping[str, str], file: Path) -> PublisherCard:
-    """Write a card, and read it as everybody does who checks one.
-
-    Parameters
-    ----------
-    words : mapping
-        From `words_in`.
-    file : Path
-
-    Raises
-    ------
-    RecveilError
-        If a word is too long, hides something, or is none that a card can have; the file is not
-        there then.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     card = write_card({"publisher": 'The "Library"', "keywords": "films, stars"},
-    ...                       Path(folder, "card.toml"))
-    >>> card.publisher, card.keywords
-    ('The "Library"', ('films', 'stars'))
-    """
+    """Write a card, and read it as everybody does who checks one."""
     lines = [f"{name} = {_as_toml(name, text)}\n" for name, text in words.items()]
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FOR_OWNER)
@@ -360,15 +338,7 @@ def _methods(bench: Bench, table: Input) -> dict[str, bool]:
 
 
 def _options_of(name: str) -> dict[str, Any]:
-    """Return a method with the options that a variant of it stands for, as `anonymize` takes them.
-
-    Examples
-    --------
-    >>> _options_of("padded-mdav")
-    {'method': 'predictive', 'homogenize': 'padded', 'grouping': 'mdav'}
-    >>> _options_of("synthetic-exact")
-    {'method': 'synthetic', 'epsilon': 'none', 'catalogue': 'as-rated'}
-    """
+    """Return a method with the options of a variant, as `anonymize` takes them."""
     method, variant = all_variants()[name]
     options = {each: "none" if value is None else value for each, value in variant.options.items()}
     return {"method": method.name, **options}

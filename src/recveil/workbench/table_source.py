@@ -26,44 +26,16 @@ _MOST_CHARACTERS = 4_000
 
 @brief
 class NamedPlace(NamedTuple):
-    """Where a table lies.
+    """Where a table lies."""
 
-    Attributes
-    ----------
-    name : str
-        What to call it.
-    path : str
-        Its path from the root on, or its address.
-    """
-
+    # What to call it
     name: str
+    # Its path from the root on, or its address
     path: str
 
 
 def place_of(text: str, *, is_release: bool = False) -> NamedPlace:
-    """Return the place that somebody names: a path, a pattern of part files, or an address.
-
-    Parameters
-    ----------
-    text : str
-    is_release : bool
-        Whether it is to be checked: what was published is a folder or a file.
-
-    Raises
-    ------
-    RecveilError
-        If nothing is there, it is no file or folder, an address of a release, or one that holds a
-        password, which would be kept in the project.
-
-    Examples
-    --------
-    >>> place_of("postgresql://ann@host/shop").path
-    'postgresql://ann@host/shop'
-    >>> place_of("nowhere.csv")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: nowhere.csv: no such file or folder; name one from the root on
-    """
+    """Return the place that somebody names: a path, a pattern of part files, or an address."""
     text = text.strip()
     if not text or len(text) > _MOST_CHARACTERS or "\0" in text or text == "-":
         raise RecveilError(
@@ -89,15 +61,7 @@ def place_of(text: str, *, is_release: bool = False) -> NamedPlace:
 
 
 def holds_password(address: str) -> bool:
-    """Say whether an address holds something secret, or may: rather once too often.
-
-    Examples
-    --------
-    >>> holds_password("postgresql://ann:se/cret@host/shop"), holds_password("s3://bucket/a.csv")
-    (True, False)
-    >>> holds_password("postgresql://host/shop?sslpassword=abc&user=ann")
-    True
-    """
+    """Say whether an address holds something secret, or may: rather once too often."""
     behind = unquote(address.partition("://")[2])
     # A password may hold slashes and question marks: all before an @ may be one.
     if ":" in behind.rpartition("@")[0]:
@@ -154,29 +118,6 @@ def state_of(place: str) -> str:
     """Return a digest of sizes and times of a table's files; empty where they cannot be looked at.
 
     It may take a second: whoever answers others meanwhile asks in another thread.
-
-    Parameters
-    ----------
-    place : str
-        A file, a folder or a pattern of part files, or the address of a database in a file.
-
-    Raises
-    ------
-    RecveilError
-        If that is more than a table has: each page looks at all of it.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ratings.csv")
-    ...     _ = file.write_text("ann,film,3")
-    ...     before = state_of(str(file))
-    ...     _ = file.write_text("ann,film,3.5")
-    ...     state_of(str(file)) == before
-    False
-    >>> state_of("postgresql://host/shop")
-    ''
     """
     try:
         states = [_state(file) for file in _files(place)]
@@ -192,15 +133,6 @@ def state_of_table(table: Input) -> str:
 
     Its copy may be a new file each time. Whoever changes the copy by hand changes its size; if it
     is gone, the state is empty.
-
-    Parameters
-    ----------
-    table : Input
-
-    Raises
-    ------
-    RecveilError
-        As for `state_of`.
     """
     if not table.digest:
         return state_of(table.place)

@@ -27,20 +27,13 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class Assignment(NamedTuple):
-    """What a worker is to do.
+    """What a worker is to do."""
 
-    Attributes
-    ----------
-    settings : dict
-        What was chosen; plain data.
-    folder : Path
-        Of the job, for its owner alone: for files beside the result.
-    tell : callable
-        Tells one thing on the way: what it is, and plain data.
-    """
-
+    # What was chosen; plain data
     settings: dict[str, Any]
+    # Of the job, for its owner alone: for files beside the result
     folder: Path
+    # Tells one thing on the way: what it is, and plain data
     tell: Callable[[str, Any], object]
 
 
@@ -58,11 +51,6 @@ _MOST_CHARACTERS = 4_000
 
 def said_in(form: Mapping[str, str]) -> dict[str, Any]:
     """Return what a form says, by the names of options; what is usual is left out.
-
-    Raises
-    ------
-    RecveilError
-        For a choice that there is not, and for very long texts.
 
     Examples
     --------
@@ -110,13 +98,7 @@ _ROWS, _CHARACTERS = 10, 80
 
 
 def inspect_input(asked: Assignment) -> dict[str, Any]:
-    """Look at a table: `recveil.inspection.inspect`, and its first rows for its owner's eyes.
-
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `source`, and the `reading`: what was said of it.
-    """
+    """Look at a table: `recveil.inspection.inspect`, and its first rows for its owner's eyes."""
     from recveil.inspection import inspect
 
     found = inspect(asked.settings["source"], **keywords_of(asked.settings["reading"]))
@@ -136,14 +118,7 @@ def inspect_input(asked: Assignment) -> dict[str, Any]:
 
 
 def audit_input(asked: Assignment) -> dict[str, Any]:
-    """Audit a table: `recveil.auditing.audit`, and everybody's risk.
-
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `source`, the `reading`, and whether to compute the `curves`, with
-        which its folder gets risk.csv.
-    """
+    """Audit a table: `recveil.auditing.audit`, and everybody's risk."""
     from recveil.auditing import audit, write_risk
 
     found = audit(
@@ -157,14 +132,7 @@ def audit_input(asked: Assignment) -> dict[str, Any]:
 
 
 def draw_audit(asked: Assignment) -> dict[str, Any]:
-    """Draw the page of an audit that is done: `recveil.report.write_audit_page`.
-
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `folder` of the audit's job, which gets audit.html, and the `result`
-        that lies there.
-    """
+    """Draw the page of an audit that is done: `recveil.report.write_audit_page`."""
     from recveil.report import write_audit_page
 
     place = Path(asked.settings["folder"])
@@ -174,13 +142,7 @@ def draw_audit(asked: Assignment) -> dict[str, Any]:
 
 
 def warm_up(_: Assignment) -> dict[str, Any]:
-    """Audit a few invented people, so that what audits need is compiled before one begins.
-
-    Parameters
-    ----------
-    _ : Assignment
-        Without settings.
-    """
+    """Audit a few invented people, so that what audits need is compiled before one begins."""
     from recveil.auditing import audit
     from recveil.datasets import make_ratings
 
@@ -199,34 +161,15 @@ _PACKED_ALREADY = (".parquet",)
 
 @brief
 class Zipped(NamedTuple):
-    """A file that is to be sent.
+    """A file that is to be sent."""
 
-    Attributes
-    ----------
-    name : str
-        What it is called in the zip.
-    path : Path
-    """
-
+    # What it is called in the zip
     name: str
     path: Path
 
 
 def published_files(folder: Path, sha256: str) -> list[Zipped]:
-    """Return the files of a release as they were verified, and nothing that lies beside them.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    sha256 : str
-        Of its release.json, when it was verified.
-
-    Raises
-    ------
-    RecveilError
-        If anything was changed since.
-    """
+    """Return the files of a release as they were verified, and nothing that lies beside them."""
     changed = RecveilError(
         f"{folder.name}: was changed after it was verified; make it again, or check it on the page "
         f"Check",
@@ -249,21 +192,7 @@ def published_files(folder: Path, sha256: str) -> list[Zipped]:
 
 
 def zipped(files: Iterable[Zipped]) -> Iterator[bytes]:
-    """Yield a zip piece by piece; it is never whole, in memory or on the disk.
-
-    Parameters
-    ----------
-    files : iterable of Zipped
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "README.md").write_text("A release.")
-    ...     content = b"".join(zipped([Zipped("out/README.md", Path(folder, "README.md"))]))
-    >>> ZipFile(io.BytesIO(content)).read("out/README.md")
-    b'A release.'
-    """
+    """Yield a zip piece by piece; it is never whole, in memory or on the disk."""
     sent = _Sent()
     with ZipFile(sent, "w") as archive:
         for name, path in files:
@@ -326,37 +255,17 @@ def holds_release(path: Path) -> bool:
 
 @brief
 class Unpacked(NamedTuple):
-    """What a zip was found to hold.
+    """What a zip was found to hold."""
 
-    Attributes
-    ----------
-    within : str
-        The folder in the zip that holds the files of the release; empty if there is none.
-    beside : str
-        The description that lies beside that folder, which is no part of the release; empty if
-        there is none.
-    """
-
+    # The folder in the zip that holds the files of the release; empty if there is none
     within: str
+    # The description that lies beside that folder, which is no part of the release; empty if there
+    # is none
     beside: str
 
 
 def unpack_release(path: Path, folder: Path) -> Unpacked:
-    """Unpack the files of a release into a folder of their own, or nothing.
-
-    Parameters
-    ----------
-    path : Path
-        The zip: the files themselves, or one folder with them.
-    folder : Path
-        Is made, for its owner alone.
-
-    Raises
-    ------
-    RecveilError
-        If anything in it leads elsewhere, is no plain file, stands twice, is locked by a password,
-        is packed in an unusual way, or grows beyond measure.
-    """
+    """Unpack the files of a release into a folder of their own, or nothing."""
     for each in (folder.parent, folder):
         make_folder(each, exist_ok=each is not folder)
     try:
@@ -468,14 +377,7 @@ _VERIFYING, _ATTACKING = "Verifying", "Attacking"
 
 
 def check_published(asked: Assignment) -> dict[str, Any]:
-    """Check what anybody published: `verify`, and, with the table behind it, `audit --release`.
-
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `place`; whether it was `dropped`, and may be a zip; `options` of
-        `verify`; and `source` and `reading` of the table, if it is to be attacked.
-    """
+    """Check what anybody published: `verify`, and, with the table behind it, `audit --release`."""
     from recveil.release.claim import claim_kind
     from recveil.release.manifest import MANIFEST
     from recveil.runtime.progress import parts
@@ -537,15 +439,7 @@ _QUICK = ("sparse", "synthetic", "simple", "k-corating, averaged", "k-corating, 
 
 
 def kind_of_table(found: dict[str, Any] | None) -> Of:
-    """Return what a table was found to hold, as `inspect` told it; ratings if nothing is known.
-
-    Examples
-    --------
-    >>> kind_of_table({"data": {"scale": "likes"}, "scale": None})
-    'likes'
-    >>> kind_of_table({"data": {"scale": "1:2:1"}, "scale": {"ordered": False, "words": []}})
-    'words'
-    """
+    """Return what a table was found to hold, as `inspect` told it; ratings if nothing is known."""
     if found is None:
         return "ratings"
     if found["data"]["scale"] == "likes":
@@ -578,14 +472,7 @@ def _order(name: str) -> tuple[bool, int]:
 
 
 def compare_input(assignment: Assignment) -> dict[str, Any]:
-    """Compare settings on a table, and show each as soon as it is finished.
-
-    Parameters
-    ----------
-    assignment : Assignment
-        Its settings are the `source`, the `reading`, the `methods`, `ks` and `shadows`, and the
-        folder `out` in which finished settings are kept.
-    """
+    """Compare settings on a table, and show each as soon as it is finished."""
     from recveil.comparison import compare
     from recveil.report import write_compare_page
 
@@ -621,13 +508,7 @@ ATTACKED = "audit.html"
 
 
 def make_release(asked: Assignment) -> dict[str, Any]:
-    """Make a release, and have the checker look at what was written: `anonymize`, then `verify`.
-
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `source`, the `reading`, the `output`, `k` and the `options`.
-    """
+    """Make a release, and have the checker look at what was written: `anonymize`, then `verify`."""
     from recveil.methods import anonymize
     from recveil.methods.registry import describe_to_publisher
     from recveil.release.claim import claim_kind
@@ -690,14 +571,7 @@ def attack_release(asked: Assignment) -> dict[str, Any]:
 
 
 def describe_release(asked: Assignment) -> dict[str, Any]:
-    """Describe a release for data portals, with the publisher's words: `recveil.publish.describe`.
-
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `release`, the `sha256` of its release.json when it was verified, the
-        `output` and the `card`.
-    """
+    """Describe a release for data portals with the publisher's words."""
     from recveil.publish import describe
     from recveil.release.manifest import FileEntry
 

@@ -7,23 +7,7 @@ from recveil.release.claim import claim_kind
 
 
 def describe_verdict(found: Mapping[str, Any]) -> str:
-    """Say whether a release keeps its promise, and which.
-
-    Parameters
-    ----------
-    found : mapping
-        What `recveil.verification.Verification.to_dict` returns.
-
-    Examples
-    --------
-    >>> found = {"holds": True, "claim": "identical-rows", "k_required": 5, "k_achieved": 6,
-    ...          "levels": False, "alone": 0, "epsilon": None, "violations": []}
-    >>> describe_verdict(found)
-    'Each row is shared by at least 6 people; 5 are promised.'
-    >>> broken = [{"where": "ratings.csv line 4", "problem": "its labels are shared by 1 person"}]
-    >>> describe_verdict(found | {"holds": False, "k_achieved": 1, "violations": broken})
-    'It does not keep its promise: ratings.csv line 4: its labels are shared by 1 person.'
-    """
+    """Say whether a release keeps its promise, and which."""
     about = claim_kind(found["claim"])
     if not found["holds"]:
         return f"It does not keep its promise: {_first_problem(found)}."

@@ -33,11 +33,6 @@ _POLITE = 5
 class Wire:
     """The way to whoever serves the pages: a line of JSON for everything that is told.
 
-    Parameters
-    ----------
-    write : callable
-        Takes a line.
-
     Examples
     --------
     >>> Wire(print).tell("far", [0.5, "Reading", None])
@@ -69,14 +64,7 @@ class Wire:
 
 
 def work(wire: Wire, asked: dict[str, Any]) -> None:
-    """Do what is asked, and tell how it ended.
-
-    Parameters
-    ----------
-    wire : Wire
-    asked : dict
-        The name of a `task`, its `settings`, and the `folder` for what it finds.
-    """
+    """Do what is asked, and tell how it ended."""
     folder = Path(asked["folder"])
     try:
         with listening(wire.hear):

@@ -199,24 +199,16 @@ _Shares = NDArray[np.float64]
 
 
 class Resemblance(NamedTuple):
-    """Share of correct inferences for members and non-members.
+    """Share of correct inferences for members and non-members."""
 
-    Attributes
-    ----------
-    members, strangers : Mean
-        Mean correct share over users. Strangers are not in the data: the control.
-    excess : Mean
-        Members minus strangers: what being in the data reveals.
-    way : str
-        The strongest variant; every other user selects it, the rest give the figures.
-    has_guessed : bool
-        Whether any variant made a guess. If not, the shares are no measurement.
-    """
-
+    # Mean correct share over users. Strangers are not in the data: the control.
     members: Mean
     strangers: Mean
+    # Members minus strangers: what being in the data reveals
     excess: Mean
+    # The strongest variant; every other user selects it, the rest give the figures
     way: str
+    # Whether any variant made a guess. If not, the shares are no measurement.
     has_guessed: bool = True
 
     def to_dict(self) -> dict[str, Any]:
@@ -228,34 +220,7 @@ class Resemblance(NamedTuple):
 def score_nearest(
     ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
 ) -> Resemblance | None:
-    """Measure how many items of the best-fitting synthetic record the target rated.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The truth.
-    held_out : PartialRelease
-        A release sampled without some of the users.
-    adversary : Adversary
-    seed : int
-        Fixes what the adversary knows.
-
-    Returns
-    -------
-    Resemblance or None
-        Share of the record's other items that the user rated; a tie counts as 0. None if too few
-        users on either side can be known.
-
-    Examples
-    --------
-    >>> from recveil.attacks.membership.held_out import hold_out
-    >>> from recveil.methods import RawRelease  # raw records reveal it
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
-    >>> told = score_nearest(ratings, hold_out(ratings, RawRelease(seed=1)), Adversary(known=8))
-    >>> told.excess.low > 0.3
-    True
-    """
+    """Measure how many items of the best-fitting synthetic record the target rated."""
     known = _known(ratings, held_out, adversary, seed)
     if known is None:
         return None
@@ -273,31 +238,10 @@ def infer_embeddings(
 ) -> Resemblance | None:
     """Infer unknown ratings from the correlations of items in the whole release.
 
-    Parameters
-    ----------
-    ratings, held_out, adversary, seed
-        As in `score_nearest`.
-
-    Returns
-    -------
-    Resemblance or None
-        Share of a user's unknown ratings whose side of the item's mean in the release is inferred
-        correctly; chance is one half.
-
     Notes
     -----
     A ridge regression on the known items, with each value's deviation from its item's mean in all
     records, as in an item-based recommender. At most 300 users on either side.
-
-    Examples
-    --------
-    >>> from recveil.attacks.membership.held_out import hold_out
-    >>> from recveil.methods import RawRelease
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=200, n_items=60, n_ratings=4000, seed=1)
-    >>> told = infer_embeddings(ratings, hold_out(ratings, RawRelease(seed=1)), Adversary(known=8))
-    >>> told.members.mean > 0.5
-    True
     """
     known = _known(ratings, held_out, adversary, seed)
     if known is None:

@@ -16,40 +16,28 @@ MOST_LABELS = 1 << 23
 
 
 class PossibleRatings(NamedTuple):
-    """Homogeneity of the ratings from which a release's values were computed.
+    """Homogeneity of the ratings from which a release's values were computed."""
 
-    Attributes
-    ----------
-    whole_exact : Interval
-        Of the values that are on the scale, the share that equals the rating of every user in the
-        group who rated the item (at least one did). Its trials are records.
-    whole_by_commonest : Interval
-        Of the same values, the share where the item's most common original rating equals every
-        user's rating: the baseline of an adversary without the release.
-    one_rating : Interval
-        Of the values of items that the group rated, the share with only one distinct rating:
-        (distinct) diversity l = 1.
-    distinct : Mean
-        Number of distinct ratings per such value; mean over records.
-    can_stand : Mean or None
-        Number of scale values that are possible ratings, given the published value and the group
-        size; mean over records. None where the values are not the means of the raters.
-    sure : Interval or None
-        Share of the values with only one possible rating.
-    distance : Mean
-        Total variation between the group's ratings and all ratings of the item, from 0 to 1, the t
-        of t-closeness: half the sum of the differences of their shares; mean over records.
-    records, of_records : int
-        Number of records used, and of all records.
-    """
-
+    # Of the values that are on the scale, the share that equals the rating of every user in the
+    # group who rated the item (at least one did). Its trials are records.
     whole_exact: Interval
+    # Of the same values, the share where the item's most common original rating equals every user's
+    # rating: the baseline of an adversary without the release
     whole_by_commonest: Interval
+    # Of the values of items that the group rated, the share with only one distinct rating:
+    # (distinct) diversity l = 1
     one_rating: Interval
+    # Number of distinct ratings per such value; mean over records
     distinct: Mean
+    # Number of scale values that are possible ratings, given the published value and the group
+    # size; mean over records. None where the values are not the means of the raters.
     can_stand: Mean | None
+    # Share of the values with only one possible rating
     sure: Interval | None
+    # Total variation between the group's ratings and all ratings of the item, from 0 to 1, the t of
+    # t-closeness: half the sum of the differences of their shares; mean over records
     distance: Mean
+    # Number of records used, and of all records
     records: int
     of_records: int
 
@@ -69,38 +57,10 @@ def measure_possible_ratings(
 ) -> PossibleRatings | None:
     """Count the distinct and the possible ratings of each published value.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        The truth.
-    table : ReleasedTable
-    are_means : bool
-        Whether the values are the means of the users who rated an item.
-    grid : float or None
-        Step of the values; None if they are not rounded.
-
-    Returns
-    -------
-    PossibleRatings or None
-        None on a continuous scale, or one of very many steps, where ratings rarely repeat.
-
     Notes
     -----
     Source: l-diversity (Machanavajjhala et al. 2007, distinct) and t-closeness (Li et al. 2007,
     with total variation as the distance), where each published value is a class.
-
-    Examples
-    --------
-    Two users rated a 4 and 4, and b 5 and 2: the values are 4 and 3.5.
-
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> stars = RatingScale(1, 5, 1)
-    >>> ratings = Ratings.from_columns([1, 1, 2, 2], list("abab"), [4, 5, 4, 2], scale=stars)
-    >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
-    >>> found = measure_possible_ratings(ratings, table, are_means=True, grid=0.1)
-    >>> found.whole_exact.rate, found.one_rating.rate, found.distinct.mean
-    (1.0, 0.5, 1.5)
     """
     if ratings.scale.is_fine:
         return None
@@ -149,14 +109,6 @@ def count_possible(
     """Count the scale values that can be among the ratings of each mean.
 
     Of `sizes` users in a group, at least one rated the item. `grid` is the step of rounded means.
-
-    Examples
-    --------
-    In a group of two users, a mean of 5 is one or two fives; 4.5 is a 4 and a 5; 3 is any pair that
-    adds up to 6.
-
-    >>> count_possible(np.array([5, 4.5, 3]), np.full(3, 2), RatingScale(1, 5, 1), 0.1)
-    array([1, 2, 5])
     """
     pairs, place = np.unique(np.column_stack([labels, sizes]), axis=0, return_inverse=True)
     slack = (grid or 0.0) / 2 + _TOLERANCE
@@ -231,31 +183,22 @@ _NEAR = 0.05
 
 
 class Companions(NamedTuple):
-    """Ratings that follow with certainty when all other members of the group are known.
+    """Ratings that follow with certainty when all other members of the group are known."""
 
-    Attributes
-    ----------
-    told : Interval
-        Share of a target's ratings that are inferred with certainty, and correctly; trials are
-        users. On a continuous scale, to within `within`.
-    right : Interval
-        Share of the certain inferences that are correct: the item was rated, with that rating. nan
-        without an inference.
-    by_row : Interval
-        Baseline: share of the ratings that equal the published value, without knowledge of the
-        other members.
-    stranger : Interval
-        Control: share of the ratings of a user outside the group that the same inferences match by
-        chance.
-    within : float
-        Tolerance of a correct inference, in rating points: 0 on a scale with steps, a twentieth of
-        the range on a continuous one.
-    """
-
+    # Share of a target's ratings that are inferred with certainty, and correctly; trials are users.
+    # On a continuous scale, to within `within`.
     told: Interval
+    # Share of the certain inferences that are correct: the item was rated, with that rating. nan
+    # without an inference.
     right: Interval
+    # Baseline: share of the ratings that equal the published value, without knowledge of the other
+    # members
     by_row: Interval
+    # Control: share of the ratings of a user outside the group that the same inferences match by
+    # chance
     stranger: Interval
+    # Tolerance of a correct inference, in rating points: 0 on a scale with steps, a twentieth of
+    # the range on a continuous one
     within: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -283,33 +226,6 @@ def measure_companions(
     rating are those consistent with the published value: no rating, or a value of the scale. The
     inference is certain if one value remains. On a continuous scale, it is certain if the item must
     have been rated, and the possible interval is at most a tenth of the scale.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The truth.
-    table : ReleasedTable
-        Its values must be the means of the users who rated an item, rounded to the grid.
-    targets : ndarray of int64
-        User positions. Users without a record are left out.
-    grid : float or None
-        Step of the values; None if they are exact means.
-    seed : int
-        Fixes the user outside the group for the control.
-
-    Examples
-    --------
-    The first of two users rated item a alone, and both rated b: 5 and 2.
-
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.ratings import RatingScale
-    >>> stars = RatingScale(1, 5, 1)
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [4, 5, 2], scale=stars)
-    >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
-    >>> found = measure_companions(ratings, table, np.arange(2), grid=0.1)
-    >>> found.told.rate, found.right.rate, round(found.by_row.rate, 3)
-    (1.0, 1.0, 0.333)
     """
     within = _NEAR * ratings.scale.range if ratings.scale.is_fine else 0.0
     members = _members(table)
@@ -358,16 +274,6 @@ def count_certain(
     `others` are all members of the group but one. Also nan if the missing member certainly did not
     rate the item. On a continuous scale, the midpoint of the possible interval, where that is at
     most a tenth of the scale.
-
-    Examples
-    --------
-    One of two users rated both items, 5 and 2. The value 4.5 requires another 4; the value 2 is
-    consistent with a second 2 and with no rating.
-
-    >>> from recveil.ratings import RatingScale
-    >>> ratings = Ratings.from_columns([1, 1], ["a", "b"], [5, 2], scale=RatingScale(1, 5, 1))
-    >>> count_certain(ratings, np.arange(2), np.array([4.5, 2.0]), np.array([0]), 0.1)
-    array([ 4., nan])
     """
     totals, raters = np.zeros(ratings.n_items), np.zeros(ratings.n_items)
     for other in others.tolist():

@@ -31,16 +31,7 @@ _DIRECTIONS = 12
 @brief
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The values of a release, one per cell, in the order of the candidates.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], list("ababa"), [5, 3, 5, 4, 5])
-    >>> cells = Cells.of(Candidates.from_ratings(ratings), RatingScale(1, 5, 1))
-    >>> cells.labels, cells.groups[cells.records]  # the first two have the same items
-    (array([5., 5., 5., 3., 4.]), array([0, 0, 1, 0, 0]))
-    """
+    """The values of a release, one per cell, in the order of the candidates."""
 
     candidates: Candidates
     scale: RatingScale
@@ -111,14 +102,6 @@ def describe_cells(cells: Cells, likely: Numbers | None = None) -> NDArray[np.fl
     of the item, the row and the group equal it; its predictions by a low-rank fit and by the
     nearest other rows. Fills by item means repeat within an item, fills by neighbours agree with
     the neighbours, random fills occur where no rating is expected.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=20, n_items=10, n_ratings=80, seed=1)
-    >>> cells = Cells.of(Candidates.from_ratings(ratings), ratings.scale)
-    >>> describe_cells(cells).shape, describe_cells(cells, np.full(80, 0.5)).shape
-    ((80, 23), (80, 33))
     """
     weights = np.ones(cells.labels.size) if likely is None else np.maximum(likely, 0.02)
     # In parts: with millions of values, all features in double precision take gigabytes.
@@ -250,32 +233,12 @@ def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bo
     is_real : ndarray of bool, shape (n_labels,)
         Which values are real. Only those in `records` are used.
 
-    Raises
-    ------
-    RecveilError
-        If fewer than two users are known, or all of their values are real, or none is.
-
     Notes
     -----
     Gradient boosting (scikit-learn) on `describe_cells`, in two passes: the second one uses what
     the first found likely of the rest of the row, the item and the group. A known user's values are
     judged by the other known users only, so that the second pass trains on probabilities as
     uncertain as those of unknown users.
-
-    Examples
-    --------
-    Item 0 and item 1 are rated 5 or 1; users who did not rate one of them got a 3.
-
-    >>> from recveil.attacks.candidates import Candidates
-    >>> from recveil.ratings import Ratings, RatingScale
-    >>> rated = np.arange(200) % 4 == 0
-    >>> values = np.where(rated, np.arange(200) // 4 % 2 * 4 + 1, 3)
-    >>> table = Ratings.from_columns(np.arange(200) // 2, np.arange(200) % 2, values)
-    >>> cells = Cells.of(Candidates.from_ratings(table), RatingScale(1, 5, 1))
-    >>> is_real = cells.labels != 3
-    >>> likely = infer_fills(cells, np.arange(50), is_real)
-    >>> bool(likely[is_real].min() > likely[~is_real].max())
-    True
     """
     people = np.unique(records)
     known = np.isin(cells.records, people)
@@ -355,34 +318,23 @@ RECALLS = (0.1, 0.25, 0.5)
 
 @brief
 class InferredFills(NamedTuple):
-    """How well an adversary distinguishes real ratings from fills.
+    """How well an adversary distinguishes real ratings from fills."""
 
-    Attributes
-    ----------
-    known_share : float
-        Share of the users whose ratings the adversary knows; they are not counted below. 0 for an
-        adversary who trains on a shadow release.
-    people_known : int
-    base_rate : float
-        Share of the other users' values that are real: the precision of random marks.
-    precision : dict of float to Interval
-        For each share of the real ratings (recall), the share of real values among the likeliest
-        ones that reach it. Its trials are users, whose values are correlated.
-    by_popularity : dict of float to Interval
-        The same, where the values of the most rated items are marked.
-    found : Interval
-        Re-identification rate of a bystander who knows eight items without ratings, with likely
-        fills counting against a record; over the users whom the adversary does not know.
-    by_items : Interval
-        The same users and items, where all values count alike.
-    """
-
+    # Share of the users whose ratings the adversary knows; they are not counted below. 0 for an
+    # adversary who trains on a shadow release.
     known_share: float
     people_known: int
+    # Share of the other users' values that are real: the precision of random marks
     base_rate: float
+    # For each share of the real ratings (recall), the share of real values among the likeliest ones
+    # that reach it. Its trials are users, whose values are correlated.
     precision: dict[float, Interval]
+    # The same, where the values of the most rated items are marked
     by_popularity: dict[float, Interval]
+    # Re-identification rate of a bystander who knows eight items without ratings, with likely fills
+    # counting against a record; over the users whom the adversary does not know
     found: Interval
+    # The same users and items, where all values count alike
     by_items: Interval
 
     def to_dict(self) -> dict[str, Any]:
@@ -413,38 +365,7 @@ def measure_fills(
     *,
     cells: Cells | None = None,
 ) -> InferredFills:
-    """Train an adversary on some users and judge the values of all others.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        The truth.
-    table : ReleasedTable
-    targets : ndarray of int64
-        User positions; users known to the adversary are left out.
-    known_share : float
-        Share of the released users whom the adversary knows; at least two users.
-    seed : int
-        Fixes which users are known, and what the bystander knows.
-    cells : Cells, optional
-        The table's cells, to reuse them; computed if not given.
-
-    Raises
-    ------
-    RecveilError
-        If no user has a record, the table is too large for the classifier, or the known users have
-        no fills (or nothing but fills).
-
-    Examples
-    --------
-    >>> from recveil.methods import KCoRater
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=120, n_items=40, n_ratings=1500, seed=1)
-    >>> table = ReleasedTable.from_release(KCoRater(k=5, seed=1).anonymize(ratings), ratings)
-    >>> told = measure_fills(ratings, table, np.arange(120), known_share=0.1)
-    >>> told.people_known, told.precision[0.5].rate > told.base_rate
-    (12, True)
-    """
+    """Train an adversary on some users and judge the values of all others."""
     cells = Cells.of(table.candidates, ratings.scale) if cells is None else cells
     if too_large(cells):
         raise RecveilError(
@@ -505,18 +426,7 @@ def judge_fills(
 
 
 def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
-    """Mark the values of items that a user of the record rated, shape (n_labels,).
-
-    Examples
-    --------
-    >>> from recveil.methods import KCoRater
-    >>> from recveil.ratings import RatingScale
-    >>> stars = RatingScale(1, 5, 1)
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2], scale=stars)
-    >>> table = ReleasedTable.from_release(KCoRater(k=2, seed=1).anonymize(ratings), ratings)
-    >>> int(mark_real(ratings, table).sum()), table.values.size
-    (3, 4)
-    """
+    """Mark the values of items that a user of the record rated, shape (n_labels,)."""
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
     n_records = table.candidates.n_records
@@ -576,23 +486,6 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
     Returns
     -------
     ndarray of float64, shape (n_labels,)
-
-    Raises
-    ------
-    RecveilError
-        If no such release can be made of the sample.
-
-    Examples
-    --------
-    >>> from recveil.methods import KCoRater
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=120, n_items=40, n_ratings=1500, seed=1)
-    >>> anonymizer = KCoRater(k=5, seed=2)
-    >>> table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
-    >>> likely = infer_fills_by_shadow(Cells.of(table.candidates, ratings.scale), anonymizer)
-    >>> is_real = mark_real(ratings, table)
-    >>> bool(likely[is_real].mean() > likely[~is_real].mean())
-    True
     """
     rng = np.random.default_rng([seed, 8])
     taken = rng.random(cells.labels.size) < _TAKEN

@@ -138,15 +138,7 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
 
 
 def describe_cells(result: InferredCells) -> str:
-    """Describe how well rated cells are inferred, and the popularity baseline.
-
-    Examples
-    --------
-    >>> none = Interval(math.nan, 0.0, 1.0, 0)
-    >>> some = Interval(0.5, 0.4, 0.6, 100)
-    >>> describe_cells(InferredCells(some, some, some, none, 0.5, 0.03, 0.01, 9, 9))[:70]
-    'Who rated what is not hidden: a smooth fit of all rows, a look at what'
-    """
+    """Describe how well rated cells are inferred, and the popularity baseline."""
     recall, lone = result.recall_at_95, result.lone_exact
     if not recall.trials:
         return "Nobody in the records that were looked at had rated anything."
@@ -202,14 +194,6 @@ def _choose(
 
     The first of tied variants is used. If the halves use different variants, scores are ranks
     within the half, since variants have no common unit.
-
-    Examples
-    --------
-    >>> rated = np.array([[True, False]] * 4)
-    >>> good, bad = np.where(rated, 9.0, 2.0), np.where(rated, 2.0, 9.0)
-    >>> score, _ = _choose([(bad, bad), (good, good)], rated, [rated, rated])
-    >>> bool((score == good).all())
-    True
     """
     half = np.zeros(len(rated), bool)
     half[np.random.default_rng(0).permutation(half.size)[: half.size // 2]] = True

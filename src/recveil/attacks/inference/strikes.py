@@ -70,13 +70,6 @@ def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     """Mark the values that are not on the scale, shape (n_labels,).
 
     On a continuous scale there are none.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> table = Candidates.from_ratings(Ratings.from_columns([1, 2, 3], [7, 7, 7], [4, 3.7, 6]))
-    >>> off_scale(table, RatingScale(1, 5, 1))
-    array([False,  True,  True])
     """
     if scale.step is None:
         return np.zeros(candidates.codes.size, np.bool_)
@@ -98,14 +91,6 @@ def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
 
     Users give round numbers; computed fills are not round. On a scale with steps, `off_scale`
     detects these fills with certainty, and none are marked here.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> values = [4.0] * 40 + [3.71, 3.72, 3.73]
-    >>> table = Candidates.from_ratings(Ratings.from_columns(range(43), [7] * 43, values))
-    >>> int(rare(table, RatingScale(1, 5)).sum())  # on average, a value occurs 43 / 4 times
-    3
     """
     if scale.step is not None:
         return np.zeros(candidates.codes.size, np.bool_)
@@ -119,13 +104,6 @@ def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
 
     The mean of an item, rounded or not, is the same in all rows. Values are counted by user; of
     ties, the lowest is marked.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> ratings = Ratings.from_columns([1, 2, 3, 3], [7, 7, 7, 8], [4, 3, 4, 5])
-    >>> commonest(Candidates.from_ratings(ratings), RatingScale(1, 5, 1))
-    array([ True, False,  True,  True])
     """
     struck = np.zeros(candidates.codes.size, np.bool_)
     for start, end in itertools.pairwise(candidates.indptr.tolist()):
@@ -141,13 +119,6 @@ def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
 
     None on a continuous scale, where equality is undefined, and none with very many values, because
     it takes too long.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
-    >>> predicted(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
-    array([ True,  True,  True,  True])
     """
     n_labels = candidates.codes.size
     if scale.step is None or n_labels > MOST_PREDICTED:
@@ -190,13 +161,6 @@ def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArra
     Notes
     -----
     Uses published data only.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> ratings = Ratings.from_columns([1, 2, 2], [7, 7, 8], [4, 3.7, 2])
-    >>> list(find_strikes(Candidates.from_ratings(ratings), RatingScale(1, 5, 1)))
-    ['labels off the scale', 'the commonest label of each item']
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for name, strike in STRIKES.items():
@@ -226,14 +190,6 @@ def strike_out(candidates: Candidates, struck: NDArray[np.bool_], scale: RatingS
 
     Records keep their positions, even if they lose all values. Records that become identical are
     not merged; they have the same score, and share it.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> table = Candidates.from_ratings(Ratings.from_columns([1, 2, 2], [7, 7, 8], [4, 3.7, 2]))
-    >>> left = strike_out(table, np.array([False, True, False]), RatingScale(1, 5, 1))
-    >>> left.indptr, left.records, left.levels[left.codes], left.activity
-    (array([0, 1, 2]), array([0, 1], dtype=int32), array([4., 2.]), array([1, 1]))
     """
     kept = ~struck
     before = np.concatenate([[0], np.cumsum(kept)])

@@ -292,22 +292,7 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
 
 
 def describe_outside_knowledge(scorer: str, *, is_unary: bool = False) -> str:
-    """Describe the auxiliary information that a score needs beyond the release and the target.
-
-    Parameters
-    ----------
-    scorer : str
-        Of `SCORERS` or `JOINT`.
-    is_unary : bool
-        Whether the feedback is implicit.
-
-    Examples
-    --------
-    >>> describe_outside_knowledge("counts", is_unary=True)
-    'how many of all other users, in the release or not, have each item'
-    >>> describe_outside_knowledge("likelihood")
-    ''
-    """
+    """Describe the auxiliary information that a score needs beyond the release and the target."""
     if scorer not in ("presence", "counts", "values", *JOINT):
         return ""
     chose = "have" if is_unary else "rated"
@@ -324,26 +309,6 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     """Describe membership inference in words graded by the AUC.
 
     A low AUC is no evidence of safety: the sentence adds the result of the strongest other test.
-
-    Parameters
-    ----------
-    auc : Interval
-        From `infer_membership`.
-    who : str
-        The sentence's first words.
-    shadows : Interval, optional
-        AUC with shadow releases, if it was measured.
-
-    Examples
-    --------
-    >>> for sentence in describe_membership(Interval(0.57, 0.49, 0.64, 200)).split(". "):
-    ...     print(sentence[:76])
-    By scores that look at one release only, it is not shown that they can tell
-    This area is a lower bound: it is that of the best of the scores that are tr
-    Whoever makes such releases of people whom they know, and learns from them w
-    >>> describe_membership(Interval(0.98, 0.97, 0.99, 200), "An adversary")
-    'An adversary can nearly always tell who was in the data at all (AUC 0.98, 0.97 to 0.99; 0.5 is
-    a coin, 1 is certainty).'
     """
     # The AUC is the share of correct decisions about pairs of a member and a non-member.
     grades = (

@@ -55,27 +55,7 @@ def score_by_presence(
 def chance_to_stand(
     candidates: Candidates, world: World
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the probability that an item is released, by its number of raters in the world.
-
-    Returns
-    -------
-    raters : ndarray of int64
-        Ascending item counts, from 0.
-    chance : ndarray of float64
-        Share of the items with that count that are in the release, made monotonic (isotonic least
-        squares); never exactly 0 or 1.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> ratings = Ratings.from_columns([1, 2, 2, 3], ["a", "a", "b", "c"])
-    >>> some = Candidates.from_ratings(ratings)
-    >>> for raters, chance in zip(*chance_to_stand(some, World.of(ratings)), strict=True):
-    ...     print(raters, round(float(chance), 2))
-    0 0.12
-    1 0.88
-    2 0.88
-    """
+    """Return the probability that an item is released, by its number of raters in the world."""
     is_released = np.diff(candidates.indptr) > 0
     # An unrated item is not published, so that 0 raters serve as an anchor.
     counts = np.append(world.raters, 0)

@@ -45,18 +45,11 @@ _ROUNDING = 1e-9
 
 
 class InferredMembers(NamedTuple):
-    """How well members of a release are distinguished from non-members.
+    """How well members of a release are distinguished from non-members."""
 
-    Attributes
-    ----------
-    auc : Interval
-        How often a member scores above a non-member; 0.5 is chance. Clustered by user and by
-        release.
-    tpr_at_1, tpr_at_5 : Interval
-        True positive rate at 1 % and 5 % false positives.
-    """
-
+    # How often a member scores above a non-member; 0.5 is chance. Clustered by user and by release.
     auc: Interval
+    # True positive rate at 1 % and 5 % false positives
     tpr_at_1: Interval
     tpr_at_5: Interval
 
@@ -98,11 +91,6 @@ def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
         Releases 2 j and 2 j + 1 are a pair, of complementary halves of the users.
     inside : ndarray of bool, shape (n_people, n_releases)
         Whether each user is in each release.
-
-    Raises
-    ------
-    RecveilError
-        If there are fewer than 8 releases, or an odd number.
 
     Notes
     -----
@@ -159,18 +147,6 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
 
     A logistic regression learns the weight of each score on one half of the users; it is measured
     on the other half, in other releases, and then the other way round.
-
-    Examples
-    --------
-    A score that is one higher for members, with noise of half of that:
-
-    >>> rng = np.random.default_rng(1)
-    >>> first = rng.random((60, 8)) < 0.5
-    >>> inside = np.stack([first, ~first], axis=-1).reshape(60, 16)
-    >>> scores = {"plain": inside + rng.normal(0, 0.5, inside.shape)}
-    >>> told = infer_members(likelihood_ratios(scores, inside), inside)
-    >>> round(told.auc.rate, 1), told.auc.trials
-    (0.9, 60)
     """
     combined = np.zeros(inside.shape)
     half, part = np.arange(len(inside)) % 2, np.arange(inside.shape[1]) // 2 % _PARTS
@@ -265,46 +241,22 @@ class Population(NamedTuple):
     """Statistics of all users' ratings, from two releases of complementary halves.
 
     Every user is in one of the two, so that they reveal nothing about membership of a third.
-
-    Attributes
-    ----------
-    shares : ndarray of float64, shape (n_items,)
-        Share of the users whose row has a value for the item.
-    means : ndarray of float64, shape (n_items,)
-        Mean value; that of all items where there is none.
-    mean : float
-        Mean of all values.
-    chosen : ndarray of int64, shape (n_chosen,)
-        The most popular items, whose products are computed.
-    products : dict of str to ndarray of float64, shape (n_chosen, n_chosen)
-        For each of `KINDS`, the mean over users of the products of any two items.
     """
 
+    # Share of the users whose row has a value for the item
     shares: Numbers
+    # Mean value; that of all items where there is none
     means: Numbers
+    # Mean of all values
     mean: float
+    # The most popular items, whose products are computed
     chosen: NDArray[np.int64]
+    # For each of `KINDS`, the mean over users of the products of any two items
     products: dict[str, Numbers]
 
 
 def learn_population(pair: Sequence[ReleasedTable]) -> Population:
-    """Compute the statistics of all users from releases that together contain them.
-
-    Parameters
-    ----------
-    pair : sequence of ReleasedTable
-        Each user is in the same number of them.
-
-    Examples
-    --------
-    >>> from recveil.methods import RawRelease
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> table = ReleasedTable.from_release(RawRelease().anonymize(ratings), ratings)
-    >>> people = learn_population([table])
-    >>> bool(np.allclose(people.shares, ratings.support / 50))
-    True
-    """
+    """Compute the statistics of all users from releases that together contain them."""
     n_people = float(sum(table.candidates.sizes.sum() for table in pair))
     carried = np.sum([_sums(table, labels=False) for table in pair], axis=0)
     total = np.sum([_sums(table, labels=True) for table in pair], axis=0)
@@ -324,29 +276,7 @@ def learn_population(pair: Sequence[ReleasedTable]) -> Population:
 
 
 class ShadowScorer:
-    """Scores how well targets fit releases.
-
-    Parameters
-    ----------
-    population : Population
-    known : Knowledge
-        With ratings.
-    adversary : Adversary
-        The adversary with that knowledge.
-    scale : RatingScale
-
-    Examples
-    --------
-    >>> from recveil.methods import RawRelease
-    >>> from recveil.attacks.knowledge import know_everything
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
-    >>> table = ReleasedTable.from_release(RawRelease().anonymize(ratings), ratings)
-    >>> known = know_everything(ratings, np.arange(20))
-    >>> scorer = ShadowScorer(learn_population([table]), known, Adversary(), ratings.scale)
-    >>> {scores.shape for scores in scorer.score(table).values()}
-    {(20,)}
-    """
+    """Scores how well targets fit releases."""
 
     def __init__(
         self,

@@ -40,30 +40,20 @@ Scores = NDArray[np.float32]
 
 @brief
 class ClusterAttack(NamedTuple):
-    """Rates at which a target's cluster is inferred from all of their ratings.
+    """Rates at which a target's cluster is inferred from all of their ratings."""
 
-    Attributes
-    ----------
-    n_clusters, n_records : int
-        Clusters that were inferred from the release alone, and distinct records in them.
-    cluster_found : Interval
-        Share of the targets whose own record is in the best-fitting cluster.
-    cluster_baseline : float
-        Share of users in the largest cluster: a guess that always names it.
-    class_found : Interval
-        Share of the targets whose own equivalence class is the best-fitting record.
-    class_baseline : float
-        Share of users in the largest class.
-    person_found : Interval
-        Re-identification rate: expected hits of a random pick among the users of that record.
-    """
-
+    # Clusters that were inferred from the release alone, and distinct records in them
     n_clusters: int
     n_records: int
+    # Share of the targets whose own record is in the best-fitting cluster
     cluster_found: Interval
+    # Share of users in the largest cluster: a guess that always names it
     cluster_baseline: float
+    # Share of the targets whose own equivalence class is the best-fitting record
     class_found: Interval
+    # Share of users in the largest class
     class_baseline: float
+    # Re-identification rate: expected hits of a random pick among the users of that record
     person_found: Interval
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,15 +93,6 @@ def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Labels |
     ndarray of int64, shape (n_records,), or None
         The cluster of each record, which is its own where no two records can be linked. None with
         fewer than two records, or too many to compare (`too_many_to_compare`).
-
-    Examples
-    --------
-    >>> from recveil.methods import SparseRows
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=100, n_items=60, n_ratings=3_000, seed=1)
-    >>> table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
-    >>> np.bincount(find_clusters(table, 20))  # five clusters of twenty, in four classes each
-    array([4, 4, 4, 4, 4])
     """
     n_records = table.candidates.n_records
     if n_records < 2 or too_many_to_compare(table):
@@ -163,19 +144,6 @@ def attack_clusters(
 
     A conditional logit combines the evidence of the records (`_features`). Every other target
     trains the weights; the rates are those of the rest.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-    known : Knowledge
-        All ratings of each target, who are all in the release; at most `most_targets`.
-    clusters : ndarray of int64
-        From `find_clusters`.
-
-    Returns
-    -------
-    ClusterAttack or None
-        None with fewer than two targets.
     """
     if known.targets.size < 2:
         return None

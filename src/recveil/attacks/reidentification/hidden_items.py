@@ -246,26 +246,18 @@ _NEVER = 1e6
 
 @brief
 class Differences(NamedTuple):
-    """Variation of the same item between two tables beyond chance.
+    """Variation of the same item between two tables beyond chance."""
 
-    Attributes
-    ----------
-    counts, means, spreads : float
-        Variances: of the logarithm of the count, and of the statistics of its values.
-    shapes : bool
-        Whether the quantiles of an item's correlations are comparable.
-    is_nested : bool
-        Whether the public users are among the hidden ones: a sample without replacement varies less
-        by chance than two samples.
-    most_believed : int
-        Largest number of matched items, those with the most values, that help to match the others.
-    """
-
+    # Variances: of the logarithm of the count, and of the statistics of its values
     counts: float
     means: float
     spreads: float
+    # Whether the quantiles of an item's correlations are comparable
     shapes: bool
+    # Whether the public users are among the hidden ones: a sample without replacement varies less
+    # by chance than two samples
     is_nested: bool = False
+    # Largest number of matched items, those with the most values, that help to match the others
     most_believed: int = FIRST_HIDDEN
 
 
@@ -300,15 +292,6 @@ def match_items(
     (minimum-cost assignment); each further round adds the correlations with the most reliable items
     in both tables. The items with the highest counts are matched first, then all. No seeds are
     needed.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=300, n_items=20, n_ratings=2000, seed=1)
-    >>> side = ItemSide.of_ratings(ratings)
-    >>> found = match_items(side, side, ratings.n_items)
-    >>> bool((found.guess[side.items] == side.items).all())  # a table is like itself
-    True
     """
     known = known or {}
     few = hidden.top(FIRST_HIDDEN), public.top(FIRST_PUBLIC)
@@ -352,13 +335,6 @@ def match_by_rank(hidden: ItemSide, public: ItemSide, n_hidden: int) -> ItemName
     """Match the items of equal popularity rank: the baseline.
 
     Full rows all hold every item, so that their items are ranked by mean value.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> side = ItemSide.of_ratings(make_ratings(n_users=300, n_items=20, n_ratings=2000, seed=1))
-    >>> bool((match_by_rank(side, side, 20).guess[side.items] == side.items).all())
-    True
     """
     by_mean = hidden.is_full
     here, there = (
@@ -505,19 +481,12 @@ KNOWN_ITEMS, _KNOWN_AMONG = 16, 200
 
 @brief
 class Catalogue(NamedTuple):
-    """A public table of other users' ratings, with named items.
-
-    Attributes
-    ----------
-    ratings : Ratings
-    name : str
-        Display name.
-    is_own : bool
-        Whether it is half of the released users themselves, if no other is given.
-    """
+    """A public table of other users' ratings, with named items."""
 
     ratings: Ratings
+    # Display name
     name: str
+    # Whether it is half of the released users themselves, if no other is given
     is_own: bool = False
 
 
@@ -538,28 +507,7 @@ class FoundUnnamed(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class HiddenItems:
-    """Results of the attack on hidden items.
-
-    Parameters
-    ----------
-    items : int
-        Hidden items.
-    catalogue : Catalogue
-        The public table.
-    shadow : bool
-        Whether a shadow release of the catalogue was compared; otherwise its raw ratings were. The
-        one that names more items (top 100 plus all) is reported.
-    named, by_rank, with_known : dict of str to Interval
-        Share of the items that are named correctly, "10" for the ten most rated, and so on, and
-        "all". By the matching; by popularity rank alone; by the matching with 16 known items, which
-        do not count.
-    people : list of FoundUnnamed
-        By adversary.
-    left_out : int
-        Hidden items that were not attacked, because there are too many.
-    looked_at : dict of str to (int, int)
-        Number of rows used of the "release" and of the "catalogue", and of all of their rows.
-    """
+    """Results of the attack on hidden items."""
 
     items: int
     catalogue: Catalogue
@@ -617,42 +565,11 @@ def attack_hidden_items(
 ) -> HiddenItems:
     """Match the hidden items of a release with a public table, then re-identify users.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        The truth: the ratings that the release was made from.
-    table : ReleasedTable
-        The release, with the items' true positions, which only evaluate the attack.
-    adversaries : sequence of Adversary
-    targets : ndarray of int64
-        User positions; without a catalogue, those in the public half are left out.
-    seed : int
-    catalogue : Catalogue, optional
-        Half of the users themselves, if not given.
-    anonymizer : Anonymizer, optional
-        Makes shadow releases with the published settings.
-
-    Raises
-    ------
-    RecveilError
-        If no item of the catalogue is in the ratings, so that no attack can be measured.
-
     Notes
     -----
     If half of the users is the public table, they are in the release as well. Two disjoint halves
     give lower rates; `experiments/hide_items.py` has both. Other public tables must be measured by
     passing them as the catalogue.
-
-    Examples
-    --------
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=200, n_items=30, n_ratings=2000, seed=1)
-    >>> release = PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
-    >>> found = attack_hidden_items(ratings, table, [Adversary(known=4)], np.arange(200))
-    >>> found.items, found.named["10"].trials
-    (30, 10)
     """
     if catalogue is None:
         catalogue, targets = _known_half(ratings, table, targets, seed)

@@ -263,12 +263,6 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
     The adversary does not know how much a group disagrees: not at all, or by an eighth or a quarter
     of the scale.
 
-    Parameters
-    ----------
-    adversary : Adversary
-    scale_range : float
-        Rating points between the ends of the scale.
-
     Examples
     --------
     >>> [attack.label_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
@@ -292,18 +286,6 @@ class LikelyRated:
     likely : ndarray of float64, shape (n_labels,)
         Probability that each of the candidates' values is a real rating. If all are equal, only
         items count.
-
-    Examples
-    --------
-    Both records have both items, but in the first one they are fills.
-
-    >>> from recveil.ratings import Ratings
-    >>> table = Candidates.from_ratings(
-    ...     Ratings.from_columns([1, 1, 2, 2], [7, 8, 7, 8], [5, 1, 3, 2])
-    ... )
-    >>> known = Knowledge(np.array([1]), np.array([0, 2]), np.array([0, 1]), None, None, None, 0)
-    >>> LikelyRated(np.array([0.1, 0.9, 0.2, 0.8])).attack(table, known, np.arange(2)).best
-    array([1])
     """
 
     name: ClassVar[str] = "likely-rated"
@@ -313,13 +295,7 @@ class LikelyRated:
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Guesses:
-        """Score every target against the candidates; see `ScoreboardRH.attack`.
-
-        Raises
-        ------
-        RecveilError
-            If there is not one probability per value.
-        """
+        """Score every target against the candidates; see `ScoreboardRH.attack`."""
         if self.likely.shape != candidates.records.shape:
             raise RecveilError(
                 f"likely has shape {self.likely.shape}; expected one probability for each of "

@@ -23,27 +23,7 @@ _BETWEEN = "\x1f"
 
 
 def pairs_of(ratings: Ratings) -> Ratings:
-    """Return implicit feedback in which each pair of item and label is an item.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Nominal labels.
-
-    Returns
-    -------
-    Ratings
-        Likes; the pair of item i and label w, both counted from 0, is item ``i * n_words + w``.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> words = Ratings.from_columns([1, 1, 2], [7, 8, 7], ["up", "down", "down"], scale=scale)
-    >>> pairs = pairs_of(words)
-    >>> pairs.n_items, pairs.indices, pairs.is_unary
-    (4, array([0, 3, 1], dtype=int32), True)
-    """
+    """Return implicit feedback in which each pair of item and label is an item."""
     words = ratings.scale.words
     items: NDArray[Any] = np.array(
         [f"{item}{_BETWEEN}{word}" for item in ratings.items.tolist() for word in words], object
@@ -54,15 +34,7 @@ def pairs_of(ratings: Ratings) -> Ratings:
 
 
 def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
-    """Convert a release of nominal labels to one of pairs.
-
-    Parameters
-    ----------
-    table : ReleasedTable
-        Of nominal labels, by their codes.
-    ratings : Ratings
-        The labels that it was made from.
-    """
+    """Convert a release of nominal labels to one of pairs."""
     n_words = len(ratings.scale.words)
     indices = _paired(table.indices, table.values, n_words)
     values = np.ones_like(table.values)
@@ -78,15 +50,7 @@ def _paired(items: NDArray[np.int32], numbers: NDArray[Any], n_words: int) -> ND
 
 
 class OfPairs:
-    """Anonymizes pairs with an anonymizer of the nominal labels.
-
-    Parameters
-    ----------
-    anonymizer : Anonymizer
-        Of nominal labels.
-    words : Ratings
-        The labels that the pairs were made of, with their items and scale.
-    """
+    """Anonymizes pairs with an anonymizer of the nominal labels."""
 
     def __init__(self, anonymizer: Anonymizer, words: Ratings) -> None:
         self.anonymizer, self.words = anonymizer, words

@@ -311,24 +311,7 @@ def best_guesses(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> tuple[Knowledge, Guesses]:
-    """Return an adversary's knowledge and the guesses of the strongest attack.
-
-    Parameters
-    ----------
-    ratings, table, adversary, targets, seed
-        As in `attack_release`; the same arguments give the same attack.
-
-    Examples
-    --------
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.datasets import make_ratings
-    >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
-    >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
-    >>> known, guesses = best_guesses(ratings, table, Adversary(known=4), np.arange(9))
-    >>> known.targets.size + known.skipped, guesses.best.size == known.targets.size
-    (9, True)
-    """
+    """Return an adversary's knowledge and the guesses of the strongest attack."""
     known, ways = _look_for(ratings, table, adversary, targets, seed, None)
     return known, _most_informative(ways).guesses
 

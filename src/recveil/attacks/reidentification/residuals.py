@@ -68,15 +68,6 @@ def fit_robustly(
     -----
     Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
     narrows from round to round.
-
-    Examples
-    --------
-    >>> smooth = np.outer(np.linspace(1, 2, 12), np.linspace(1, 2, 9))
-    >>> labels = smooth.copy()
-    >>> labels[3, 4] += 1.0
-    >>> off = labels - fit_robustly(labels, 1, 1e-3, 0.01).product(0, 5)
-    >>> np.argwhere(np.abs(off) > 0.5)
-    array([[3, 4]])
     """
     start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
     fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
@@ -99,13 +90,6 @@ def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
     absorb ratings. A tenth of the cells is hidden from the fit, and the rank with the least error
     is chosen, where outlying cells, as ratings are, have little weight; of equal ones, within the
     standard error, the smallest. Uses the published values only.
-
-    Examples
-    --------
-    >>> of_rows, of_items = np.random.default_rng(1).normal(size=(2, 40, 2))
-    >>> noise = np.random.default_rng(2).normal(scale=0.05, size=(40, 40))
-    >>> choose_rank(of_rows @ of_items.T + noise, 5, 0.01, 0.02)
-    2
     """
     rng = np.random.default_rng(0)
     n_tried = max(1, _MOST_TRIED // len(labels))
@@ -159,74 +143,49 @@ _RATES = (1e-4, 20.0)
 
 
 class RaterModel(NamedTuple):
-    """Parameters that all cells share.
+    """Parameters that all cells share."""
 
-    Attributes
-    ----------
-    shrink : float
-        How far predictions have moved towards the ratings that they were fitted to, 0 to 1.
-    member_spread : float
-        Deviation of a member's prediction from the group's mean one, in rating points.
-    lean, spread : float
-        Mean and deviation of ratings around the fitted value, in rating points.
-    half : float
-        Largest rounding of the values; 0 if they are not rounded.
-    """
-
+    # How far predictions have moved towards the ratings that they were fitted to, 0 to 1
     shrink: float
+    # Deviation of a member's prediction from the group's mean one, in rating points
     member_spread: float
+    # Mean and deviation of ratings around the fitted value, in rating points
     lean: float
     spread: float
+    # Largest rounding of the values; 0 if they are not rounded
     half: float
 
 
 @brief
 class Explained(NamedTuple):
-    """Posterior of the cells; arrays of shape (n_rows, n_items) but the last.
+    """Posterior of the cells; arrays of shape (n_rows, n_items) but the last."""
 
-    Attributes
-    ----------
-    nobody : ndarray of float64
-        Probability that no user of the group rated the item.
-    level : ndarray of int64
-        Index of the likeliest rating, if only one member rated.
-    raters : ndarray of float64
-        Expected number of raters.
-    weights, targets : ndarray of float64
-        Target of the fit in each cell, and its weight.
-    sums : ndarray of float64, shape (6,)
-        Over cells, by the probability of one rater: 1, x, x², xy, y², and the noise of y; x being
-        the rating minus the fitted value, and y users times (value - fitted value).
-    """
-
+    # Probability that no user of the group rated the item
     nobody: Matrix
+    # Index of the likeliest rating, if only one member rated
     level: NDArray[np.int64]
+    # Expected number of raters
     raters: Matrix
+    # Target of the fit in each cell, and its weight
     weights: Matrix
     targets: Matrix
+    # Over cells, by the probability of one rater: 1, x, x², xy, y², and the noise of y; x being the
+    # rating minus the fitted value, and y users times (value - fitted value)
     sums: NDArray[np.float64]
 
 
 @brief
 class FullCells(NamedTuple):
-    """The published cells and the parameters of each.
-
-    Attributes
-    ----------
-    labels, fitted : ndarray of float64, shape (n_rows, n_items)
-    people : ndarray of float64, shape (n_rows,)
-        Number of users of each row.
-    row_misfit, item_misfit : ndarray of float64
-        Their product is the variance of the fit in a cell.
-    row_rate, item_rate : ndarray of float64
-        Their product is the expected number of raters.
-    """
+    """The published cells and the parameters of each."""
 
     labels: Matrix
     fitted: Matrix
+    # Number of users of each row
     people: NDArray[np.float64]
+    # Their product is the variance of the fit in a cell
     row_misfit: NDArray[np.float64]
     item_misfit: NDArray[np.float64]
+    # Their product is the expected number of raters
     row_rate: NDArray[np.float64]
     item_rate: NDArray[np.float64]
 
@@ -277,15 +236,6 @@ def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) ->
     A value of s users is the fit plus, for each rater, (rating - prediction) / s, rounded. The
     number of raters is Poisson; with up to two, the ratings are values of the scale, with more
     their sum is normal. Rounding is uniform, misfit normal.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> label, smooth = np.array([[3.4]]), np.array([[3.0]])
-    >>> cells = FullCells(label, smooth, 5 * one, one, 1e-3 * one, one, one / 5)
-    >>> found = explain(cells, RaterModel(0.0, 0.1, 0.0, 1.0, 0.05), np.arange(1.0, 6.0))
-    >>> bool(found.nobody[0, 0] < 1e-3), int(found.level[0, 0])  # (5 - 3) / 5 = 0.4
-    (True, 4)
     """
     shape = cells.labels.shape
     found = Explained(
@@ -537,23 +487,15 @@ _FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half
 
 @brief
 class Pull(NamedTuple):
-    """Regularization of a fit.
+    """Regularization of a fit."""
 
-    Attributes
-    ----------
-    ridge : float
-        Penalty of the factors; see `fit_robustly`.
-    least : float
-        Lower bound of the residuals' scale.
-    half : float
-        Half of the values' grid.
-    most : int
-        Factors of the fit.
-    """
-
+    # Penalty of the factors; see `fit_robustly`
     ridge: float
+    # Lower bound of the residuals' scale
     least: float
+    # Half of the values' grid
     half: float
+    # Factors of the fit
     most: int
 
 
@@ -749,16 +691,7 @@ def n_fitted_cells(candidates: Candidates, scale: RatingScale) -> int:
 
 
 def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
-    """Return why full rows are not fitted; "" if they are, or if rows are not full.
-
-    Examples
-    --------
-    >>> from recveil.release.records import Records
-    >>> everybody = Records(np.array([30]), np.array([0, 2]), np.array([0, 1]), np.array([3.0, 4]))
-    >>> scale = RatingScale(1, 5, 1)
-    >>> why_unfitted(Candidates.from_records([everybody], 2, scale), scale)[-59:]
-    '1 row for 30 people, and a fit needs 3. That shows nothing.'
-    """
+    """Return why full rows are not fitted; "" if they are, or if rows are not full."""
     if not _is_full(candidates):
         return ""
     n_rows, n_people = candidates.n_records, candidates.n_people

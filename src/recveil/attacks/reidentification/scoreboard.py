@@ -359,32 +359,23 @@ class Points(NamedTuple):
     An item of weight w, whose value is `apart` points and `n` days off, gives ``rating points + w *
     days[n] + bonus[record]``, or ``floor + bonus[record]`` if one of them is `NEVER`; and never
     less than the smallest positive number.
-
-    Attributes
-    ----------
-    rule : int
-        The rating points. `DECAY`: ``w * exp(-apart / width)``, or w if the adversary knows neither
-        ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond. `BELL`: ``agree -
-        (apart / width)² / 2``, but not below `floor`. The latter two give `agree` if ratings are
-        unknown.
-    weights : ndarray of float32, shape (n_entries,)
-        Weight of each known entry.
-    width, agree, floor : float
-    days : ndarray of float32, shape (n_days,)
-        By the number of days apart; empty if dates are unknown.
-    bonus : ndarray of float32, shape (n_records,)
-        Empty for none.
-    sigma : float
-        The unit of eccentricity and likelihood; 0: the standard deviation of each target's scores.
     """
 
+    # The rating points. `DECAY`: ``w * exp(-apart / width)``, or w if the adversary knows neither
+    # ratings nor dates. `WITHIN`: `agree` up to `width` apart, `NEVER` beyond. `BELL`: ``agree -
+    # (apart / width)² / 2``, but not below `floor`. The latter two give `agree` if ratings are
+    # unknown.
     rule: int
+    # Weight of each known entry
     weights: NDArray[np.float32]
     width: float
     agree: float
     floor: float
+    # By the number of days apart; empty if dates are unknown
     days: NDArray[np.float32]
+    # Empty for none
     bonus: NDArray[np.float32]
+    # The unit of eccentricity and likelihood; 0: the standard deviation of each target's scores
     sigma: float
 
 

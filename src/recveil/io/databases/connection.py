@@ -38,14 +38,7 @@ def kind_of_file(path: Path) -> str | None:
 
 
 def reject_missing_packages(kind: str, what: str) -> None:
-    """Raise a RecveilError if the packages that read a database are not installed.
-
-    Parameters
-    ----------
-    kind : {"sqlite", "duckdb", "postgresql"}
-    what : str
-        Name of the input, as the start of a message.
-    """
+    """Raise a RecveilError if the packages that read a database are not installed."""
     for name in _NEEDED[kind]:
         if find_spec(name) is None:
             raise RecveilError(

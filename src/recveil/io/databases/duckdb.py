@@ -89,14 +89,7 @@ def _read_as(kind: str, of: str) -> Any:
 
 @contextmanager
 def opened_duckdb(path: Path, limit: int) -> Iterator[DuckDBFile]:
-    """Open an existing file read-only.
-
-    Parameters
-    ----------
-    path : Path
-    limit : int
-        Maximum memory in bytes.
-    """
+    """Open an existing file read-only."""
     import duckdb
 
     settings: dict[str, Any] = {**_CLOSED, "memory_limit": f"{limit}B", "threads": "2"}

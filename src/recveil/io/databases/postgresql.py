@@ -99,15 +99,7 @@ _SAID = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
 
 
 class PostgreSQL:
-    """A snapshot of a PostgreSQL database.
-
-    Parameters
-    ----------
-    cursor : cursor of the driver
-        In a read-only transaction.
-    name : str
-        The name of the database in an error.
-    """
+    """A snapshot of a PostgreSQL database."""
 
     def __init__(self, cursor: Any, name: str) -> None:
         self.cursor, self.name = cursor, name
@@ -182,20 +174,7 @@ def _read_as(kind: str, of: pa.DataType) -> Any:
 
 @contextmanager
 def opened_postgresql(place: str, name: str) -> Iterator[PostgreSQL]:
-    """Connect to a server.
-
-    Parameters
-    ----------
-    place : str
-        The address.
-    name : str
-        The name of the database in an error.
-
-    Raises
-    ------
-    RecveilError
-        If the server cannot be reached or denies access; the message names neither server nor user.
-    """
+    """Connect to a server."""
     with _connected(place, name) as connection, connection.cursor() as cursor:
         database = PostgreSQL(cursor, name)
         with database._reporting():

@@ -27,19 +27,12 @@ class Wanted(NamedTuple):
 
 
 class DatabaseColumn(NamedTuple):
-    """A column of a query's rows.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        The database's name of its type.
-    read_as : {"itself", "text", "number", "nothing"}
-        How it is read: "nothing" is for nested values and for bytes.
-    """
+    """A column of a query's rows."""
 
     name: str
+    # The database's name of its type
     kind: str
+    # How it is read: "nothing" is for nested values and for bytes
     read_as: Literal["itself", "text", "number", "nothing"]
 
 
@@ -163,26 +156,6 @@ def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
     """Return the query for some columns of another query's rows, cast to types that are supported.
 
     The inner query is parenthesized, so that only a single SELECT is valid.
-
-    Parameters
-    ----------
-    query : str
-    columns : sequence of DatabaseColumn
-    where : str
-        Name of the database in an error.
-
-    Raises
-    ------
-    RecveilError
-        For a column that cannot be read.
-
-    Examples
-    --------
-    >>> column = DatabaseColumn("user", "uuid", "text")
-    >>> print(rows_of("SELECT * FROM t", [column], "shop.db"))
-    SELECT CAST("user" AS TEXT) AS "user" FROM (
-    SELECT * FROM t
-    ) AS asked_for
     """
     for column in columns:
         if column.read_as == "nothing":

@@ -27,15 +27,7 @@ _TABLES = (
 
 
 class SQLite:
-    """A SQLite database, in which each value of a column has its own type.
-
-    Parameters
-    ----------
-    cursor : cursor of the driver
-        Of a read-only connection.
-    name : str
-        The name of the database in an error.
-    """
+    """A SQLite database, in which each value of a column has its own type."""
 
     def __init__(self, cursor: Any, name: str) -> None:
         self.cursor, self.name = cursor, name

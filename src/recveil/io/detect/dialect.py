@@ -53,53 +53,20 @@ _NAMES = {"\t": "tabs", " ": "spaces"}
 
 
 class Recognized(NamedTuple):
-    """What a file is.
+    """What a file is."""
 
-    Attributes
-    ----------
-    format : str
-        A key of `FORMATS`.
-    dialect : Dialect or None
-        How text is split into columns; None for what is no delimited text.
-    said : tuple of str
-        What its owner should know of how it was read.
-    within : mapping of str to (str or None)
-        Which table it is, of a file that may hold several.
-    """
-
+    # A key of `FORMATS`
     format: str
+    # How text is split into columns; None for what is no delimited text
     dialect: Dialect | None = None
+    # What its owner should know of how it was read
     said: tuple[str, ...] = ()
+    # Which table it is, of a file that may hold several
     within: Mapping[str, str | None] = MappingProxyType({})
 
 
 def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
-    r"""Say what a file is: as its owner says, else as it looks.
-
-    Parameters
-    ----------
-    path : Path
-        A file, packed or not.
-    format : str or None
-        A key of `FORMATS`.
-    layout : Layout
-        What its owner says of how a text is written.
-
-    Raises
-    ------
-    RecveilError
-        For a file that is no table, or none that is known, and for one whose text could be split
-        in two ways.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv")
-    ...     _ = path.write_text("user;item;rating\n7;12;3,5\n")
-    ...     recognize(path, None, Layout()).dialect
-    Dialect(delimiter=';', quotes=True, header=True, runs=False)
-    """
+    r"""Say what a file is: as its owner says, else as it looks."""
     check_format(format)
     with naming(path):
         packing = packing_of(path)
@@ -122,18 +89,7 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
 
 
 def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized:
-    """Say what stands between the columns of a matrix.
-
-    Parameters
-    ----------
-    path, format, layout
-        As for `recognize`.
-
-    Raises
-    ------
-    RecveilError
-        For a file that is no text.
-    """
+    """Say what stands between the columns of a matrix."""
     with naming(path):
         several = of_several(path)
     if several is not None:
@@ -428,34 +384,7 @@ _SAYING = {"\t": ("movielens-tab", "tsv"), ",": ("csv-plain", "csv")}
 def reject_doubtful_header(
     rows: pa.Table, found: Recognized, given: Collection[str | None], where: str
 ) -> None:
-    """Refuse a first line that may be a row: nothing in it is a known name, all is like the rows.
-
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The first rows, under what stands in the first line.
-    found : Recognized
-        What the file was taken for.
-    given : collection of (str or None)
-        Names of columns that the caller knows, or their places.
-    where : str
-        What to call the table.
-
-    Raises
-    ------
-    RecveilError
-        With what says that the line is a row, and what says that it holds names.
-
-    Examples
-    --------
-    >>> people = pa.table({"who": ["ann", "ben"], "seen": ["2020-01-01", "2020-01-02"]})
-    >>> reject_doubtful_header(people, Recognized("csv"), [], "likes.csv")
-    >>> people = pa.table({"ann7": ["ben1", "eve2"], "2020-01-01": ["2020-01-03", "2020-01-02"]})
-    >>> reject_doubtful_header(people, Recognized("csv"), [], "likes.csv")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: likes.csv: its first line ('ann7', ...) may be a row or names of...
-    """
+    """Reject a first line that may be a row: it has no known name and looks like the rows."""
     names = rows.column_names
     if any(_is_known(name) or name in given for name in names) or target_among(names):
         return

@@ -207,31 +207,7 @@ _DECIMAL_COMMA = re.compile(r'"?-?\d+,\d+"?')
 
 
 def reject_other_kinds(path: Path, *, binary_only: bool = False) -> None:
-    r"""Raise a RecveilError for an unsupported kind of file.
-
-    Parameters
-    ----------
-    path : Path
-        A file, gzipped or not; gzipped content is inspected.
-    binary_only : bool
-        Whether to accept any text, since the caller knows its format.
-
-    Raises
-    ------
-    RecveilError
-        With the kind of the file, and how to convert it.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv")
-    ...     _ = path.write_text("user;item;rating\n1;2;3,5\n")
-    ...     reject_other_kinds(path)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: ratings.csv: text with ';' between columns and decimal commas; ...
-    """
+    r"""Raise a RecveilError for an unsupported kind of file."""
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
     kind = _archive(path) if head.startswith(_ZIP) else _binary(head)
@@ -241,21 +217,7 @@ def reject_other_kinds(path: Path, *, binary_only: bool = False) -> None:
 
 
 def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> None:
-    """Raise a RecveilError for an unsupported kind of file, given its first bytes.
-
-    Parameters
-    ----------
-    path : Path
-    head : bytes
-        Its first bytes, unpacked.
-    binary_only : bool
-        Whether to accept any text, since the caller knows its format.
-
-    Raises
-    ------
-    RecveilError
-        With the kind of the file, and how to convert it.
-    """
+    """Raise a RecveilError for an unsupported kind of file, given its first bytes."""
     if head.startswith(_ZIP):
         again = Kind("a zip archive within packed data", "unpack it once, and name what comes out")
         kind: Kind | None = _archive(path) if is_gzipped(path) else again
@@ -287,17 +249,7 @@ def _refuse(path: Path, kind: Kind | None) -> None:
 
 
 def unpacked_command(remedy: str, path: Path) -> str:
-    r"""Adapt a command that reads "cat FILE" to a packed file.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv.gz")
-    ...     _ = path.write_bytes(b"\x1f\x8b")
-    ...     unpacked_command("cat FILE | tail -n +2 > NEW", path)
-    'gunzip < FILE | tail -n +2 > NEW'
-    """
+    r"""Adapt a command that reads "cat FILE" to a packed file."""
     packing = packing_of(path)
     return remedy if packing is None else remedy.replace(_CAT, _unpacking(path, packing))
 
@@ -315,34 +267,13 @@ def _unpacking(path: Path, packing: str) -> str:
 
 
 def is_zip(path: Path) -> bool:
-    """Return whether a file is a zip archive, possibly empty.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.zip")
-    ...     zipfile.ZipFile(path, "w").close()
-    ...     is_zip(path)
-    True
-    """
+    """Return whether a file is a zip archive, possibly empty."""
     with path.open("rb") as file:
         return file.read(len(_ZIP[0])) in _ZIP
 
 
 def reject_archive(path: Path) -> None:
-    """Raise a RecveilError for a zip archive that does not hold exactly one table.
-
-    Parameters
-    ----------
-    path : Path
-        A zip archive.
-
-    Raises
-    ------
-    RecveilError
-        With the files in it, or the program it belongs to.
-    """
+    """Raise a RecveilError for a zip archive that does not hold exactly one table."""
     try:
         with path.open("rb") as file, opened_archive(file) as archive:
             names = archive.namelist()
@@ -445,23 +376,7 @@ def _is_old_pickle(head: bytes) -> bool:
 
 
 def workbook_in(path: Path) -> str | None:
-    """Return the kind of a workbook of Excel (.xlsx, .xlsb, .xls) or OpenDocument (.ods), or None.
-
-    Parameters
-    ----------
-    path : Path
-        Its content is not unpacked first.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "shop.xlsx")
-    ...     with zipfile.ZipFile(path, "w") as archive:
-    ...         archive.writestr("xl/workbook.xml", "<workbook/>")
-    ...     workbook_in(path)
-    'an Excel workbook'
-    """
+    """Return the kind of an Excel (.xlsx, .xlsb, .xls) or OpenDocument (.ods) workbook, or None."""
     with path.open("rb") as file:
         if file.read(len(_OLD_OFFICE)) == _OLD_OFFICE:
             return _OLD_WORKBOOK

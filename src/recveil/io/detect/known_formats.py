@@ -43,18 +43,6 @@ _RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 def resolve_format(path: Path, format: str | None) -> str:
     """Return the given format, or detect it from the content.
 
-    Parameters
-    ----------
-    path : Path
-        A file, or a folder in the netflix format.
-    format : str or None
-        A key of `FORMATS`.
-
-    Raises
-    ------
-    RecveilError
-        For an unknown name, a missing file, and a file in no known format.
-
     Examples
     --------
     >>> resolve_format(Path("ratings.txt"), "space")
@@ -160,15 +148,7 @@ def reject_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
 
 
 def rare_mark(lines: Sequence[str]) -> str:
-    """Return the likely delimiter of a text in an unknown format, such as "^"; "" without one.
-
-    Examples
-    --------
-    >>> rare_mark(["user^item^rating", "7^12^4"]), rare_mark(["user|~|item|~|rating", "7|~|12|~|4"])
-    ('^', '|~|')
-    >>> rare_mark(["Ratings of 3 May", "7,12,4"])
-    ''
-    """
+    """Return the likely delimiter of a text in an unknown format, such as "^"; "" without one."""
     runs = re.findall(r"\\t|[^\w\s\"']+|[^\W\x00-\x7f]|[\x00-\x08\x0e-\x1f]|_", lines[0])
     marks = dict.fromkeys([*runs, *"".join(runs)])
     for mark in sorted(marks, key=lambda mark: (len(mark), lines[0].count(mark)), reverse=True):

@@ -25,19 +25,7 @@ _LOOKED_AT = 10_000
 def order_of(
     name: str, source: Source, given: Mapping[str, str | None], format: str | None
 ) -> Order:
-    """Return how the columns of a file were identified.
-
-    Parameters
-    ----------
-    name : str
-        The file's name.
-    source : Source
-        Its raw table.
-    given : mapping
-        The caller's names of `user`, `item`, `rating` and `time`.
-    format : str or None
-        The format that the caller named.
-    """
+    """Return how the columns of a file were identified."""
     if source.format in ("netflix", "wide"):
         return "format"
     if source.has_header:
@@ -79,17 +67,7 @@ def reject_guess(
     people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
     danger: str = "would publish them as they are",
 ) -> UnknownOrderError:
-    """Return the error for ambiguous columns, with facts about each.
-
-    Parameters
-    ----------
-    name, source, given
-        As for `order_of`.
-    people_in : iterable of (str, path)
-        Files that contain users' ids: "levels" or "trust", and the path.
-    danger : str
-        The consequence of a wrong guess for the users.
-    """
+    """Return the error for ambiguous columns, with facts about each."""
     seen = [_seen(source, "user"), _seen(source, "item")]
     facts = [column.describe() for column in seen]
     likely: list[int] = []  # the position in `seen` that each fact favours

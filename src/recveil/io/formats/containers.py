@@ -27,21 +27,7 @@ Within = Mapping[str, str | None]
 
 
 def read_within(path: Path, format: str, selection: Selection, within: Within) -> Source:
-    """Read the selected columns of one table of a file.
-
-    Parameters
-    ----------
-    path : Path
-    format : {"sqlite", "duckdb", "workbook"}
-    selection : Selection
-    within : mapping
-        Which table: `query` and `table` of a database, `sheet` of a workbook.
-
-    Raises
-    ------
-    RecveilError
-        For a table that does not exist or is not given, a missing column, and a damaged file.
-    """
+    """Read the selected columns of one table of a file."""
     with naming(path):
         if format == "workbook":
             return _read_workbook(path, selection, within)
@@ -59,13 +45,7 @@ def read_within(path: Path, format: str, selection: Selection, within: Within) -
 
 
 def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
-    """Return the first rows of one table of a file; None if its columns have no names.
-
-    Parameters
-    ----------
-    path, format, within
-        As for `read_within`.
-    """
+    """Return the first rows of one table of a file; None if its columns have no names."""
     found = decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
     if format == "workbook":
         if looks_like_data(found.schema.names):
@@ -112,15 +92,7 @@ def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
 
 
 def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
-    """Read the selected columns of a table or query on a database server.
-
-    Raises
-    ------
-    RecveilError
-        If the server cannot be reached, or the table does not exist.
-    MemoryLimitError
-        If its rows take more memory than allowed.
-    """
+    """Read the selected columns of a table or query on a database server."""
     name = address.name
     with opened_database(address.kind, address.place, name, memory_limit()) as database:
         query = query_of(database, wanted, name)
@@ -157,14 +129,7 @@ def _repeated(chosen: Mapping[str, str]) -> list[str]:
 
 
 def reject_missing_reader(format: str, what: str) -> None:
-    """Raise a RecveilError if the packages that read a kind of file are not installed.
-
-    Parameters
-    ----------
-    format : {"sqlite", "duckdb", "workbook"}
-    what : str
-        The file and its kind, as the start of a message.
-    """
+    """Raise a RecveilError if the packages that read a kind of file are not installed."""
     if format != "workbook":
         reject_missing_packages(format, what)
     elif find_spec("python_calamine") is None:

@@ -89,24 +89,7 @@ Record = tuple[int, list[str]]
 def read_delimited(
     path: Path, format: str, selection: Selection, dialect: Dialect | None = None
 ) -> Source:
-    """Read a delimited file with all its fields as text.
-
-    Parameters
-    ----------
-    path : Path
-    format : str
-        A key of `DIALECTS`.
-    selection : Selection
-        The columns to read.
-    dialect : Dialect, optional
-        How the text is split, if it is not as usual for the format.
-
-    Raises
-    ------
-    RecveilError
-        For a missing column, the first line with too many or too few columns, the first line that
-        is not UTF-8, and damaged gzip data.
-    """
+    """Read a delimited file with all its fields as text."""
     dialect = dialect or DIALECTS[format]
     names, header_line = _column_names(path, dialect)
     in_file = names
@@ -294,15 +277,6 @@ def _check_fields_that_span_lines(
 
     A stray quote opens a field that ends at the next quote, however many rows lie between. The
     second reader is Python's, so that rows are counted twice, independently.
-
-    Parameters
-    ----------
-    roles : mapping of str to int
-        The positions of the user, item, rating and time among the columns.
-    ids : mapping of str to set of str
-        The users and the items of the rows that were read.
-    read : Spans
-        How many rows and headers were read.
     """
     n_records = n_lines = n_fields = 0
     first = ""
@@ -354,16 +328,6 @@ def _holds_records(
     Both the first and the last of them, as a review ends or begins on such a line, or one between.
     Columns behind the field that spans lines, at the position `spanning`, are counted from the end,
     since a review may contain delimiters.
-
-    Examples
-    --------
-    >>> roles = {"user": 0, "item": 1, "rating": 2}
-    >>> stray = ["1", "a", "5", "good\n2,b,4,so good"]
-    >>> _holds_records(stray, DIALECTS["csv"], roles, 3, {})
-    True
-    >>> review = ["1", "a", "5", "good\nbut long, in parts, and sad, too"]
-    >>> _holds_records(review, DIALECTS["csv"], roles, 3, {})
-    False
     """
     roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
     first, *between, last = (
@@ -446,43 +410,7 @@ def read_records(
     is_strict: bool = False,
     escape: str | None = None,
 ) -> Iterator[Record]:
-    r"""Read a file slowly, record by record; blank lines are passed over.
-
-    Parameters
-    ----------
-    path : Path
-        Unzipped on the way if it is gzipped.
-    dialect : Dialect
-        A header is a record like any other.
-    kept : int, optional
-        How many bytes whoever reads keeps of each record, beside all of its text; nothing of
-        either if not given.
-    is_strict : bool
-        Whether text that follows a closing quote is an error, rather than part of the field.
-    escape : str, optional
-        What makes a quote or delimiter after it a part of a field; nothing, as in CSV.
-
-    Yields
-    ------
-    Record
-        The line in which the record starts, from 1 on, and its fields. Bytes that are not UTF-8
-        become surrogates, which `check_utf8` finds; a double colon leaves an empty field between
-        two.
-
-    Raises
-    ------
-    RecveilError
-        For a quote that is never closed.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "levels.csv")
-    ...     _ = path.write_text("user_id,k\n\nann,3\n")
-    ...     list(read_records(path, DIALECTS["csv"]))
-    [(1, ['user_id', 'k']), (3, ['ann', '3'])]
-    """
+    r"""Read a file slowly, record by record; blank lines are passed over."""
     keeps = kept is not None
     with watched_text(path, keeps_text=keeps, a_row=kept, squeezed=dialect.runs) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
@@ -553,25 +481,7 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
 
 
 def check_one_line(fields: Sequence[str], place: Place) -> None:
-    r"""Raise a RecveilError if a field spans lines, as a stray quote makes it do.
-
-    Parameters
-    ----------
-    fields : sequence of str
-    place : Place
-        The line in which the record starts.
-
-    Raises
-    ------
-    RecveilError
-
-    Examples
-    --------
-    >>> check_one_line(["ann", "Heroes,5\nben,Heat"], Place("levels.csv", 3))
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: levels.csv line 3: a quoted field spans lines; remove a stray ...
-    """
+    r"""Raise a RecveilError if a field spans lines, as a stray quote makes it do."""
     if any(_LINE_END.search(field) for field in fields):
         raise RecveilError(
             f"{place}: a quoted field spans lines; {DOUBLE_QUOTE}", code="input.quote-spans-lines"
@@ -579,27 +489,7 @@ def check_one_line(fields: Sequence[str], place: Place) -> None:
 
 
 def check_utf8(fields: Sequence[str], place: Place) -> None:
-    r"""Raise a RecveilError that names the place if a field holds bytes that are not UTF-8.
-
-    Parameters
-    ----------
-    fields : sequence of str
-        As from `read_records`, with surrogates for such bytes.
-    place : Place
-        Where the fields stand.
-
-    Raises
-    ------
-    RecveilError
-        For the first such field.
-
-    Examples
-    --------
-    >>> check_utf8(["ann", "\udce9"], Place("levels.csv", 3))
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: levels.csv line 3: b'\xe9' is not UTF-8 text; save the file as ...
-    """
+    r"""Raise a RecveilError that names the place if a field holds bytes that are not UTF-8."""
     for field in fields:
         encoded = field.encode(errors="surrogateescape")
         try:

@@ -25,15 +25,7 @@ _BESIDE_A_ROW = 16
 
 
 class TextColumns:
-    """Columns of text, collected in blocks; users, items and ratings become dictionaries.
-
-    Examples
-    --------
-    >>> gathered = TextColumns(["user", "note"], "ratings.json")
-    >>> gathered.add(["ann", None])
-    >>> gathered.table().to_pylist()
-    [{'user': 'ann', 'note': None}]
-    """
+    """Columns of text, collected in blocks; users, items and ratings become dictionaries."""
 
     def __init__(self, names: Sequence[str], file: str) -> None:
         self.names = list(names)
@@ -91,32 +83,7 @@ Object = tuple[int, dict[str, Any]]
 
 
 def read_json(path: Path, selection: Selection) -> Source:
-    r"""Read JSON Lines, or an array of objects, with numbers as written.
-
-    Parameters
-    ----------
-    path : Path
-        Packed or not.
-    selection : Selection
-        The columns to read: the names in the first 1,000 objects. If all are read, for a published
-        file, and objects differ in the order of names, missing names or types of values, a column
-        `FORMS` holds these.
-
-    Raises
-    ------
-    RecveilError
-        For a missing column; if all are read, for a name that the first objects lack; and for the
-        first object that is truncated, repeats a name, holds a NUL, or has a nested value.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.jsonl")
-    ...     _ = path.write_text('{"user": 7, "item": "Heat", "rating": 3.50}\n')
-    ...     read_json(path, Selection()).table.to_pylist()
-    [{'user': '7', 'item': 'Heat', 'rating': '3.50'}]
-    """
+    r"""Read JSON Lines, or an array of objects, with numbers as written."""
     names = _names(path)
     chosen = selection.choose(names, path.name)
     is_published = selection.extras
@@ -185,37 +152,7 @@ def _first(path: Path) -> Iterator[dict[str, Any]]:
 def read_objects(
     path: Path, kept: int | None = None, *, has_types: bool = False
 ) -> Iterator[Object]:
-    r"""Read the objects of JSON Lines, or of one array, as a stream.
-
-    Parameters
-    ----------
-    path : Path
-        Packed or not.
-    kept : int, optional
-        How many bytes the caller keeps per line, in addition to its text; neither is counted if not
-        given.
-    has_types : bool
-        Whether numbers are of the type `Number`.
-
-    Yields
-    ------
-    Object
-        Numbers are text, as written.
-
-    Raises
-    ------
-    RecveilError
-        For a value that is not an object, with its line.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.json")
-    ...     _ = path.write_text('[\n {"user": 7},\n {"user": 8}\n]')
-    ...     list(read_objects(path))
-    [(2, {'user': '7'}), (3, {'user': '8'})]
-    """
+    r"""Read the objects of JSON Lines, or of one array, as a stream."""
     keeps = kept is not None
     with (
         naming(path),

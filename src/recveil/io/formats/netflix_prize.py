@@ -38,12 +38,6 @@ def read_netflix(path: Path, selection: Selection) -> Source:
 
     To hold 100 million ratings in little memory, users are read as int32 and times as dates; items
     and ratings are dictionary-encoded text. The `extras` of a selection are ignored.
-
-    Raises
-    ------
-    RecveilError
-        For a file that does not start with a movie, and the first line that is neither a movie nor
-        a user, a rating and a date.
     """
     files = netflix_files(path) if path.is_dir() else [path]
     if not files:

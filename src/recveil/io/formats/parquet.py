@@ -12,21 +12,7 @@ from recveil.runtime.errors import RecveilError, quoted, shortened
 
 
 def read_columnar(path: Path, format: str, selection: Selection) -> Source:
-    """Read the selected columns of a Parquet or Arrow file.
-
-    Parameters
-    ----------
-    path : Path
-        The file; a packed one is unpacked in memory.
-    format : {"parquet", "arrow"}
-    selection : Selection
-        The columns to read.
-
-    Raises
-    ------
-    RecveilError
-        For a missing column, a damaged file, or one that takes more memory than allowed.
-    """
+    """Read the selected columns of a Parquet or Arrow file."""
     with naming(path):
         with decoding(path, format, packings=PACKINGS) as found:
             chosen = selection.choose(found.schema.names, path.name)

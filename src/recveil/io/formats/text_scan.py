@@ -31,22 +31,15 @@ class Place(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Number of multi-line quoted fields, in a file or in all parts of a table.
+    """Number of multi-line quoted fields, in a file or in all parts of a table."""
 
-    Attributes
-    ----------
-    n_fields : int
-        How many are in columns other than the user, item, rating and time.
-    n_lines, n_rows, n_headers : int
-        Number of lines, without blank ones between rows, and of the rows and headers in them.
-    first : str
-        Where the first of them opens and ends: the start of an error.
-    """
-
+    # How many are in columns other than the user, item, rating and time
     n_fields: int
+    # Number of lines, without blank ones between rows, and of the rows and headers in them
     n_lines: int
     n_rows: int
     n_headers: int
+    # Where the first of them opens and ends: the start of an error
     first: str = ""
 
     def __add__(self, other: "Spans") -> "Spans":  # type: ignore[override]
@@ -55,11 +48,6 @@ class Spans(NamedTuple):
 
     def describe(self, name: str) -> list[str]:
         """Return the counts as a sentence, if there are multi-line fields.
-
-        Raises
-        ------
-        RecveilError
-            If there is only one, which a stray quote may have opened.
 
         Examples
         --------
@@ -82,11 +70,6 @@ class Spans(NamedTuple):
 
 class Places:
     """Finds the file and line of each row of a table.
-
-    Parameters
-    ----------
-    walk : callable
-        Starts a new pass over the files and yields the file and the line of each row in turn.
 
     Examples
     --------
@@ -138,43 +121,7 @@ def watched_text(
     squeezed: bool = False,
     longest: int | None = LONGEST_LINE,
 ) -> Iterator[IO[bytes]]:
-    r"""Open a text, unpacked if needed, and validate its bytes as they are read.
-
-    Parameters
-    ----------
-    path : Path
-    keeps_text : bool
-        Whether the caller keeps all of the text, not only the columns of ratings.
-    a_row : int
-        Bytes of each row in addition to its text; those of a rating if not given.
-    deferred : bool
-        Whether an invalid text appears to end, with the error raised at the end of the block, since
-        pyarrow's threads would wait forever for more.
-    squeezed : bool
-        Whether to strip spaces at the ends of lines, and merge repeated ones, as in tables with
-        aligned columns.
-    longest : int or None
-        Maximum number of bytes in a line; None if the caller checks it.
-
-    Raises
-    ------
-    MemoryLimitError
-        While reading, once the rows take more memory than allowed.
-    RecveilError
-        For a byte that is not text, and for a line without end.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv")
-    ...     _ = path.write_bytes(b"user,item,rating\n7,1\x002,4\n")
-    ...     with watched_text(path) as text:
-    ...         text.read()
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: ratings.csv line 2: holds a NUL byte, which no text has; mend ...
-    """
+    r"""Open a text, unpacked if needed, and validate its bytes as they are read."""
     with (
         opened_text(path) as raw,
         _Watched(raw, path.name, int(keeps_text), _A_ROW if a_row is None else a_row) as watched,

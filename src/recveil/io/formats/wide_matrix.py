@@ -52,39 +52,7 @@ def read_wide(
     *,
     is_published: bool = False,
 ) -> Source:
-    r"""Read the ratings of a matrix, row by row.
-
-    Parameters
-    ----------
-    path : Path
-        Packed or not.
-    dialect : Dialect
-        How the text is split.
-    user : str, optional
-        The name or the place of the column with the users' ids. If not given, the first column is
-        used if its name means users or is empty, or if it holds text; else rows are counted.
-    null : str, optional
-        What marks a missing rating, in addition to an empty cell and words such as NA.
-    is_published : bool
-        Whether rows are compared as written. Then, if rows differ in it, a column `OTHER_CELLS`
-        holds the rest of each row, such as the marks of missing ratings.
-
-    Raises
-    ------
-    RecveilError
-        For a row of another length, a cell that is not a number, a published row without ratings,
-        and if the first column may be ids or ratings.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "matrix.csv")
-    ...     _ = path.write_text("user,12,15,18\nann,4,,3.5\nben,99,1,99\n")
-    ...     read_wide(path, Dialect(",", True, True), null="99").table.to_pylist()
-    [{'user': 'ann', 'item': '12', 'rating': '4'}, {'user': 'ann', 'item': '18', 'rating': '3.5'},
-    {'user': 'ben', 'item': '15', 'rating': '1'}]
-    """
+    r"""Read the ratings of a matrix, row by row."""
     with naming(path):
         records = _records(path, dialect)
         stripped = ((line, [field.strip() for field in fields]) for line, fields in records)

@@ -12,17 +12,7 @@ from recveil.io.databases.queries import sample_of, with_dictionaries
 
 
 class DatabaseFile:
-    """A SQLite or DuckDB file, and the query or table to read.
-
-    Parameters
-    ----------
-    kind : {"sqlite", "duckdb"}
-    path : Path
-    within : dict
-        The fields of `Wanted`.
-    limit : int
-        Maximum memory in bytes.
-    """
+    """A SQLite or DuckDB file, and the query or table to read."""
 
     def __init__(self, kind: str, path: Path, within: dict[str, Any], limit: int) -> None:
         self.stack = ExitStack()

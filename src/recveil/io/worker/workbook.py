@@ -27,18 +27,7 @@ PLACE = "row"
 
 
 class Workbook:
-    """One sheet of a workbook, as text: dates in ISO format, numbers in their shortest form.
-
-    Parameters
-    ----------
-    path : Path
-    limit : int
-        Maximum memory in bytes.
-    sheet : str or None
-        Its name; None for the only sheet that holds a table.
-    header : str
-        "yes" if its first row holds the column names.
-    """
+    """One sheet of a workbook, as text: dates in ISO format, numbers in their shortest form."""
 
     def __init__(self, path: Path, limit: int, sheet: str | None, header: str = "") -> None:
         from python_calamine import CalamineError, CalamineWorkbook
@@ -74,14 +63,7 @@ class Workbook:
     def rows(
         self, columns: list[str], dictionary: list[str]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return some columns of all rows, by their places from 1, and the row numbers.
-
-        Parameters
-        ----------
-        columns : list of str
-        dictionary : list of str
-            Columns of ids.
-        """
+        """Return some columns of all rows, by their places from 1, and the row numbers."""
         fields = [(place, _ENCODED) for place in columns]
         schema = pa.schema([*fields, (PLACE, pa.int32())])
         return schema, self._blocks(schema, [int(place) - 1 for place in columns], dictionary)

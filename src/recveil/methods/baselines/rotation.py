@@ -226,13 +226,6 @@ def padded_rows(
     Returns
     -------
     ndarray of float64, shape (n_users, n_items)
-
-    Examples
-    --------
-    >>> from recveil.predict import ItemMean
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
-    >>> padded_rows(ratings, ItemMean().fit(ratings).padding(), np.array([1]), np.array([0, 1]))
-    array([[5., 2.]])
     """
     rows = padding.rows(users)[:, items].astype(np.float64)
     column = np.zeros(ratings.n_items, np.int64)

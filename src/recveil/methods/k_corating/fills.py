@@ -36,21 +36,7 @@ class Fill(Learned, Protocol):
 
 
 class RandomFill:
-    """Writes values of the scale, each equally likely: the paper's worst fill.
-
-    Parameters
-    ----------
-    seed : int
-        A cell's value depends on the seed, the user and the item alone. So it must be kept secret,
-        and hard to guess: whoever has it can tell whose row it is by the values in it.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2])
-    >>> fill = RandomFill(seed=1).fit(ratings)
-    >>> bool(fill.predict([0], [1]) == fill.predict([1, 0], [0, 1])[1])
-    True
-    """
+    """Writes values of the scale, each equally likely: the paper's worst fill."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -94,21 +80,6 @@ FILLS: dict[str, Callable[[int], Fill]] = {
 
 def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -> Fill:
     """Return the fill of a name, or a copy of the one that was given.
-
-    Parameters
-    ----------
-    choice : str or Fill
-        A name in `FILLS`, or an object.
-    seed : int
-        For the fills by name; objects keep their own.
-    trust : StatedTrust, optional
-        For "trust": users' trust statements, instead of trust derived from ratings.
-
-    Raises
-    ------
-    RecveilError
-        If the name is unknown, or there is trust, but the fill does not ask for it, it is about
-        nobody, or not what `read_trust` returns.
 
     Examples
     --------
@@ -160,26 +131,7 @@ def count_statements(trust: StatedTrust) -> int:
 def reject_fill_options(
     fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
 ) -> None:
-    """Refuse for likes what says something of labels: theirs are all 1.
-
-    Parameters
-    ----------
-    fill, grouping, trust, round_fills, protect
-        Those of `KCoRater`.
-
-    Raises
-    ------
-    RecveilError
-        For the first that is not as usual, and for a grouping by predicted ratings.
-
-    Examples
-    --------
-    >>> reject_fill_options("item-mean", "supports", None, True, "none")
-    >>> reject_fill_options("random", "gecom", None, True, "none")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: fill (--fill) is about labels, and likes have none: what is ...
-    """
+    """Refuse for likes what says something of labels: theirs are all 1."""
     given = {
         "fill": fill != "item-mean",
         "trust": trust is not None,

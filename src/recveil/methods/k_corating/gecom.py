@@ -15,23 +15,6 @@ from recveil.runtime.errors import RecveilError, describe_count
 def gecom(ratings: Ratings, k: int) -> Groups:
     """Gather users so that few cells must be filled for each group to rate the same items.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    k : int
-        Smallest group.
-
-    Returns
-    -------
-    Groups
-        First the classes of at least k users who rated the same items (M1, to which nothing needs
-        to be added), then the others in the order in which they are cut (M2).
-
-    Raises
-    ------
-    RecveilError
-        If k is below 1, or there are fewer than k users.
-
     Notes
     -----
     Source: k-coRating, Algorithms 1 and 2. The users are sorted by the number of their ratings,
@@ -40,15 +23,6 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     them; fewer than k that are left at the end join the last group. If M2 has fewer than k users
     altogether, each of them joins the class of M1 where the fewest cells must be filled for them
     alone (of equally good ones, the first), which the paper leaves open.
-
-    Examples
-    --------
-    Two users rated a alone, two b and c; with k = 2 they are M1. The others are one group.
-
-    >>> users, items = [1, 2, 3, 3, 4, 4, 5, 6, 6], list("aabcbccab")
-    >>> groups = gecom(Ratings.from_columns(users, items, [3] * 9), k=2)
-    >>> groups.members, groups.starts
-    (array([0, 1, 2, 3, 4, 5]), array([0, 2, 4, 6]))
     """
     if k < 1:
         raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
@@ -121,13 +95,6 @@ def filling_costs(
     starts, items : ndarray of int
         Those of each class, in compressed rows.
     sizes : ndarray of int64, shape (n_classes,)
-
-    Examples
-    --------
-    Two people rated items 0 and 1, three rated item 2.
-
-    >>> filling_costs(np.array([1, 2]), np.array([0, 2, 3]), np.array([0, 1, 2]), np.array([2, 3]))
-    array([3, 3])
     """
     widths = np.diff(starts)
     class_of = np.repeat(np.arange(sizes.size), widths)

@@ -23,29 +23,18 @@ _BLOCK_CELLS, _BLOCKS = 1 << 21, 16
 
 @brief
 class CoRatedRows(NamedTuple):
-    """What it takes to write the rows of any group.
-
-    Attributes
-    ----------
-    ratings : Ratings
-    fill : Learned
-    groups : Groups
-    starts, items : ndarray
-        The items of each group, in compressed rows.
-    round_fills : bool
-    protect : {"none", "labels", "mean", "shuffle"}
-        See `recveil.methods.KCoRater`.
-    seed : int
-        For what is dealt anew.
-    """
+    """What it takes to write the rows of any group."""
 
     ratings: Ratings
     fill: Learned
     groups: Groups
+    # The items of each group, in compressed rows
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
     round_fills: bool
+    # See `recveil.methods.KCoRater`
     protect: Protect
+    # For what is dealt anew
     seed: int
 
     @classmethod

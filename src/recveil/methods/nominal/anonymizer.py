@@ -40,20 +40,13 @@ _DIGITS = 9
 
 @brief
 class WordShares(NamedTuple):
-    """Smoothed label frequencies: each label counts once more than it was given.
-
-    Attributes
-    ----------
-    of_items : ndarray of float64, shape (n_items, n_words)
-    of_people : ndarray of float64, shape (n_users, n_words)
-        Each row sums to 1. Only labels that `many_gave` to the item count, so that a group's row
-        does not reveal the habit of a single user.
-    many_gave : ndarray of bool, shape (n_items, n_words)
-        Whether enough users gave a label to an item for it to count.
-    """
+    """Smoothed label frequencies: each label counts once more than it was given."""
 
     of_items: NDArray[np.float64]
+    # Each row sums to 1. Only labels that `many_gave` to the item count, so that a group's row does
+    # not reveal the habit of a single user.
     of_people: NDArray[np.float64]
+    # Whether enough users gave a label to an item for it to count
     many_gave: NDArray[np.bool_]
 
     def at(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -65,32 +58,7 @@ class WordShares(NamedTuple):
 
 
 def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
-    """Return label frequencies per item and per user, smoothed (Laplace, one more of each).
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Nominal labels.
-    least : int
-        Items with fewer raters are counted as one item: otherwise the most frequent label of an
-        item with a single rater would be that user's. Each user counts once there, by the
-        frequencies of their labels, so no user has more than one part in `least`. At least this
-        many users must give a label to an item for it to count, by itself and in the users'
-        frequencies: otherwise only the group of its single user might show it. Labels that fewer
-        users gave to anything have no share.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], ["up", "up", "down"],
-    ...                                scale=scale)
-    >>> shares = learn_shares(ratings)
-    >>> shares.of_items.tolist()  # of a: one up, one down; of b: one up
-    [[0.5, 0.5], [0.6666666666666666, 0.3333333333333333]]
-    >>> shares.at(np.array([1]), np.array([1], np.int32)).round(3).tolist()
-    [[0.5, 0.5]]
-    """
+    """Return label frequencies per item and per user, smoothed (Laplace, one more of each)."""
     n_words, words = len(ratings.scale.words), word_positions(ratings)
 
     def counted(of: NDArray[np.int64], n: int, weights: NDArray[Any] | None = None) -> Numbers:
@@ -150,15 +118,6 @@ def group_shares(
     -----
     What all members are predicted to give is a sum of two terms, so that it is worked out for the
     group as a whole; what members gave themselves is then put in its place, rating by rating.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down", ordered=False)
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], ["up", "up", "down"],
-    ...                                scale=scale)
-    >>> group_shares(ratings, learn_shares(ratings), Groups.from_labels([0, 0]), 0, 1).tolist()
-    [[[0.5, 0.5], [0.75, 0.25]]]
     """
     sizes = groups.sizes[first:last]
     members = groups.members[groups.starts[first] : groups.starts[last]]
@@ -251,36 +210,12 @@ class SharedWords:
     Empty cells are padded with label probabilities, users with similar padded rows form a group,
     and each item gets one label for the whole group.
 
-    Parameters
-    ----------
-    k : int
-        Smallest group, at least 2.
-    homogenize : {"commonest", "shares"}
-        "commonest" writes the label with the largest share in the group's padded rows; ties go to
-        the first of the scale. "shares" samples a label by these shares, once for each group and
-        item, so that rows stay identical within a group and labels keep their expected frequencies
-        overall.
-    grouping : str, optional
-        One of `GROUPINGS`; the first by default.
-    seed : int, optional
-        Fixes every random choice. Drawn from the system by default.
-
     Notes
     -----
     Guarantee: every published record represents at least k users with identical rows,
     so the records alone re-identify no user with probability above 1/k. Precondition: groups of at
     least k, which is checked here and, from the written files, by `recveil.verification`. It does
     not guarantee that a user's labels stay hidden, nor protect against membership inference.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> from recveil.ratings import RatingScale
-    >>> scale = RatingScale.of_words("up,down,sideways", ordered=False)
-    >>> ratings = make_ratings(50, 30, 400, seed=1, scale=RatingScale(1, 3, 1)).with_scale(scale)
-    >>> release = SharedWords(5, seed=1).anonymize(ratings)
-    >>> int(release.private.groups.sizes.min()) >= 5
-    True
     """
 
     def __init__(
@@ -297,15 +232,7 @@ class SharedWords:
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
-        """Return a release of the ratings, which are not modified.
-
-        Raises
-        ------
-        RecveilError
-            If ratings are not nominal labels, k is below 2 or above the number of users, a user has
-            no rating, the labels are inferred and fewer than k users used one, an option is
-            invalid, or the grouping returns a group below k.
-        """
+        """Return a release of the ratings, which are not modified."""
         self.check(ratings)
         seed = drawn_seed(self.seed)
         of_places, of_groups = np.random.default_rng(seed).integers(2**32, size=2).tolist()

@@ -344,15 +344,6 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
 
     The usual one is a tenth of the scale's step; of words, which have nothing between
     them, each label is a word.
-
-    Examples
-    --------
-    >>> label_step("tenth", RatingScale(1, 5, 1)), label_step("scale", RatingScale(0.5, 5, 0.5))
-    (0.1, 0.5)
-    >>> label_step("none", RatingScale(1, 5, 1)), label_step(0.25, RatingScale(1, 5, 1))
-    (None, 0.25)
-    >>> [label_step("usual", each) for each in (RatingScale(1, 5, 1), RatingScale.of_words("n,y"))]
-    [0.1, 1.0]
     """
     if scale.words:
         if round_labels not in ("usual", "scale", scale.step):

@@ -46,11 +46,6 @@ def bundle(support: Any, size: int) -> NDArray[np.int64]:
     ndarray of int64, shape (n_groups,)
         The bundle of each group: 0, 1, ... Each has from `size` to ``2 * size - 1`` groups.
 
-    Raises
-    ------
-    RecveilError
-        If `size` is below 1 or above the number of groups.
-
     Examples
     --------
     >>> from scipy.sparse import csr_array
@@ -75,15 +70,6 @@ def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
 
     With these added, the groups of a bundle hold the same items. So every set of items that occurs
     in a group, of any size, occurs in all groups of a bundle.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> support = csr_array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
-    >>> missing_in_bundles(support, np.array([0, 0, 1])).toarray()
-    array([[0, 0, 0],
-           [1, 0, 0],
-           [0, 0, 0]], dtype=int8)
     """
     n_groups = support.shape[0]
     places = (np.ones(n_groups, np.int32), (bundles, np.arange(n_groups)))
@@ -131,13 +117,6 @@ def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> N
     -------
     ndarray of bool, shape (n_added,)
         Which of the added edges stay.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> support = csr_array([[1, 1], [1, 1], [1, 0]])
-    >>> prune(support, csr_array([[0, 0], [0, 0], [0, 1]]), np.ones(1), b=2, least=2)
-    array([False])
     """
     rows = _ones(support, np.int8) + _ones(added, np.int8)
     rows.sort_indices()
@@ -301,58 +280,30 @@ Labels: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int32]], NDArray[Any
 
 @brief
 class Coverage(NamedTuple):
-    """Which groups hold which items.
+    """Which groups hold which items."""
 
-    Attributes
-    ----------
-    support : csr_array of int8, shape (n_groups, n_items)
-        An entry for each item of a group.
-    item_means : ndarray of float64, shape (n_items,)
-        The mean label of the groups that hold the item; nan if none does.
-    """
-
+    # An entry for each item of a group
     support: Any
+    # The mean label of the groups that hold the item; nan if none does
     item_means: NDArray[np.float64]
 
 
 @brief
 class AddedEdges(NamedTuple):
-    """What is added to the groups, and what it costs.
+    """What is added to the groups, and what it costs."""
 
-    Attributes
-    ----------
-    edges : csr_array of float64, shape (n_groups, n_items)
-        The labels of the added items. A stored zero is a label.
-    harm : float
-        Mean distance of an added label from its item's mean, in rating points; nan without edges.
-    bundled : int
-        How many edges there were before pruning; the number of edges for b = 1.
-    pruned : bool
-        False if the table was too large to prune: then more was added than necessary.
-    """
-
+    # The labels of the added items. A stored zero is a label.
     edges: Any
+    # Mean distance of an added label from its item's mean, in rating points; nan without edges
     harm: float
+    # How many edges there were before pruning; the number of edges for b = 1
     bundled: int
+    # False if the table was too large to prune: then more was added than necessary
     pruned: bool
 
 
 def gather_coverage(blocks: Iterable[Records], n_items: int) -> Coverage:
-    """Go through homogenized blocks once and keep which group holds which item.
-
-    Examples
-    --------
-    >>> block = Records(
-    ...     sizes=np.array([2, 2]),
-    ...     indptr=np.array([0, 2, 3]),
-    ...     indices=np.array([0, 2, 2], np.int32),
-    ...     values=np.array([4.0, 2.0, 3.0]),
-    ... )
-    >>> coverage = gather_coverage([block], n_items=3)
-    >>> coverage.support.toarray(), coverage.item_means
-    (array([[1, 0, 1],
-           [0, 0, 1]], dtype=int8), array([4. , nan, 2.5]))
-    """
+    """Go through homogenized blocks once and keep which group holds which item."""
     lengths, indices = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     sums, counts = np.zeros(n_items), np.zeros(n_items)
     for block in blocks:
@@ -406,11 +357,6 @@ def diversify(
     AddedEdges
         The same for the same input; nothing here is random.
 
-    Raises
-    ------
-    RecveilError
-        If there are fewer than l groups, or a parameter makes no sense.
-
     Notes
     -----
     Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that occurs in a
@@ -424,16 +370,6 @@ def diversify(
     number of edges is not all that counts: larger bundles add fewer after pruning, with labels
     nearer to the items' means, but leave an item's own group easier to tell by its shorter row.
     Bundles of l groups resist this best.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> coverage = Coverage(csr_array([[1, 1], [1, 0], [1, 0]]), np.array([4.0, 2.0]))
-    >>> added = diversify(coverage, b=1, l=2, labels=[[4, 2], [4, 5], [4, 3]])
-    >>> added.edges.toarray(), added.harm  # the third group's 3 is nearer to 2 than the second's 5
-    (array([[0., 0.],
-           [0., 0.],
-           [0., 3.]]), 1.0)
     """
     size = _checked(coverage, b, l, bundle_size)
     label_of = labels if callable(labels) else _from_array(np.asarray(labels), coverage)
@@ -477,15 +413,6 @@ def padded_labels(
     ndarray of float64, shape (n,)
         In rating points, not rounded. Predicted in chunks: beside the result, memory does not grow
         with the number of cells.
-
-    Examples
-    --------
-    >>> from recveil.predict import ItemMean
-    >>> from recveil.ratings import Ratings
-    >>> ratings = Ratings.from_columns([1, 2, 2, 3], ["a", "a", "b", "b"], [5, 4, 1, 2])
-    >>> padding = ItemMean().fit(ratings).padding()
-    >>> padded_labels(padding, Groups.from_labels([0, 1, 1]), [0], [1])
-    array([1.5])
     """
     rows, cols = np.asarray(group_rows, dtype=np.int64), np.asarray(item_cols, dtype=np.int64)
     labels = np.empty(rows.size)
@@ -511,18 +438,6 @@ def add_edges(blocks: Iterable[Records], added: Any) -> Iterator[Records]:
         The groups, in the order of the rows of `added`.
     added : csr_array of float, shape (n_groups, n_items)
         `AddedEdges.edges`.
-
-    Raises
-    ------
-    RecveilError
-        If `added` has another number of rows than the blocks, or an item that the group has.
-
-    Examples
-    --------
-    >>> block = Records(np.array([2]), np.array([0, 1]), np.array([1], np.int32), np.array([4.0]))
-    >>> (wider,) = add_edges([block], sparse.csr_array([[2.5, 0, 3.0]]))
-    >>> wider.indices, wider.values
-    (array([0, 1, 2], dtype=int32), array([2.5, 4. , 3. ]))
     """
     first = 0
     for block in blocks:
@@ -634,44 +549,24 @@ def _harm(added: Any, means: NDArray[Any]) -> float:
 
 
 class DiversityCost(NamedTuple):
-    """What was added for the sake of diversity, and how far it moved the items' means.
+    """What was added for the sake of diversity, and how far it moved the items' means."""
 
-    Attributes
-    ----------
-    labels : int
-        Labels of groups before anything was added.
-    added : int
-        Labels that were added.
-    harm : float
-        Mean distance of an added label from its item's mean, in rating points; nan without any.
-    pruned : bool
-        False if the table was too large to take back what is not necessary.
-    rmse_before, rmse_after : float
-        Root mean squared error of the items' mean labels, each group counting once, against the
-        real ratings.
-    """
-
+    # Labels of groups before anything was added
     labels: int
+    # Labels that were added
     added: int
+    # Mean distance of an added label from its item's mean, in rating points; nan without any
     harm: float
+    # False if the table was too large to take back what is not necessary
     pruned: bool
+    # Root mean squared error of the items' mean labels, each group counting once, against the real
+    # ratings
     rmse_before: float
     rmse_after: float
 
     @classmethod
     def of(cls, ratings: Ratings, coverage: Coverage, edges: AddedEdges) -> Self:
-        """Compare the items' means before and after.
-
-        Examples
-        --------
-        >>> from scipy.sparse import csr_array
-        >>> ratings = Ratings.from_columns([1, 2], ["a", "a"], [2, 4])
-        >>> coverage = Coverage(csr_array([[1], [0]]), np.array([3.0]))
-        >>> added = AddedEdges(csr_array([[0.0], [5.0]]), 2.0, 1, True)
-        >>> cost = DiversityCost.of(ratings, coverage, added)
-        >>> cost.added, cost.rmse_before, round(cost.rmse_after**2, 6)  # the mean is 4 then
-        (1, 1.0, 2.0)
-        """
+        """Compare the items' means before and after."""
         held = np.bincount(coverage.support.indices, minlength=ratings.n_items)
         new, items = edges.edges, edges.edges.indices
         means = np.nan_to_num(coverage.item_means)

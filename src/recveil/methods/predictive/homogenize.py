@@ -126,20 +126,13 @@ def homogenize_padded(
 
 @brief
 class Own(NamedTuple):
-    """What the members of some groups rated themselves, and how far a tile has come with it.
+    """What the members of some groups rated themselves, and how far a tile has come with it."""
 
-    Attributes
-    ----------
-    following : ndarray of int64, shape (n_members,)
-        Where each member's ratings go on; moved beyond each tile.
-    end : ndarray of int64, shape (n_members,)
-        Where they end.
-    indices, values : ndarray
-        As in `Ratings`.
-    """
-
+    # Where each member's ratings go on; moved beyond each tile
     following: NDArray[np.int64]
+    # Where they end
     end: NDArray[np.int64]
+    # As in `Ratings`
     indices: NDArray[np.int32]
     values: NDArray[np.float32]
 

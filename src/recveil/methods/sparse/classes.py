@@ -30,13 +30,6 @@ class Choices(NamedTuple):
     """The probability that each class rates each item, in factored form.
 
     The log-odds are ``rows @ slopes.T + of_rows + of_items``.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (n_classes, n)
-    slopes : ndarray of float32, shape (n_items, n)
-    of_rows : ndarray of float32, shape (n_classes,)
-    of_items : ndarray of float32, shape (n_items,)
     """
 
     rows: Floats
@@ -115,15 +108,6 @@ def fit_choices(
     Notes
     -----
     Source: iterative proportional fitting (Deming and Stephan 1940), on log odds.
-
-    Examples
-    --------
-    >>> choices = fit_choices(
-    ...     np.ones((2, 1)), np.zeros((3, 1)), np.array([1.0, 2.0]),
-    ...     np.array([9.0, 3.0, 3.0]), np.array([5.0, 5.0]))
-    >>> likely = choices.likely(slice(0, 2))
-    >>> likely.sum(axis=1).round(2), (5 * likely.sum(axis=0)).round(1)
-    (array([1., 2.], dtype=float32), array([9., 3., 3.], dtype=float32))
     """
     choices = Choices.of(rows, slopes)
     weights = sizes.astype(np.float32)
@@ -146,15 +130,7 @@ def fit_choices(
 
 
 def fit_rows(choices: Choices, lengths: NDArray[np.float64]) -> None:
-    """Fit row offsets alone to row lengths, starting from the current ones.
-
-    Examples
-    --------
-    >>> choices = Choices.of(np.ones((1, 1)), np.zeros((4, 1)))
-    >>> fit_rows(choices, np.array([1.0]))
-    >>> choices.likely(slice(0, 1)).round(2)
-    array([[0.25, 0.25, 0.25, 0.25]], dtype=float32)
-    """
+    """Fit row offsets alone to row lengths, starting from the current ones."""
     with one_thread():
         for tile in choices.tiles():
             for _ in range(2 * SWEEPS):
@@ -204,13 +180,6 @@ def draw_supports(
     for items added to empty rows. A row contains an item with exactly its probability, whatever its
     number of users: carrying whole users from row to row instead would fill each small class after
     a larger one, and leave the larger one empty.
-
-    Examples
-    --------
-    >>> choices = Choices(*(np.zeros(shape, np.float32) for shape in ((4, 1), (3, 1), 4, 3)))
-    >>> indptr, indices = draw_supports(choices, np.random.default_rng(0))
-    >>> np.bincount(indices)  # each stands in a row of four with probability one half
-    array([2, 2, 2])
     """
     carried = rng.random(len(choices.slopes))
     filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
@@ -261,22 +230,14 @@ def _draw(
 
 @brief
 class Dealt(NamedTuple):
-    """Equivalence classes, cluster after cluster.
-
-    Attributes
-    ----------
-    class_of : ndarray of int64, shape (n_users,)
-    crowd_of : ndarray of int64, shape (n_classes,)
-        The cluster of each class.
-    sizes : ndarray of int64, shape (n_classes,)
-        Users per row.
-    lengths : ndarray of float64, shape (n_classes, n_kinds)
-        Expected number of items of each kind in the row.
-    """
+    """Equivalence classes, cluster after cluster."""
 
     class_of: NDArray[np.int64]
+    # The cluster of each class
     crowd_of: NDArray[np.int64]
+    # Users per row
     sizes: NDArray[np.int64]
+    # Expected number of items of each kind in the row
     lengths: NDArray[np.float64]
 
     def _facts(self) -> dict[str, object]:
@@ -304,14 +265,6 @@ def deal_classes(
         Number of items of each kind that each user rated.
     k : int
     rng : Generator
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> activity = np.array([[9], [1], [8], [2], [3]])
-    >>> classes = deal_classes(np.zeros(5, np.int64), activity, 2, rng)
-    >>> classes.sizes, classes.lengths.ravel()
-    (array([3, 2]), array([2. , 8.5]))
     """
     n = crowd_of.size
     sizes_of_clusters = np.bincount(crowd_of)

@@ -42,27 +42,18 @@ _TILE_ITEMS, _TILE_CELLS = 256, 1 << 17
 
 @brief
 class ClusterEmbeddings(NamedTuple):
-    """Mean embeddings of clusters, and regression weights of items.
+    """Mean embeddings of clusters, and regression weights of items."""
 
-    Attributes
-    ----------
-    places : ndarray of float64, shape (n_groups, n_tastes)
-        Mean embeddings, in units of the standard deviation over users.
-    within : ndarray of float64, shape (n_tastes, n_tastes)
-        Square root of the pooled covariance of embeddings within clusters.
-    activity_mean, activity_spread : float
-        Mean and standard deviation over users of the log number of ratings on the fitted items.
-    items : ndarray of int32, shape (n_fitted,)
-        The fitted items.
-    slopes : ndarray of float64, shape (n_fitted, n_tastes + 2)
-        Weights of the log-odds: intercept, each embedding dimension, and activity.
-    """
-
+    # Mean embeddings, in units of the standard deviation over users
     places: Numbers
+    # Square root of the pooled covariance of embeddings within clusters
     within: Numbers
+    # Mean and standard deviation over users of the log number of ratings on the fitted items
     activity_mean: float
     activity_spread: float
+    # The fitted items
     items: NDArray[np.int32]
+    # Weights of the log-odds: intercept, each embedding dimension, and activity
     slopes: Numbers
 
     def regressors(self, groups: NDArray[np.int64], activity: Numbers) -> Numbers:
@@ -93,24 +84,9 @@ def embed_users(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
     popular items count less. The embeddings are the rows' coordinates along their principal
     directions.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        At least one rating per user.
-    rank : int
-    seed : int
-        Seed of the randomized decomposition.
-
     Notes
     -----
     Source of the decomposition: Halko, Martinsson and Tropp 2011, as in scikit-learn.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], [7, 8, 7, 8, 9], [5, 5, 5, 5, 1])
-    >>> places = embed_users(ratings, 2, seed=0)  # users 1 and 2 chose the same
-    >>> bool(np.allclose(places[0], places[1])), bool(np.allclose(places[0], places[2]))
-    (True, False)
     """
     chosen = weigh_choices(ratings, ratings.support)
     rank = min(rank, *chosen.shape)
@@ -165,16 +141,6 @@ def learn_embeddings(
         Ascending, each with at least one rating.
     activity : ndarray of int64, shape (n_users,)
         Number of these items that each user rated.
-
-    Examples
-    --------
-    >>> users, items = [1, 1, 2, 2, 3, 3, 4, 4], [7, 9, 7, 9, 8, 9, 8, 9]
-    >>> ratings = Ratings.from_columns(users, items, [5, 3] * 4)
-    >>> coordinates = np.array([[1], [1], [-1], [-1]], np.float32)
-    >>> labels, items = np.array([0, 0, 1, 1]), np.arange(3, dtype=np.int32)
-    >>> tastes = learn_embeddings(ratings, coordinates, labels, items, ratings.activity)
-    >>> tastes.slopes[:, 1].round(1) + 0.0  # the first group alone rates 7, the other one 8
-    array([ 0.5, -0.5,  0. ])
     """
     sizes = np.bincount(labels).astype(np.float64)
     member = sparse.csr_array(
@@ -292,14 +258,6 @@ def fit_by_newton(
     Returns
     -------
     ndarray of float64, shape (n_items, n)
-
-    Examples
-    --------
-    >>> def expected(weights, items):  # of forty people, whatever their tastes
-    ...     likely = 1 / (1 + np.exp(-weights))
-    ...     return 40 * likely, 40 * (likely * (1 - likely))[:, :, None]
-    >>> fit_by_newton(np.array([10.0]), np.array([[10.0]]), 40.0, expected).round(3)
-    array([[-1.099]])
     """
     n = sums.shape[1]
     start = np.zeros(sums.shape)

@@ -86,15 +86,6 @@ def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE
     -------
     ndarray of int64, shape (n_items, 2)
         `ItemSums` converts them to plain units.
-
-    Examples
-    --------
-    A user with a single rating, one spread above the centre:
-
-    >>> one = Ratings.from_columns(["ann"], ["film"], [4], scale=RatingScale(1, 5, 1))
-    >>> numbers = item_sums(one, centre=0.0, spread=0.5) * FINE
-    >>> numbers.round(4).tolist(), round(float((numbers**2).sum()), 4)
-    ([[0.5477, 0.8367]], 1.0)
     """
     users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
     off = moved(ratings.values, ratings.scale) - centre
@@ -129,20 +120,13 @@ def like_sums(likes: Ratings, grid: float = FINE) -> Whole:
 
 @brief
 class ItemSums(NamedTuple):
-    """Noisy item sums in plain units.
+    """Noisy item sums in plain units."""
 
-    Attributes
-    ----------
-    popularity : ndarray of float64, shape (n_items,)
-        Sum of ``1 / sqrt(n)`` over the users who rated the item.
-    off_centre : ndarray of float64, shape (n_items,)
-        The same sum, weighted by the deviation of ratings scaled to -1 to 1 from the centre.
-    popularity_noise, off_noise : float
-        Standard deviations of the noise of each.
-    """
-
+    # Sum of ``1 / sqrt(n)`` over the users who rated the item
     popularity: NDArray[np.float64]
+    # The same sum, weighted by the deviation of ratings scaled to -1 to 1 from the centre
     off_centre: NDArray[np.float64]
+    # Standard deviations of the noise of each
     popularity_noise: float
     off_noise: float
 
@@ -276,13 +260,6 @@ def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid
     -------
     ndarray of int64, shape (n_chosen, n_chosen)
         The upper triangle; 0 below the diagonal.
-
-    Examples
-    --------
-    >>> one = Ratings.from_columns(["ann"] * 2, ["film", "play"], [5, 4])
-    >>> grid = embedding_grid(0.3)
-    >>> (moments(one, np.arange(2), 4.0, grid) * grid**2).round(3).tolist()
-    [[0.5, 0.5], [0.0, 0.5]]
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)

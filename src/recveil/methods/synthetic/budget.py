@@ -41,17 +41,7 @@ _KEPT_BACK, _KEPT_BACK_AT_LEAST = 1e-9, 1e-11
 @brief
 @dataclass(frozen=True)
 class Budget:
-    """The privacy budget of all queries of a release.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        The guarantee.
-    threshold_delta : float
-        The part of delta for partition selection by noisy counts.
-    mu : float
-        The rest, for noisy sums: the squares of their privacy losses sum to its square.
-    """
+    """The privacy budget of all queries of a release."""
 
     epsilon: float
     delta: float
@@ -61,20 +51,6 @@ class Budget:
     @classmethod
     def of(cls, epsilon: float, delta: float, *, threshold_delta: float = 0.0) -> Self:
         """Return the largest budget that meets a guarantee.
-
-        Parameters
-        ----------
-        epsilon : float
-            From 0.0001 to 1,000.
-        delta : float
-            Between `threshold_delta` and 0.5.
-        threshold_delta : float
-            The part of delta for the item threshold; 0 for a public catalogue.
-
-        Raises
-        ------
-        RecveilError
-            If an argument is out of range.
 
         Examples
         --------
@@ -99,22 +75,6 @@ class Budget:
 
     def sigmas(self, shares: Mapping[str, float]) -> dict[str, float]:
         """Return the noise of each query, for a contribution bound of 1.
-
-        Parameters
-        ----------
-        shares : mapping of str to float
-            Share of the squared privacy loss of each query, relative to their sum, so that all is
-            spent.
-
-        Returns
-        -------
-        dict of str to float
-            Standard deviations, such that a ledger of these queries never exceeds epsilon.
-
-        Raises
-        ------
-        RecveilError
-            If there is no query, or a share is not positive.
 
         Examples
         --------
@@ -144,36 +104,7 @@ class Budget:
 
 @contextmanager
 def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
-    """Add the budget spent so far to an error's message.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The mechanism queried in the block.
-    budget : Budget
-        The budget of a whole run.
-
-    Raises
-    ------
-    RecveilError
-        What the block raises. If queries were answered before, it names their epsilon, and the
-        epsilon of these and another run together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from recveil.methods.synthetic.gaussian_noise import NoiseSource
-    >>> budget = Budget.of(3.0, 1e-6)
-    >>> mechanism = Mechanism(NoiseSource.repeatable(7), {"people by activity": 15.0})
-    >>> with failed_attempt_cost(mechanism, budget):
-    ...     _ = mechanism.measure("people by activity", "how many", np.array([3]), 1.0)
-    ...     raise RecveilError("noise hides them; give a larger epsilon")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: noise hides them; give a larger epsilon; this run spent \
-epsilon 0.257, because its queries were answered; this run and the next one together spend epsilon \
-3.02
-    """
+    """Add the budget spent so far to an error's message."""
     try:
         yield
     except RecveilError as error:

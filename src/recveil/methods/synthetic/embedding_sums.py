@@ -33,23 +33,15 @@ Whole = NDArray[np.int64]
 
 @brief
 class EmbeddingMap(NamedTuple):
-    """Public item features for the query on embeddings.
+    """Public item features for the query on embeddings."""
 
-    Attributes
-    ----------
-    directions : ndarray of float64, shape (n_items, n_directions)
-        Item embeddings, centered over interactions.
-    damping : ndarray of float64, shape (n_directions,)
-        Variance of these embeddings over interactions.
-    means : ndarray of float64, shape (n_items,)
-        Mean ratings, scaled to -1 to 1.
-    half : ndarray of int64, shape (n_items,)
-        The half, 0 or 1, in which the item's ratings count; -1 for items without an embedding.
-    """
-
+    # Item embeddings, centered over interactions
     directions: Numbers
+    # Variance of these embeddings over interactions
     damping: Numbers
+    # Mean ratings, scaled to -1 to 1
     means: Numbers
+    # The half, 0 or 1, in which the item's ratings count; -1 for items without an embedding
     half: Whole
 
     @classmethod
@@ -122,17 +114,6 @@ def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: 
     and Schwarz the sizes of these numbers sum to at most 1, and so do their squares. Both have a
     weight of at most 1 times the root of 1/2: one vector of length at most 1. If rounding makes the
     vector longer, it is scaled down; a value that is not a number counts as 0.
-
-    Examples
-    --------
-    A user of eight films who rated those higher that their choices lean to:
-
-    >>> ratings = Ratings.from_columns(["ann"] * 8, range(8), [5, 4, 5, 4, 5, 4, 2, 1])
-    >>> tastes = np.array([[1.0]] * 6 + [[-1.0]] * 2)
-    >>> items = EmbeddingMap.of(tastes, np.ones(8), np.zeros(8))
-    >>> sums = embedding_moments(ratings, np.arange(8), items, 2.0**-20)
-    >>> sums.shape, (sums[:, 0] * 2.0**-20).round(2).tolist()
-    ((2, 64), [0.0, 0.2])
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[told] = np.arange(told.size)

@@ -32,33 +32,21 @@ _DIRECTIONS_AT_ONCE = 3_000
 
 @brief
 class Told(NamedTuple):
-    """Noisy measurements of users and items, as the fit takes them.
+    """Noisy measurements of users and items, as the fit takes them."""
 
-    Attributes
-    ----------
-    moments : ndarray of float64, shape (n_items, n_items)
-        Symmetric; the diagonal is not used.
-    moments_noise : float
-        Standard deviation of the noise of each entry off the diagonal.
-    popularity : ndarray of float64, shape (n_items,)
-        Sum of ``1 / sqrt(n)`` over the users who rated the item, of n ratings each.
-    popularity_noise : float
-        Standard deviation of its noise.
-    weights : ndarray of float64, shape (n_items, 2)
-        Mean weight of a rated item in its user's vector, and the mean of the squared weight.
-    activity : ndarray of float64, shape (n_activities,)
-        Ratings per user on all items, as equally likely quantiles.
-    share : float
-        The share of all ratings that are on these items.
-    n_people : float
-    """
-
+    # Symmetric; the diagonal is not used
     moments: Numbers
+    # Standard deviation of the noise of each entry off the diagonal
     moments_noise: float
+    # Sum of ``1 / sqrt(n)`` over the users who rated the item, of n ratings each
     popularity: Numbers
+    # Standard deviation of its noise
     popularity_noise: float
+    # Mean weight of a rated item in its user's vector, and the mean of the squared weight
     weights: Numbers
+    # Ratings per user on all items, as equally likely quantiles
     activity: Numbers
+    # The share of all ratings that are on these items
     share: float
     n_people: float
 
@@ -71,15 +59,9 @@ class Told(NamedTuple):
 
 @brief
 class Directions(NamedTuple):
-    """Eigenvectors of the moments above the noise, the largest last.
+    """Eigenvectors of the moments above the noise, the largest last."""
 
-    Attributes
-    ----------
-    squares : ndarray of float64, shape (n_directions,)
-        Their eigenvalues, with the noise removed (Gavish and Donoho 2017).
-    vectors : ndarray of float64, shape (n_items, n_directions)
-    """
-
+    # Their eigenvalues, with the noise removed (Gavish and Donoho 2017)
     squares: Numbers
     vectors: Numbers
 
@@ -89,17 +71,6 @@ def directions(told: Told) -> Directions:
 
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
     eigenvalues above this edge, so they are shrunk.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> taste = np.where(np.arange(60) < 30, 0.1, -0.1)
-    >>> noise = np.triu(rng.normal(size=(60, 60)) * 0.05, 1)
-    >>> moments = 50 * np.outer(taste, taste) + noise + noise.T
-    >>> told = Told(moments, 0.05, np.zeros(60), 1.0, np.ones((60, 2)), np.ones(1), 1.0, 900.0)
-    >>> found = directions(told)
-    >>> found.squares.round(), bool(abs(found.vectors[:, -1] @ taste) > 0.75)
-    (array([30.]), True)
     """
     left = told.moments - told.n_people * np.outer(told.usual, told.usual)
     np.fill_diagonal(left, 0)
@@ -137,27 +108,15 @@ Small = NDArray[np.float32]
 
 @brief
 class FittedItems(NamedTuple):
-    """Fitted item offsets and embeddings.
-
-    Attributes
-    ----------
-    offsets : ndarray of float32, shape (n_items,)
-    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        The first column is multiplied by the user's activity.
-    """
+    """Fitted item offsets and embeddings."""
 
     offsets: Small
+    # The first column is multiplied by the user's activity
     tastes: Small
 
 
 def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
     """Fit item offsets and embeddings to noisy moments and popularity.
-
-    Parameters
-    ----------
-    told : Told
-    rng : Generator
-        Draws the simulated sample of users.
 
     Notes
     -----

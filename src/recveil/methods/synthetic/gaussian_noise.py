@@ -47,20 +47,7 @@ _MORE_BITS = 128
 
 
 class NoiseSource:
-    """A key and its streams of noise, no two of them equal.
-
-    See Also
-    --------
-    secret, repeatable : the two ways to make one.
-
-    Examples
-    --------
-    >>> source = NoiseSource.repeatable(7)
-    >>> source, source.is_secret
-    (NoiseSource(repeatable), False)
-    >>> source.stream().rounded_normals(0, 4, 100.0)
-    array([ -82,  -84, -121, -122])
-    """
+    """A key and its streams of noise, no two of them equal."""
 
     def __init__(self, key: bytes, *, is_secret: bool) -> None:
         self._key = key
@@ -74,17 +61,7 @@ class NoiseSource:
 
     @classmethod
     def repeatable(cls, seed: int) -> Self:
-        """Return a source for experiments: an adversary who knows the seed can remove the noise.
-
-        Parameters
-        ----------
-        seed : int
-
-        Raises
-        ------
-        RecveilError
-            If it is not an integer.
-        """
+        """Return a source for experiments: an adversary who knows the seed can remove the noise."""
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
             raise RecveilError(
                 f"seed is {quoted(seed)}, expected a whole number; give none for noise that is to "
@@ -104,15 +81,7 @@ class NoiseSource:
 
 
 class NoiseStream:
-    """The noise of one query, in numbered tiles that can be drawn independently.
-
-    Parameters
-    ----------
-    key : bytes
-        32 bytes.
-    number : int
-        Unique for each query.
-    """
+    """The noise of one query, in numbered tiles that can be drawn independently."""
 
     def __init__(self, key: bytes, number: int) -> None:
         self._start = key + number.to_bytes(8, "little")
@@ -164,13 +133,6 @@ def round_normals(
     Returns
     -------
     ndarray of int64, shape (n,)
-
-    Examples
-    --------
-    The median of the upper half lies .6745 standard deviations out:
-
-    >>> round_normals(np.array([2**63, 2**63 + 1], np.uint64), 1000.0, lambda place, times: 0)
-    array([ 674, -674])
     """
     beyond = words >> np.uint64(1)
     far = ndtri((beyond + 0.5) * 2.0**-64)

@@ -43,21 +43,7 @@ _LEARNING_TURNS = 20
 
 
 def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generator) -> UserModel:
-    """Fit a model of users with ratings to noisy sums.
-
-    Parameters
-    ----------
-    measured : NoisySums
-    scale : RatingScale
-    rng : Generator
-        Draws the simulated sample to which items are fitted.
-
-    Returns
-    -------
-    UserModel
-        Its items are the released ones, in their order. Its ratings do not depend on embeddings
-        yet; `follow_embeddings` estimates that.
-    """
+    """Fit a model of users with ratings to noisy sums."""
     popularity = np.maximum(measured.items.popularity, 0)
     released, chosen = measured.told, measured.chosen
     labels = learn_labels(
@@ -76,19 +62,7 @@ def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generato
 
 
 def learn_likes(measured: ChoiceSums, rng: np.random.Generator) -> LikesModel:
-    """Fit a model of users with implicit feedback to noisy sums.
-
-    Parameters
-    ----------
-    measured : ChoiceSums
-    rng : Generator
-        Draws the simulated sample to which items are fitted.
-
-    Returns
-    -------
-    LikesModel
-        Its items are the released ones, in their order.
-    """
+    """Fit a model of users with implicit feedback to noisy sums."""
     offsets, embeddings = _fit(measured, np.ones((measured.chosen.size, 2)), rng)
     activity = on_told(measured.activity, measured.share_as_json, measured.told.size)
     return LikesModel(offsets.astype(np.float32), embeddings, activity)
@@ -208,26 +182,7 @@ def follow_embeddings(
     sigma: float,
     rng: np.random.Generator,
 ) -> UserModel:
-    """Query how far ratings follow embeddings, and return the model with these strengths.
-
-    Parameters
-    ----------
-    ratings : Ratings or SpreadOut
-        The measured table.
-    mechanism : Mechanism or WithoutNoise
-    measured : NoisySums
-    model : UserModel
-        Fitted to `measured`. The returned model has rotated embeddings, so that directions are
-        uncorrelated.
-    sigma : float
-        The noise of the query, for a vector of length 1.
-    rng : Generator
-        Draws simulated samples.
-
-    Returns
-    -------
-    UserModel
-    """
+    """Query how far ratings follow embeddings, and return the model with these strengths."""
     popularity = np.maximum(measured.items.popularity[measured.told], 0)
     embeddings = model.tastes.copy()
     embeddings[:, 1:] = turned(embeddings[:, 1:], popularity)
@@ -310,15 +265,6 @@ def believed(
     Returns
     -------
     ndarray of float64, shape (n,)
-
-    Examples
-    --------
-    Precise estimates stay; where noise dominates, the prior mean remains:
-
-    >>> believed(np.array([0.5, 0.9]), np.full(2, 1e-9), 0.2, 0.04).round(3).tolist()
-    [0.5, 0.9]
-    >>> believed(np.array([90.0, -70.0]), np.full(2, 1e6), 0.2, 0.04).round(3).tolist()
-    [0.2, 0.2]
     """
     between = _LEAST_BETWEEN
     for _ in range(20):

@@ -24,36 +24,7 @@ _ROUNDED_UP = 1 + 1e-12
 def threshold(
     sigma: float, delta: float, most_items: int, *, weight: float = 1.0, grid: float = 0.0
 ) -> float:
-    """Return the minimum noisy sum at which an item's id may be released.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise of an item's sum.
-    delta : float
-        Probability of releasing an item that only one user rated: the ledger's `threshold_delta`.
-    most_items : int
-        Public bound on the number of items of a user.
-    weight : float
-        The length of one user's contribution to these sums.
-    grid : float
-        The step of sums and noise, if any: rounding moves noise by half a step.
-
-    Raises
-    ------
-    RecveilError
-        If an argument is out of range.
-
-    Examples
-    --------
-    With one item per user, an item of a single user is released with probability
-    one in a million if the threshold is 4.75 standard deviations above its sum:
-
-    >>> round(threshold(10.0, 1e-6, 1), 2)
-    48.53
-    >>> round(threshold(10.0, 1e-6, 500), 2)
-    58.89
-    """
+    """Return the minimum noisy sum at which an item's id may be released."""
     _check_above_zero(sigma=sigma, weight=weight)
     if type(grid) is not float or not 0 <= grid < math.inf:
         raise RecveilError(
@@ -95,26 +66,7 @@ _LARGEST = 2**62
 
 
 class Mechanism:
-    """Answers each query once, with Gaussian noise, and keeps the ledger.
-
-    Parameters
-    ----------
-    source : NoiseSource
-        The source of noise.
-    sigmas : mapping of str to float
-        The noise of each allowed query, as a standard deviation for an answer that one user changes
-        by a length of at most 1, as returned by `Budget.sigmas`. For another sensitivity the noise
-        is scaled, and the privacy loss is the same.
-
-    Examples
-    --------
-    >>> mechanism = Mechanism(NoiseSource.repeatable(7), {"people by activity": 4.0})
-    >>> counts = np.array([310, 402, 231])
-    >>> told = mechanism.measure("people by activity", "people with few ratings, more, many",
-    ...                          counts, grid=1.0)
-    >>> bool((abs(told - counts) < 30).all()), mechanism.ledger().queries
-    (True, (Query(people by activity, mu: 0.25),))
-    """
+    """Answers each query once, with Gaussian noise, and keeps the ledger."""
 
     def __init__(self, source: NoiseSource, sigmas: Mapping[str, float]) -> None:
         self._source = source
@@ -140,32 +92,7 @@ class Mechanism:
         grid: float,
         sensitivity: float = 1.0,
     ) -> NDArray[np.float64]:
-        """Answer a query that sums one vector per user.
-
-        Parameters
-        ----------
-        name : str
-            An allowed query that was not made yet.
-        what : str
-            Description in plain words; it is published.
-        exact : ndarray of int64, of any shape
-            The exact answer, in steps of the grid. Its shape must not depend on the data, since it
-            is disclosed without noise.
-        grid : float
-            The step, a power of two; it must not depend on the data.
-        sensitivity : float
-            The most by which one user changes the answer, as a length, not in steps.
-
-        Returns
-        -------
-        ndarray of float64, shape of `exact`
-            The noisy answer, in the unit of `sensitivity`.
-
-        Raises
-        ------
-        RecveilError
-            If the query is not allowed, or an argument is invalid.
-        """
+        """Answer a query that sums one vector per user."""
         query, stream = self._enter(name, what, exact, grid, sensitivity)
         self._asked[name] = replace(query, values=exact.size)
         return _with_noise(exact, stream, query.sigma, grid)
@@ -201,11 +128,6 @@ class Mechanism:
             The released rows of `exact`, ascending.
         told : ndarray of float64, shape (n_told, n_columns)
             Their noisy sums.
-
-        Raises
-        ------
-        RecveilError
-            If the query is not allowed, an argument is invalid, or no item exceeds the threshold.
         """
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
@@ -254,11 +176,6 @@ class Mechanism:
         -------
         ndarray of float64, shape (n, n)
             Symmetric.
-
-        Raises
-        ------
-        RecveilError
-            If the query is not allowed, or an argument is invalid.
         """
         n = len(exact)
         if exact.shape != (n, n) or not exact.flags.writeable:

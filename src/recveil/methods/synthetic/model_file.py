@@ -21,16 +21,7 @@ _TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
 
 
 def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
-    """Return one row per item, with its id and its numbers as float32.
-
-    Examples
-    --------
-    >>> scale = RatingScale(1, 5, 1)
-    >>> offsets, tastes, two = np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2)
-    >>> model = UserModel(offsets, tastes, two, two, np.zeros(4), 0.5, 0.5, two, two, scale)
-    >>> model_table(np.array([7, 9]), model).column_names
-    ['item_id', 'offset', 'worth', 'taste_0', 'taste_1', 'taste_2']
-    """
+    """Return one row per item, with its id and its numbers as float32."""
     worth = [model.worth] if isinstance(model, UserModel) else []
     numbers = [model.offsets, *worth, *model.tastes.T]
     settings = model_settings(model)
@@ -66,13 +57,7 @@ def _rounded(numbers: NDArray[np.float64]) -> list[float]:
 
 
 def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> UserModel:
-    """Return the user model of a table and settings; see `model_table` and `model_settings`.
-
-    Raises
-    ------
-    RecveilError
-        If the table has other embedding directions than the settings.
-    """
+    """Return the user model of a table and settings; see `model_table` and `model_settings`."""
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     strictness, chance = settings["spreads"]
     embeddings = np.column_stack(columns[2:]).astype(np.float32)
@@ -103,13 +88,7 @@ def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.
 
 
 def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
-    """Return the implicit-feedback model of a table and settings.
-
-    Raises
-    ------
-    RecveilError
-        If the table has other embedding directions than the settings.
-    """
+    """Return the implicit-feedback model of a table and settings."""
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     embeddings = np.column_stack(columns[1:]).astype(np.float32)
     if embeddings.shape[1] != 1 + settings["directions"]:

@@ -63,22 +63,6 @@ def added_up(people: People, sums: Callable[..., Whole], *known: Any) -> Whole:
     """Return a sum over users, whether the table is local or distributed.
 
     Sums are integers, so they do not depend on order or partitions.
-
-    Parameters
-    ----------
-    people : Ratings or SpreadOut
-    sums : callable
-        A module-level function of `bounded_sums`, since it may be pickled. Takes the ratings of
-        some users and `known`; returns a sum over these users.
-    *known
-        Further arguments of `sums`.
-
-    Examples
-    --------
-    >>> from recveil.methods.synthetic.bounded_sums import users_by_activity
-    >>> likes = Ratings.from_columns([1, 1, 2], [7, 8, 7])
-    >>> added_up(likes, users_by_activity, np.array([1, 2, 3]))
-    array([1, 1])
     """
     if isinstance(people, Ratings):
         return sums(people, *known)
@@ -131,57 +115,37 @@ class QueriedItems(Protocol):
 
 
 class Public(NamedTuple):
-    """Public facts about the queried table.
+    """Public facts about the queried table."""
 
-    Attributes
-    ----------
-    is_catalogue : bool
-        Whether the list of items is public.
-    most_items : int
-        Upper bound on the items of a user.
-    threshold_delta : float
-        The part of delta spent on partition selection; 0 for a public catalogue.
-    """
-
+    # Whether the list of items is public
     is_catalogue: bool
+    # Upper bound on the items of a user
     most_items: int
+    # The part of delta spent on partition selection; 0 for a public catalogue
     threshold_delta: float = 0.0
 
 
 @brief
 class ChoiceSums(NamedTuple):
-    """Noisy sums of users' choices, each charged to the privacy budget.
+    """Noisy sums of users' choices, each charged to the privacy budget."""
 
-    Attributes
-    ----------
-    n_people : float
-        The noisy number of users.
-    activity : ndarray of float64, shape (n_activities,)
-        Items per user as equally likely quantiles, ascending.
-    popularity : ndarray of float64, shape (n_items,)
-        For each item of the catalogue, the sum of ``1 / sqrt(n)`` over the users who chose it, of n
-        items each.
-    popularity_noise : float
-        Standard deviation of its noise.
-    told : ndarray of int64, shape (n_told,)
-        Positions of the released items, whose popularity exceeds its noise, ascending.
-    chosen : ndarray of int64, shape (n_chosen,)
-        The released items with moments, the most popular first.
-    moments : ndarray of float64, shape (n_chosen, n_chosen)
-    moments_noise : float
-        Standard deviation of the noise off the diagonal.
-    kinds : ndarray of float64, shape (3,)
-        A user's mean share of choices on chosen items, other released items, and the rest.
-    """
-
+    # The noisy number of users
     n_people: float
+    # Items per user as equally likely quantiles, ascending
     activity: Numbers
+    # For each item of the catalogue, the sum of ``1 / sqrt(n)`` over the users who chose it, of n
+    # items each
     popularity: Numbers
+    # Standard deviation of its noise
     popularity_noise: float
+    # Positions of the released items, whose popularity exceeds its noise, ascending
     told: NDArray[np.int64]
+    # The released items with moments, the most popular first
     chosen: NDArray[np.int64]
     moments: Numbers
+    # Standard deviation of the noise off the diagonal
     moments_noise: float
+    # A user's mean share of choices on chosen items, other released items, and the rest
     kinds: Numbers
 
     @property
@@ -198,22 +162,7 @@ class ChoiceSums(NamedTuple):
 def measure_likes(
     likes: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> ChoiceSums:
-    """Make all queries on implicit feedback, once each.
-
-    Parameters
-    ----------
-    likes : Ratings or SpreadOut
-        On the items of the catalogue, if it is public.
-    mechanism : Mechanism or WithoutNoise
-    public : Public
-    sigmas : mapping of str to float
-        The noise of each query for a vector of length 1, as in the mechanism; 0 without noise.
-
-    Raises
-    ------
-    RecveilError
-        If too few sums exceed the noise.
-    """
+    """Make all queries on implicit feedback, once each."""
     what = WHAT_OF_LIKES
     n_people, activity = ask_activity(likes, mechanism, public, sigmas, what)
     popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
@@ -255,12 +204,7 @@ def _popularity(likes: People, mechanism: QueriedItems, public: Public, sigma: f
 
 @brief
 class Picked(NamedTuple):
-    """Released items, and those of them with moments; derived from noisy sums.
-
-    Attributes
-    ----------
-    told, chosen : see `ChoiceSums`
-    """
+    """Released items, and those of them with moments; derived from noisy sums."""
 
     told: NDArray[np.int64]
     chosen: NDArray[np.int64]
@@ -288,11 +232,6 @@ def pick_released(
         The noise of moments, for a vector of length 1.
     is_catalogue : bool
         Whether the items are those of a public catalogue.
-
-    Raises
-    ------
-    RecveilError
-        If too few items exceed the noise.
     """
     released = np.flatnonzero(popularity > _TOLD_FROM * noise)
     chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
@@ -411,44 +350,29 @@ WHAT = {asked.name: asked.what for asked in QUERIES}
 
 @brief
 class NoisySums(NamedTuple):
-    """Noisy sums of users' ratings, each charged to the privacy budget.
+    """Noisy sums of users' ratings, each charged to the privacy budget."""
 
-    Attributes
-    ----------
-    n_people : float
-        The noisy number of users.
-    activity : ndarray of float64, shape (n_activities,)
-        Ratings per user as equally likely quantiles, ascending.
-    levels, level_shares : ndarray of float64, shape (n_levels,)
-    spread_of_people : float
-        Variance of users' mean ratings, scaled to -1 to 1.
-    items : ItemSums
-        Of all items of the catalogue.
-    centre, spread : float
-        Mean and standard deviation of ratings, scaled to -1 to 1.
-    told : ndarray of int64, shape (n_told,)
-        Positions of the released items, whose popularity exceeds its noise, ascending.
-    chosen : ndarray of int64, shape (n_chosen,)
-        The released items with moments, the most popular first.
-    moments : ndarray of float64, shape (n_chosen, n_chosen)
-    moments_noise : float
-        Standard deviation of the noise off the diagonal.
-    kinds : ndarray of float64, shape (3,)
-        A user's mean share of ratings on chosen items, other released items, and the rest.
-    """
-
+    # The noisy number of users
     n_people: float
+    # Ratings per user as equally likely quantiles, ascending
     activity: Numbers
     levels: Numbers
     level_shares: Numbers
+    # Variance of users' mean ratings, scaled to -1 to 1
     spread_of_people: float
+    # Of all items of the catalogue
     items: ItemSums
+    # Mean and standard deviation of ratings, scaled to -1 to 1
     centre: float
     spread: float
+    # Positions of the released items, whose popularity exceeds its noise, ascending
     told: NDArray[np.int64]
+    # The released items with moments, the most popular first
     chosen: NDArray[np.int64]
     moments: Numbers
+    # Standard deviation of the noise off the diagonal
     moments_noise: float
+    # A user's mean share of ratings on chosen items, other released items, and the rest
     kinds: Numbers
 
     @property
@@ -475,22 +399,7 @@ class NoisySums(NamedTuple):
 def measure(
     ratings: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> NoisySums:
-    """Make all queries on ratings but the one on fitted embeddings, once each.
-
-    Parameters
-    ----------
-    ratings : Ratings or SpreadOut
-        On the items of the catalogue, if it is public.
-    mechanism : Mechanism or WithoutNoise
-    public : Public
-    sigmas : mapping of str to float
-        The noise of each query for a vector of length 1, as in the mechanism; 0 without noise.
-
-    Raises
-    ------
-    RecveilError
-        If too few sums exceed the noise.
-    """
+    """Make all queries on ratings but the one on fitted embeddings, once each."""
     n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
     levels = label_levels(ratings.scale)
     what, grid = WHAT["labels"], sum_grid(sigmas["labels"])

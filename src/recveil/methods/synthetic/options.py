@@ -42,11 +42,6 @@ def on_catalogue(ratings: Ratings, catalogue: NDArray[Any]) -> Ratings:
     catalogue : ndarray, shape (n_items,)
         Ids as `as_ids` returns them. They are compared as text, so their type may differ.
 
-    Raises
-    ------
-    RecveilError
-        If an item is not in the catalogue.
-
     Examples
     --------
     >>> ratings = Ratings.from_columns(["ann", "ann"], [9, 10], [4, 2])
@@ -82,13 +77,6 @@ def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
 
     Integers come first, by value, then all other ids.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    most_items : int
-        Contribution bound: for a user with more ratings, only the first items in this order count.
-        This does not depend on other users.
-
     Examples
     --------
     >>> ratings = Ratings.from_columns(["ann"] * 3, ["10", "9", "b"], [4, 2, 1])
@@ -123,13 +111,6 @@ def published_order(released: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
     """Return the ids of released items as published, and their order.
 
     The type of the ids depends on the released ids alone.
-
-    Examples
-    --------
-    >>> published_order(np.array(["9", "10"], object))
-    (array([ 9, 10]), array([0, 1]))
-    >>> published_order(np.array(["9", "10", "b"], object))[0].tolist()
-    ['10', '9', 'b']
     """
     names = released.astype(str).tolist()
     ids = as_ids(names)
@@ -174,11 +155,6 @@ _A_ROW = 100
 def parse_epsilon(given: Any) -> float | None:
     """Return epsilon as a number, or None for "none" (exact sums without a guarantee).
 
-    Raises
-    ------
-    RecveilError
-        If it is neither "none" nor a number above 0.
-
     Examples
     --------
     >>> parse_epsilon("20"), parse_epsilon(0.5), parse_epsilon("none")
@@ -200,21 +176,7 @@ def parse_epsilon(given: Any) -> float | None:
 
 
 def check_drawing(options: Mapping[str, Any]) -> None:
-    """Raise a RecveilError for invalid options, before any input is read.
-
-    Raises
-    ------
-    RecveilError
-        If epsilon, delta or the number of people is none.
-
-    Examples
-    --------
-    >>> check_drawing({"epsilon": "none", "delta": 1e-6})
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: delta (--delta): epsilon is none, so that nothing is promised \
-that delta could leave over; leave it out
-    """
+    """Raise a RecveilError for invalid options, before any input is read."""
     epsilon, delta, people = (options.get(name) for name in ("epsilon", "delta", "people"))
     is_exact = parse_epsilon(epsilon) is None
     if delta is not None and is_exact:
@@ -239,22 +201,7 @@ that delta could leave over; leave it out
 
 
 def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
-    """Raise a RecveilError for very many synthetic users, before any read or query.
-
-    Raises
-    ------
-    RecveilError
-        If more than a million are asked for, without `allow_large`.
-
-    Examples
-    --------
-    >>> check_many_drawn({"people": 2_000_000}, "users", allow_large=True)
-    >>> check_many_drawn({"people": 2_000_000}, "users", allow_large=False)
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: people (--people) is 2,000,000, more than 1,000,000; take fewer \
-people (--people), or say allow_large (--allow-large)
-    """
+    """Raise a RecveilError for very many synthetic users, before any read or query."""
     people = options.get("people")
     if people is not None and people > _MANY_PEOPLE and layout != "model" and not allow_large:
         raise RecveilError(
@@ -280,16 +227,6 @@ def parse_catalogue(given: Any) -> NDArray[Any] | str:
 
     Ids are integers if all ids of the list are written so, and text otherwise. The type of the ids
     of the ratings plays no part, since published ids must not depend on it.
-
-    Parameters
-    ----------
-    given : path or sequence
-        A text file with one id per line, without a header; or the ids themselves.
-
-    Raises
-    ------
-    RecveilError
-        If the file cannot be read, is empty, has a header, or names an item twice.
 
     Examples
     --------

@@ -25,23 +25,15 @@ _PLACES, _FAR = 2_001, 8.0
 
 @brief
 class Labels(NamedTuple):
-    """Parameters of ratings on the latent scale, whose variance over all ratings is 1.
+    """Parameters of ratings on the latent scale, whose variance over all ratings is 1."""
 
-    Attributes
-    ----------
-    cuts : ndarray of float64, shape (n_levels - 1,)
-        Borders between levels.
-    worth : ndarray of float64, shape (n_items,)
-        Item means.
-    strictness : float
-        Standard deviation of user means.
-    chance : float
-        Standard deviation of one user's ratings of equal items.
-    """
-
+    # Borders between levels
     cuts: Numbers
+    # Item means
     worth: Numbers
+    # Standard deviation of user means
     strictness: float
+    # Standard deviation of one user's ratings of equal items
     chance: float
 
     def liked_share(self, levels: Numbers, scale: RatingScale) -> Numbers:
@@ -118,14 +110,9 @@ def _worth(means: Numbers, at: Numbers, cuts: Numbers, spread: float) -> Numbers
 
 @brief
 class LabelSides(NamedTuple):
-    """Expected values given that a user liked an item or did not, as lookup tables.
+    """Expected values given that a user liked an item or did not, as lookup tables."""
 
-    Attributes
-    ----------
-    places, liked, if_liked, if_not : ndarray of float64, shape (n_places,)
-        The latent mean; the probability of "liked"; the expected value if liked, and if not.
-    """
-
+    # The latent mean; the probability of "liked"; the expected value if liked, and if not
     places: Numbers
     liked: Numbers
     if_liked: Numbers

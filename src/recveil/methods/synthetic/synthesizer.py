@@ -372,28 +372,18 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
 @brief
 class Learnt(NamedTuple):
-    """A fitted user model with the noisy sums behind it.
+    """A fitted user model with the noisy sums behind it."""
 
-    Attributes
-    ----------
-    items : ndarray, shape (n_told,)
-        The ids of the released items, as published.
-    measured : NoisySums or ChoiceSums
-        The noisy answers.
-    model : UserModel or LikesModel
-        The fitted user model.
-    claim : Claim
-        The guarantee.
-    scale : RatingScale
-    rng : Generator
-        Draws everything but noise.
-    """
-
+    # The ids of the released items, as published
     items: NDArray[Any]
+    # The noisy answers
     measured: NoisySums | ChoiceSums
+    # The fitted user model
     model: UserModel | LikesModel
+    # The guarantee
     claim: Claim
     scale: RatingScale
+    # Draws everything but noise
     rng: np.random.Generator
 
 

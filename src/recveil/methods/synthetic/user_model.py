@@ -172,36 +172,23 @@ _CROWD = 500
 
 @brief
 class UserModel(NamedTuple):
-    """A fitted model of users who rate items; all of it is public.
+    """A fitted model of users who rate items; all of it is public."""
 
-    Attributes
-    ----------
-    offsets : ndarray of float32, shape (n_items,)
-        Item offsets of the log-odds of rating.
-    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        Item embeddings; the first column is multiplied by the user's activity.
-    activity : ndarray of float64, shape (n_activities,)
-        Ratings per user as equally likely quantiles, ascending.
-    worth : ndarray of float64, shape (n_items,)
-        Item means on the latent scale of `recveil.methods.synthetic.rating_model`.
-    cuts : ndarray of float64, shape (n_levels - 1,)
-    strictness, chance : float
-        Standard deviations on that scale: of user means, and of one user's ratings of equal items.
-    tilts : ndarray of float64, shape (n_directions,)
-        Per direction, the gain on the latent scale for each unit of a user's log-odds of rating.
-    likings : ndarray of float64, shape (n_directions,)
-        Per direction, the standard deviation of rating embeddings that choices do not explain.
-    scale : RatingScale
-    """
-
+    # Item offsets of the log-odds of rating
     offsets: Small
+    # Item embeddings; the first column is multiplied by the user's activity
     tastes: Small
+    # Ratings per user as equally likely quantiles, ascending
     activity: Numbers
+    # Item means on the latent scale of `recveil.methods.synthetic.rating_model`
     worth: Numbers
     cuts: Numbers
+    # Standard deviations on that scale: of user means, and of one user's ratings of equal items
     strictness: float
     chance: float
+    # Per direction, the gain on the latent scale for each unit of a user's log-odds of rating
     tilts: Numbers
+    # Per direction, the standard deviation of rating embeddings that choices do not explain
     likings: Numbers
     scale: RatingScale
 
@@ -214,21 +201,7 @@ class UserModel(NamedTuple):
     def draw(
         self, n_people: int, rng: np.random.Generator, *, whole: bool = False
     ) -> Iterator[Records]:
-        """Sample users with their ratings, block by block.
-
-        Parameters
-        ----------
-        n_people : int
-        rng : Generator
-        whole : bool
-            Values are levels of the scale, with their full spread. Otherwise they are tenths of a
-            step: the user's expected rating, given that they like the item or that they do not.
-
-        Yields
-        ------
-        Records
-            One user each.
-        """
+        """Sample users with their ratings, block by block."""
         activity, embeddings = draw_users(self.activity, self.tastes, n_people, rng)
         orders = draw_orders(len(self.offsets), rng)
         chance = self._probability_without_embedding(orders)
@@ -313,27 +286,13 @@ def _products_at(rows, columns, left, right):  # type: ignore[no-untyped-def]
 
 @brief
 class LikesModel(NamedTuple):
-    """A fitted model of users with implicit feedback; all of it is public.
+    """A fitted model of users with implicit feedback; all of it is public."""
 
-    Attributes
-    ----------
-    offsets : ndarray of float32, shape (n_items,)
-        Item offsets of the log-odds of an interaction.
-    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
-        Item embeddings; the first column is multiplied by the user's activity.
-    activity : ndarray of float64, shape (n_activities,)
-        Interactions per user as equally likely quantiles, ascending.
-
-    Examples
-    --------
-    >>> rule = LikesModel(np.zeros(3, np.float32), np.zeros((3, 1), np.float32), np.full(2, 2.0))
-    >>> block, = rule.draw(4, np.random.default_rng(1))
-    >>> np.diff(block.indptr).tolist(), set(block.values.tolist())
-    ([2, 2, 2, 2], {1.0})
-    """
-
+    # Item offsets of the log-odds of an interaction
     offsets: Small
+    # Item embeddings; the first column is multiplied by the user's activity
     tastes: Small
+    # Interactions per user as equally likely quantiles, ascending
     activity: Numbers
 
     def of_items(self, order: NDArray[np.int64]) -> "LikesModel":
@@ -341,18 +300,7 @@ class LikesModel(NamedTuple):
         return self._replace(offsets=self.offsets[order], tastes=self.tastes[order])
 
     def draw(self, n_people: int, rng: np.random.Generator) -> Iterator[Records]:
-        """Sample users with their interactions, block by block.
-
-        Parameters
-        ----------
-        n_people : int
-        rng : Generator
-
-        Yields
-        ------
-        Records
-            One user each, of at least one item; each value is 1.
-        """
+        """Sample users with their interactions, block by block."""
         activity, embeddings = draw_users(self.activity, self.tastes, n_people, rng)
         orders = draw_orders(len(self.offsets), rng)
         for some in blocks_of(n_people, len(self.offsets)):
@@ -371,28 +319,13 @@ _A_CROWD, _MOST_CROWDS = 1 << 14, 1 << 12
 
 @brief
 class SampledUsers(NamedTuple):
-    """Synthetic users sampled from one random stream.
-
-    Attributes
-    ----------
-    model : UserModel or LikesModel
-    n_people : int
-    drawing : int
-        Seed of the stream.
-    whole : bool
-        Whether values are levels of the scale, not tenths of a step.
-
-    Examples
-    --------
-    >>> rule = LikesModel(np.zeros(3, np.float32), np.zeros((3, 1), np.float32), np.full(2, 2.0))
-    >>> drawn = SampledUsers(rule, 40, 7, whole=False)
-    >>> sum(len(block) for block in drawn.blocks())
-    40
-    """
+    """Synthetic users sampled from one random stream."""
 
     model: UserModel | LikesModel
     n_people: int
+    # Seed of the stream
     drawing: int
+    # Whether values are levels of the scale, not tenths of a step
     whole: bool
 
     def blocks(self) -> Iterator[Records]:
@@ -411,26 +344,11 @@ class SampledUsers(NamedTuple):
 
 @brief
 class SampledBatches(NamedTuple):
-    """Synthetic users in batches with a random stream each, so that workers can share the sampling.
+    """Synthetic users in batches with a random stream each: workers can share the sampling."""
 
-    Attributes
-    ----------
-    people : SampledUsers
-        The model, the number of users and the seed.
-    size : int
-        Users per batch; the last batch has the rest.
-
-    Examples
-    --------
-    >>> rule = LikesModel(np.zeros(3, np.float32), np.zeros((3, 1), np.float32), np.full(2, 2.0))
-    >>> crowds = SampledBatches.of(SampledUsers(rule, 20_000, 7, whole=False))
-    >>> crowds.n_crowds, crowds.first_of(1)
-    (2, 16384)
-    >>> sum(len(block) for block in crowds.crowd(1))
-    3616
-    """
-
+    # The model, the number of users and the seed
     people: SampledUsers
+    # Users per batch; the last batch has the rest
     size: int
 
     @classmethod
