@@ -175,7 +175,7 @@ def _as_if_started(folder: Path) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    from recveil.cli.starting import main
+    from recveil.cli.launcher import main
 
     code: object = 0
     try:

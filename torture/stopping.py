@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from recveil.cli.starting import main
+from recveil.cli.launcher import main
 from torture.operations import Operations
 
 if __name__ == "__main__":

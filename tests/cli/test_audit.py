@@ -160,7 +160,7 @@ def test_likes_are_not_published(run, likes, tmp_path):
     # Nor as likes by what publishes ratings, nor as ratings by what takes likes.
     for options, problem in (
         ((), "these are likes, and this method publishes ratings, which likes have none of; take"),
-        (("--epsilon", 5), "likes (--likes): all ratings are equal, and were taken for likes; one"),
+        (("--epsilon", 5), "likes (--likes): all ratings are equal"),
         (
             ("--method", "k-corating", "--scale", "1:5:1"),
             "all 2,400 ratings are 1: likes, not supported yet as ratings; what is",

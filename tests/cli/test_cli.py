@@ -29,7 +29,7 @@ def source(tmp_path) -> Path:
 def test_from_generate_to_verify(run, tmp_path):
     code, out, _ = run("generate", "made.parquet", "--users", 50, "--items", 40, "--ratings", 500)
     assert code == 0
-    assert "500 invented ratings of 40 items by 50 users" in out
+    assert "500 generated ratings of 40 items by 50 users" in out
     code, out, _ = run("anonymize", "made.parquet", "-o", "out", "--k", 5)
     assert code == 0
     assert "scale 1:5:1 (inferred" in out
@@ -303,5 +303,5 @@ def test_a_scale_that_is_refused_is_refused_before_anything_is_expected(tmp_path
     Path("r.csv").write_text("\n".join(["user,item,rating", *rows, "u9,i0,50"]))
     told = []
     with raises("scale.inferred"):
-        anonymize("r.csv", "out", k=3, seed=1, tell=told.append)
+        anonymize("r.csv", "out", k=3, seed=1, on_estimate=told.append)
     assert not told

@@ -1,6 +1,5 @@
 """Options from a file: what it may hold, what wins, and that it is said."""
 
-import inspect
 import json
 import os
 import tomllib
@@ -8,9 +7,9 @@ import tomllib
 import pytest
 
 from error_assertions import raises
-from recveil.cli.config_option import with_config_option
-from recveil.cli.entry import known_options, make_app
+from recveil.cli.entry import VERBS, known_options
 from recveil.cli.settings_file import read_settings, settings_text
+from recveil.cli.verb import Verb
 from shared.cli_config import (
     put,
     run,  # noqa: F401 (fixtures)
@@ -87,7 +86,7 @@ class TestTaken:
         )
         assert (code, out) == (2, "")
         assert err.startswith('recveil.toml gives epsilon = "3"')
-        assert "two promises" in err
+        assert "k (--k) and epsilon" in err
 
     def test_outputs_from_the_file_are_checked_as_typed_ones(self, run, tmp_path):
         put(tmp_path, '[inspect]\njson = "ratings.csv"\n')
@@ -221,13 +220,10 @@ class TestWritten:
         ]
         put(tmp_path, "\n".join(values))
         found = read_settings(tmp_path / "recveil.toml", KNOWN)
-        verbs = {
-            command.callback.__name__: command.callback
-            for command in make_app().registered_commands
-        }
+        verbs = {verb.name: verb.options for verb in VERBS}
         assert sum(map(len, found.values())) >= 40
         for verb, options in found.items():
-            parameters = inspect.signature(verbs[verb]).parameters
+            parameters = verbs[verb].parameters
             for name, value in options.items():
                 assert value == parameters[name].default or str(parameters[name].default) == value
 
@@ -267,9 +263,13 @@ def test_names_of_options_are_those_of_the_command_line():
 def test_a_verb_that_is_called_from_python_reads_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     put(tmp_path, "nonsense")
-    seen = []
-    with_config_option(lambda name: seen.append(name), dict)(name="Ann")
-    assert seen == ["Ann"]
+    names = []
+
+    def greet(name: str) -> None:
+        names.append(name)
+
+    Verb(greet).command(dict)(name="Ann")
+    assert names == ["Ann"]
 
 
 def test_the_library_says_what_is_wrong(tmp_path):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from recveil.cli.endings import Terminated, code_of, orderly_signals
+from recveil.cli.interruptions import Terminated, code_of, orderly_signals
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -28,7 +28,7 @@ class TestInterrupted:
         monkeypatch.setattr("recveil.auditing.audit", interrupt)
         code, out, err = ended(capsys, "audit", "ratings.csv", "--html", "page.html")
         assert (code, out) == (130, "")
-        assert err == "Interrupted; what was not finished was not written.\n"
+        assert err == "Interrupted; unfinished output was not written.\n"
         assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
 
     def test_before_a_verb_begins_the_code_is_no_verdict(self, capsys, monkeypatch):

@@ -200,7 +200,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
         paths = {each.name for each in parameters if "Path" in str(each.annotation)}
         assert paths
         assert paths <= known, verb.__name__
-    assert {verb.__name__ for verb in VERBS} >= {*FILES, *FOLDERS}
+    assert {verb.name for verb in VERBS} >= {*FILES, *FOLDERS}
 
 
 def test_a_link_that_leads_to_itself_is_no_fault_of_ours(capsys):

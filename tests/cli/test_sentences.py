@@ -3,7 +3,7 @@
 import io
 import sys
 
-from recveil.cli.options import tell
+from recveil.cli.options import echo
 
 
 class Terminal(io.StringIO):
@@ -13,7 +13,7 @@ class Terminal(io.StringIO):
 
 def test_a_program_gets_a_sentence_a_line(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    tell("A sentence that has a few more words than a line of this terminal holds.")
+    echo("A sentence that has a few more words than a line of this terminal holds.")
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
@@ -21,6 +21,6 @@ def test_names_and_commands_stay_whole(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setattr(sys, "stderr", Terminal())
     command = "  recveil anonymize ratings.csv --user who"
-    tell(f"Wrote a-name-of-twenty-six-letters to it.\n{command}", err=True)
+    echo(f"Wrote a-name-of-twenty-six-letters to it.\n{command}", err=True)
     told = sys.stderr.getvalue().splitlines()
     assert told == ["Wrote", "a-name-of-twenty-six-letters", "to it.", command]

@@ -18,7 +18,7 @@ def test_too_few_addresses_are_told_at_once(addresses):
 
 
 def test_an_error_for_lack_of_memory_is_told():
-    raising = "entry._run_to_the_end = lambda _: bytearray(10**14); "
+    raising = "entry._run_verb = lambda _: bytearray(10**14); "
     found = run(["-c", f"from recveil.cli import entry; {raising}entry.main()"], PLENTY)
     assert found.returncode == 2
     assert found.stderr.startswith("error: not enough memory: ")
@@ -40,22 +40,22 @@ def test_ctrl_c_while_it_is_loaded_is_no_traceback():
         "        if name == 'recveil.cli.entry':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Finder())\n"
-        "from recveil.cli import starting\n"
-        "starting.main(['--version'])"
+        "from recveil.cli import launcher\n"
+        "launcher.main(['--version'])"
     )
     found = run(["-c", finder], PLENTY)
     assert (found.returncode, found.stderr) == (130, "Interrupted; nothing was begun.\n")
 
 
 def test_without_a_limit_nothing_is_watched(monkeypatch):
-    from recveil.cli import entry, starting
+    from recveil.cli import entry, launcher
 
-    monkeypatch.setattr(starting, "address_space", lambda: None)
-    monkeypatch.setattr(starting, "data_size", lambda: None)
+    monkeypatch.setattr(launcher, "address_space", lambda: None)
+    monkeypatch.setattr(launcher, "data_size", lambda: None)
     monkeypatch.setattr(os, "fork", lambda: 1 / 0)
     monkeypatch.setattr(entry, "main", lambda arguments: sys.exit(len(arguments)))
     with pytest.raises(SystemExit) as stop:
-        starting.main(["a", "b", "c"])
+        launcher.main(["a", "b", "c"])
     assert stop.value.code == 3
 
 
@@ -65,9 +65,9 @@ def test_without_a_limit_nothing_is_watched(monkeypatch):
 def test_nothing_is_written_that_others_can_write_to(given, taken):
     """Compiled code neither, which libraries write, and which is run; its owner can read it."""
     say = "lambda _: print(os.umask(0))"
-    start = f"import os; from recveil.cli import entry, starting; entry.main = {say}; "
+    start = f"import os; from recveil.cli import entry, launcher; entry.main = {say}; "
     found = subprocess.run(
-        [sys.executable, "-c", f"{start} os.umask({given}); starting.main()"],
+        [sys.executable, "-c", f"{start} os.umask({given}); launcher.main()"],
         capture_output=True,
         text=True,
         timeout=60,

@@ -113,7 +113,7 @@ def test_ctrl_c_after_the_file_stands_there_says_so(capfd, monkeypatch):
     code, _, err = ended(capfd, "convert", "ratings.csv", "out.csv")
     assert (code, err) == (
         130,
-        "Interrupted; out.csv had been written, and is whole; nothing else was.\n",
+        "Interrupted; out.csv was written and is complete; nothing else was written.\n",
     )
     assert Path("out.csv").is_file()
 
@@ -124,7 +124,7 @@ def test_ctrl_c_before_says_that_nothing_was_written(capfd, monkeypatch):
 
     monkeypatch.setattr(Path, "replace", interrupt)
     code, _, err = ended(capfd, "convert", "ratings.csv", "out.csv")
-    assert (code, err) == (130, "Interrupted; what was not finished was not written.\n")
+    assert (code, err) == (130, "Interrupted; unfinished output was not written.\n")
     assert [path.name for path in Path().iterdir()] == ["ratings.csv"]
 
 

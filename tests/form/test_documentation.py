@@ -65,7 +65,8 @@ def missing_of(verb: str) -> list[str]:
         "an example in its help": f"Example: `recveil {verb}" in text,
         "an example in its section": f"$ recveil {verb}" in section,
         "its library twin in its section": TWINS[verb] in section,
-        "a call of its library twin": f"from {TWINS[verb]} import" in inspect.getsource(function),
+        "a call of its library twin": f"from {TWINS[verb]} import"
+        in text_of(SOURCE / "cli" / f"{verb}.py"),
         "a docstring of its library twin": callable(twin) and bool(twin.__doc__),
     }
     for name, parameter in inspect.signature(function).parameters.items():

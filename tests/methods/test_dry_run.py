@@ -157,7 +157,7 @@ def test_what_a_killed_run_left_is_told_and_stays(ratings, tmp_path, left_by_a_k
     found = dry_run(ratings, tmp_path / "out", k=5)
     assert found.leftovers == (left_by_a_killed_run.name,)
     assert found.to_dict()["leftovers"] == [left_by_a_killed_run.name]
-    assert f"A run that was cut short left {left_by_a_killed_run.name};" in found.sentences()[1]
+    assert left_by_a_killed_run.name in found.sentences()[1]
     assert list(tmp_path.iterdir()) == [left_by_a_killed_run]
 
 

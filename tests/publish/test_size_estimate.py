@@ -122,7 +122,7 @@ class TestSaying:
 
     def test_the_library_tells_whoever_asks(self, ratings, tmp_path):
         told = []
-        anonymize(ratings, tmp_path / "out", k=5, seed=1, tell=told.append)
+        anonymize(ratings, tmp_path / "out", k=5, seed=1, on_estimate=told.append)
         (expected,) = told
         assert (expected.kind, expected.ratings) == ("padded", 30_000)
         assert expected.sentence().startswith("about 60,000 labels (2.0 for each rating), ")

@@ -1,4 +1,4 @@
-"""What the fast and the slow tests of `test_starting.py` share."""
+"""What the fast and the slow tests of `test_launcher.py` share."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 resource = pytest.importorskip("resource")
 
-START = "from recveil.cli import entry, starting; entry.main = lambda _: {}; starting.main()"
+START = "from recveil.cli import entry, launcher; entry.main = lambda _: {}; launcher.main()"
 
 PLENTY = 64 * 10**9
 

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def made(frame, folder):
     told = []
-    made = anonymize(frame, folder / "out", tell=told.append, **CO_RATED)
+    made = anonymize(frame, folder / "out", on_estimate=told.append, **CO_RATED)
     labels = made.verification.to_dict() and rows_of(folder / "out").num_rows
     # A group that two partitions have a share of counts as two before it is written.
     assert 0.9 * labels < told[0].labels <= labels

@@ -52,7 +52,7 @@ def simple(frame, folder):
 @pytest.fixture(scope="module")
 def padded(frame, folder):
     told = []
-    made = anonymize(frame, folder / "padded", k=7, seed=3, scale=STARS, tell=told.append)
+    made = anonymize(frame, folder / "padded", k=7, seed=3, scale=STARS, on_estimate=told.append)
     assert [expected.labels for expected in told] == [57 * 60]
     return made
 

@@ -58,7 +58,7 @@ def told():
 
 @pytest.fixture(scope="module")
 def made(frame, folder, told):
-    return anonymize(frame, folder / "out", tell=told.append, **SPARSE)
+    return anonymize(frame, folder / "out", on_estimate=told.append, **SPARSE)
 
 
 @pytest.fixture(scope="module")

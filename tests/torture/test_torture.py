@@ -183,4 +183,4 @@ def test_every_verb_is_tortured():
     from recveil.cli.entry import VERBS
 
     # The workbench works by the functions of the others, and is killed in its own tests.
-    assert {job.arguments[0] for job in JOBS} | {"workbench"} == {verb.__name__ for verb in VERBS}
+    assert {job.arguments[0] for job in JOBS} | {"workbench"} == {verb.name for verb in VERBS}

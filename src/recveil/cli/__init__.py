@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from recveil.cli.starting import main
+from recveil.cli.launcher import main
 
 if TYPE_CHECKING:
     from recveil.cli.entry import app

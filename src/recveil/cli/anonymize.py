@@ -2,15 +2,16 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, tell
+from recveil.cli.options import Force, Json, echo
 
 if TYPE_CHECKING:
     from recveil.methods import Anonymized
+    from recveil.methods.request import AnonymizeOptions, ReleaseOptions
     from recveil.publish.size_estimate import Expected
 
 _MOST_WARNINGS = 3
@@ -23,15 +24,14 @@ def anonymize(
         typer.Option(
             "--output",
             "-o",
-            help="The folder to be published; OUTPUT.private, beside it, stays with you.",
+            help="The folder to publish. OUTPUT.private, next to it, is private.",
         ),
     ],
     k: Annotated[
         int | None,
         typer.Option(
-            help="The promise: at least this many people share each row (with --method "
-            "k-corating its items alone). --privacy-levels gives people a k of their own; "
-            "--epsilon promises something else."
+            help="The claim: at least this many users share each row (with --method k-corating, "
+            "its items). --privacy-levels sets k per user; --epsilon is another guarantee."
         ),
     ] = None,
     layout: Annotated[
@@ -39,9 +39,9 @@ def anonymize(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="users: one row for each user; groups: one row for each group, with its "
-            "size; model: the model that people are drawn from; auto: groups for padded "
-            "rows and words, else users.",
+            help="users: one row per user; groups: one row per group, with its size; model: the "
+            "model of synthetic users; auto: groups for padded rows and nominal labels, else "
+            "users.",
         ),
     ] = "auto",
     file_format: Annotated[
@@ -56,8 +56,7 @@ def anonymize(
         int | None,
         typer.Option(
             min=0,
-            help="Random seed: the same one gives the same release. A new one"
-            " is drawn if not given.",
+            help="Random seed: the same seed gives the same release. Default: a new random one.",
         ),
     ] = None,
     hide_items: Annotated[
@@ -65,8 +64,8 @@ def anonymize(
         typer.Option(
             "--hide-items",
             rich_help_panel="Output",
-            help="Publish pseudonyms in place of the items' ids, too; audit --release says "
-            "how many can be named again.",
+            help="Replace item ids by pseudonyms; audit --release measures how many can be "
+            "re-identified.",
         ),
     ] = False,
     force: Force = False,
@@ -76,33 +75,35 @@ def anonymize(
         typer.Option(
             metavar="DIR",
             rich_help_panel="Output",
-            help="An earlier release that lies elsewhere: warns if it holds some of the same "
-            "people.",
+            help="An earlier release in another folder: warns if it has some of the same users.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Only say how many groups there would be, how large the release and how long"
-            " the work; write nothing.",
+            help="Only estimate the groups, the size and the time; write nothing.",
         ),
     ] = False,
     engine: options.Engine = "local",
     master: options.Master = None,
     explain: options.Explain = False,
     json: Json = None,
-    **more: Any,
+    **more: "Unpack[ReleaseOptions]",
 ) -> None:
-    """Hide everybody in a group of at least k people, or publish invented ones; verify the files.
+    """Make a k-anonymous or differentially private release, and verify its files.
 
-    Writes OUTPUT, to be published, and OUTPUT.private, to be kept secret.
+    Writes OUTPUT, to publish, and OUTPUT.private, to keep secret.
 
     Example: `recveil anonymize ratings.csv -o out --k 5 --method sparse`,
 
     or `recveil anonymize ratings.csv -o out --epsilon 3 --scale 1:5:1`
     """
-    given: dict[str, Any] = {
+    options.reject_idle_master(engine, master)
+    if dry_run and (explain or engine == "spark"):
+        other = "--explain" if explain else "--engine spark"
+        raise typer.BadParameter(f"--dry-run: not with {other}; drop one of the two")
+    keywords: AnonymizeOptions = {
         "k": k,
         "layout": layout,
         "file_format": file_format,
@@ -111,103 +112,95 @@ def anonymize(
         "force": force,
         "allow_large": allow_large,
         "against": against,
-        **more,
+        **more,  # type: ignore[typeddict-item]
     }
-    options.reject_idle_master(engine, master)
-    if dry_run and explain:
-        raise typer.BadParameter(
-            "--explain: a dry run has no result to be explained; leave one of them out"
-        )
     if engine == "spark":
-        of_spark = {**given, "master": master}
-        _run_by_spark(source, output, json, of_spark, dry_run=dry_run, explain=explain)
+        _run_by_spark(source, output, json, master, keywords, explain=explain)
         return
     if dry_run:
-        _run_dry(source, output, json, given)
+        _run_dry(source, output, json, keywords)
         return
     from recveil.cli.show import write_json
     from recveil.cli.show_release import show_release
     from recveil.methods import anonymize
 
-    told: list[Expected] = []
+    estimates: list[Expected] = []
 
-    def foresee(expected: "Expected") -> None:
-        told.append(expected)
-        _tell(expected)
+    def report(expected: "Expected") -> None:
+        estimates.append(expected)
+        _report(expected)
 
-    made = anonymize(source, output, tell=foresee, **given)
+    made = anonymize(source, output, on_estimate=report, **keywords)
     _warn(made.warnings(output))
-    if write_json(_as_json(made, output, told[0] if told else None), json):
+    if write_json(_as_json(made, output, estimates[0] if estimates else None), json):
         show_release(made, output, is_explained=explain)
 
 
-def _tell(expected: "Expected", *, timed: bool = True) -> None:
-    tell(f"Expected: {expected.sentence(timed=timed)}.", err=True)
+def _report(expected: "Expected", *, timed: bool = True) -> None:
+    echo(f"Expected: {expected.sentence(timed=timed)}.", err=True)
 
 
 def _run_by_spark(
     source: str,
     output: Path,
     json: Path | None,
-    given: dict[str, Any],
+    master: str | None,
+    keywords: "AnonymizeOptions",
     *,
-    dry_run: bool,
     explain: bool,
 ) -> None:
-    """Let Spark make the release."""
-    if dry_run:
-        raise typer.BadParameter("--dry-run: not with --engine spark yet; leave one of them out")
     from recveil.cli.show import write_json
     from recveil.cli.show_released import as_json, show_released
     from recveil.spark import anonymize
 
-    made = anonymize(source, output, tell=partial(_tell, timed=False), **given)
+    estimate = partial(_report, timed=False)
+    made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
     _warn(made.warnings(output))
     if write_json(as_json(made, output), json):
         show_released(made, output, is_explained=explain)
 
 
-def _run_dry(source: str, output: Path, json: Path | None, given: dict[str, Any]) -> None:
-    """Say what would be done."""
+def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:
     from recveil.cli.show import describe, show_read, write_json
     from recveil.methods import dry_run
     from recveil.release.manifest import twin_name
 
-    found = dry_run(source, output, **given)
+    estimate = dry_run(source, output, **keywords)
     as_json = {
-        **found.to_dict(),
+        **estimate.to_dict(),
         "output": str(output),
         "private": twin_name(str(output)),
-        "data": describe(found.reading.ratings, found.reading),
+        "data": describe(estimate.reading.ratings, estimate.reading),
         "earlier": [
-            {"release": str(earlier.folder), "people": earlier.people} for earlier in found.earlier
+            {"release": str(earlier.folder), "people": earlier.people}
+            for earlier in estimate.earlier
         ],
     }
     if write_json(as_json, json):
-        show_read(found.reading)
-        for sentence in found.sentences():
-            tell(sentence)
-        for earlier in found.earlier:
-            tell(f"{earlier.folder} holds some of the same people; the run warns of it.")
-        tell(f"Nothing was written: no {output}, and no {twin_name(str(output))}.")
+        show_read(estimate.reading)
+        for sentence in estimate.sentences():
+            echo(sentence)
+        for earlier in estimate.earlier:
+            echo(f"{earlier.folder} has some of the same users; the run warns about it.")
+        echo(f"Nothing was written: no {output}, and no {twin_name(str(output))}.")
 
 
 def _warn(warnings: list[str]) -> None:
-    """Say what earlier releases of the same people add; of many, the first few."""
-    told = list(dict.fromkeys(warnings))
-    for warning in told[:_MOST_WARNINGS]:
-        tell(f"warning: {warning}", err=True)
-    left = len(told) - _MOST_WARNINGS
+    """Warn about earlier releases of the same users; of many, the first few."""
+    distinct = list(dict.fromkeys(warnings))
+    for warning in distinct[:_MOST_WARNINGS]:
+        echo(f"warning: {warning}", err=True)
+    left = len(distinct) - _MOST_WARNINGS
     if left > 0:
-        tell(
-            f"warning: {left:,} more earlier releases in the same folder hold some of these "
-            f"people; --json lists them.",
+        echo(
+            f"warning: {left:,} more earlier releases in the same folder have some of these "
+            f"users; --json lists them.",
             err=True,
         )
 
 
 def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> dict[str, Any]:
-    """Return the JSON object; it tells of the private side what the owner is to know."""
+    """Return the result for JSON, with the private figures that the publisher needs."""
     from recveil.cli.show import describe
     from recveil.release.manifest import twin_name
 

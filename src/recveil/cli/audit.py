@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.option_groups import adversary_options, read_number, refused_number
-from recveil.cli.options import Json, reading_options, tell
+from recveil.cli.options import Json, echo, number_error, read_number
 from recveil.cli.outputs import is_stdout
 
 if TYPE_CHECKING:
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 _RISK = "everybody's risk in the raw table, which is private,"
 
 
-@reading_options
-@adversary_options
 def audit(
     source: options.Source,
     release: Annotated[
@@ -121,7 +118,7 @@ def audit(
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)
     _hand_out(result, html=html, risk=risk, json=json, explain=explain)
     if risk is None and result.risk is not None and release is not None:
-        tell(
+        echo(
             f"Everybody's risk was not written: {release} has no private twin; name a file for it "
             f"(--risk FILE).",
             err=True,
@@ -153,7 +150,7 @@ def _hand_out(
         show_audit(plain, is_explained=explain)
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
-                tell(f"Wrote {name} to {path}.")
+                echo(f"Wrote {name} to {path}.")
 
 
 def _write_page(plain: dict[str, Any], html: Path) -> None:
@@ -170,5 +167,5 @@ def _read_targets(text: str) -> int | None:
     """Read how many people to look for; None for all of them."""
     number = read_number(text, "--targets", "all")
     if isinstance(number, float):
-        raise refused_number(text, "--targets", "all")  # a part of a person
+        raise number_error(text, "--targets", "all")  # a part of a person
     return number

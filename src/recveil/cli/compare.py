@@ -1,15 +1,16 @@
 """recveil compare."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, compared_methods, one_of, reading_options, some_of, tell
+from recveil.cli.options import Json, compared_methods, echo, one_of, some_of
 
 if TYPE_CHECKING:
     from recveil.comparison import Comparison
+    from recveil.io.options import ReadingOptions
 
 _LIMITS = "Question"
 # What "all" stands for differs with what the table holds, which is read later.
@@ -19,7 +20,6 @@ _OTHERS: dict[str, Literal["likes", "words"]] = {
 }
 
 
-@reading_options
 def compare(
     source: options.Source,
     out: Annotated[
@@ -113,7 +113,7 @@ def compare(
     liked: options.Liked = None,
     explain: options.Explain = False,
     json: Json = None,
-    **reading: Any,
+    **reading: "Unpack[ReadingOptions]",
 ) -> None:
     """Draw risk against utility for many methods and k, on your own data.
 
@@ -135,7 +135,7 @@ def compare(
         others = "; ".join(
             f"of {what}: {', '.join(usual_methods(of=kind))}" for what, kind in _OTHERS.items()
         )
-        tell(
+        echo(
             f"Comparing {len(usual)} methods: {', '.join(usual)} ({others}). Fewer take less time "
             f"(--methods); Ctrl-C keeps what is finished.",
             err=True,
@@ -143,7 +143,7 @@ def compare(
 
     def show_so_far(so_far: "Comparison") -> None:
         write_compare_page(so_far.to_dict(), out / PAGE)
-        tell(f"{out / PAGE} shows what is finished.", err=True)
+        echo(f"{out / PAGE} shows what is finished.", err=True)
 
     comparison = compare(
         source,
@@ -168,7 +168,7 @@ def compare(
     if write_json({"output": str(out), **plain}, json):
         show_read(comparison.reading)
         show_comparison(comparison, plain, is_explained=explain)
-        tell(f"Wrote {out / PAGE}. It is for you alone, as is all of {out}.")
+        echo(f"Wrote {out / PAGE}. It is for you alone, as is all of {out}.")
     answer = plain["answer"]
     if all(row.problem for row in comparison.rows) or (answer and answer["row"] is None):
         raise typer.Exit(1)

@@ -2,41 +2,42 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recveil.cli.options import Force, tell
+from recveil.cli.options import Force, echo
 from recveil.cli.outputs import is_stdout
 
 if TYPE_CHECKING:
-    from recveil.cli.settings_file import Known
+    from collections.abc import Iterable
+
+    from recveil.cli.settings_file import KnownOption
 
 
 def config(
     output: Annotated[
-        Path, typer.Argument(help="The file to be written; - writes to standard output.")
+        Path, typer.Argument(help="The file to write; - writes to standard output.")
     ] = Path("recveil.toml"),
     force: Force = False,
-    **more: Any,
+    **known: "Iterable[KnownOption]",
 ) -> None:
-    """Write a file with every option of every verb, commented out, and what each does.
+    """Write a settings file with every option of every verb, commented out.
 
-    Take the # away before those that you need. A verb that runs in the file's folder takes from it
-    how values are written, such as the decimal mark, and says so. All others count only where
+    Remove the # from those that you need. Verbs that run in the file's folder read how values are
+    written from it, such as the decimal mark, and report so. All other options count only if
     --config names the file.
 
     Example: `recveil config`
     """
     from recveil.cli.settings_file import config, settings_text
 
-    known: Known = more["known"]
     if is_stdout(output):
         sys.stdout.write(settings_text(known))
         return
     verbs = config(output, known, force=force)
-    tell(
-        f"Wrote {output}, with the options of {len(verbs)} verbs, all of them as comments. Verbs "
-        f"that run in its folder take from it what is no comment, and say so; options that are "
-        f"marked count only where --config names the file."
+    echo(
+        f"Wrote {output} with the options of {len(verbs)} verbs, all commented out. Verbs that run "
+        f"in its folder use those that are not commented out, and report so. Marked options count "
+        f"only if --config names the file."
     )

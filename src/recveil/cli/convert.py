@@ -1,16 +1,18 @@
 """recveil convert."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, one_of, reading_options, target_formats, tell
+from recveil.cli.options import Force, Json, echo, one_of, target_formats
 from recveil.cli.outputs import is_stdout
 
+if TYPE_CHECKING:
+    from recveil.io.options import ReadingOptions
 
-@reading_options
+
 def convert(
     source: options.Source,
     target: Annotated[Path, typer.Argument(help=options.TARGET)],
@@ -22,22 +24,22 @@ def convert(
             help=options.TARGET_FORMAT,
         ),
     ] = None,
-    times: Annotated[bool, typer.Option(help="Keep the times, to the day.")] = True,
+    times: Annotated[bool, typer.Option(help="Keep times, to the day.")] = True,
     force: Force = False,
     json: Json = None,
-    **reading: Any,
+    **reading: "Unpack[ReadingOptions]",
 ) -> None:
-    """Read a file of ratings and write it in another format.
+    """Convert a file of ratings to another format; nothing is anonymized.
 
-    Nothing is anonymized. Rows come out sorted by user and item, and times are kept to the day. Of
-    the folder of a release, the published rows are read, one for each person.
+    Rows are sorted by user and item; times are kept to the day. Of a release folder, the published
+    rows are read, one per user.
 
     Example: `recveil convert ratings.dat ratings.parquet`
     """
     from recveil.cli.show import describe, show_read, write_json
     from recveil.publish import convert
 
-    found = convert(
+    result = convert(
         source,
         target,
         target_format=target_format,
@@ -45,7 +47,7 @@ def convert(
         force=force,
         **reading,
     )
-    if write_json({"output": str(target), "data": describe(found.ratings, found)}, json):
+    if write_json({"output": str(target), "data": describe(result.ratings, result)}, json):
         to_stdout = is_stdout(target)
-        show_read(found, err=to_stdout)
-        tell(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)
+        show_read(result, err=to_stdout)
+        echo(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)

@@ -18,19 +18,18 @@ def demo(
         typer.Option(
             "--output",
             "-o",
-            help="The folder for the release whose rows are shared; the drawn people go to "
-            "OUTPUT-drawn.",
+            help="The folder for the k-anonymous release; the synthetic users go to OUTPUT-drawn.",
         ),
     ] = Path("recveil-demo"),
-    k: Annotated[int, typer.Option(help="At least this many people share each row.")] = 5,
+    k: Annotated[int, typer.Option(help="Minimum number of users per published row.")] = 5,
     epsilon: Annotated[
-        float, typer.Option(help="What is promised for the drawn people; less is safer.")
+        float, typer.Option(help="Privacy budget of the synthetic users; less is safer.")
     ] = 3.0,
     seed: Annotated[int, options.seed_of("demo")] = 0,
     force: Force = False,
     json: Json = None,
 ) -> None:
-    """Invent 2,000 people, find them by eight ratings, hide them in two ways, and verify both.
+    """Re-identify 2,000 generated users by eight ratings; anonymize them in two ways; verify both.
 
     Example: `recveil demo`
     """

@@ -5,59 +5,58 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.options import Force, Json, tell
+from recveil.cli.options import Force, Json, echo
 
 
 def describe(
-    release: Annotated[Path, typer.Argument(help="A release folder; it stays as it is.")],
+    release: Annotated[Path, typer.Argument(help="A release folder; it is not changed.")],
     output: Annotated[
         Path,
         typer.Argument(
-            help="The file to write, beside the folder, such as croissant.json or card.md."
+            help="The file to write, outside the folder, such as croissant.json or card.md."
         ),
     ],
     card: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What the publisher says of the release, as TOML: title, publisher, contact,"
-            " licence, date and more.",
+            help="The publisher's description as TOML: title, contact, licence, date and more.",
         ),
     ] = None,
     audit: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What recveil audit --release --json wrote about this release: is told, too.",
+            help="The JSON of recveil audit --release for this release, to be included.",
         ),
     ] = None,
     evaluation: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What recveil evaluate --release --json wrote about this release: is told, too.",
+            help="The JSON of recveil evaluate --release for this release, to be included.",
         ),
     ] = None,
     column_names: Annotated[
         bool,
         typer.Option(
             "--column-names",
-            help="With --audit: also tell how the columns of your table are called.",
+            help="With --audit: include the column names of the table.",
         ),
     ] = False,
     force: Force = False,
     json: Json = None,
 ) -> None:
-    """Describe a release for data portals, as Croissant, or for people, as a page (.md).
+    """Describe a release as Croissant, for data portals, or as Markdown, for readers.
 
-    The release is verified first, and not described if it does not hold.
+    The release is verified first; one that does not hold is not described.
 
     Example: `recveil describe out croissant.json --card card.toml`
     """
     from recveil.cli.show import write_json
     from recveil.publish import describe
 
-    found = describe(
+    verification = describe(
         release,
         output,
         card=card,
@@ -66,5 +65,5 @@ def describe(
         column_names=column_names,
         force=force,
     )
-    if write_json({"output": str(output), "verification": found.to_dict()}, json):
-        tell(f"Wrote {output}. Publish it beside {release}, which is as it was.")
+    if write_json({"output": str(output), "verification": verification.to_dict()}, json):
+        echo(f"Wrote {output}. Publish it next to {release}, which was not changed.")

@@ -12,20 +12,18 @@ from recveil.cli.anonymize import anonymize
 from recveil.cli.audit import audit
 from recveil.cli.compare import compare
 from recveil.cli.config import config
-from recveil.cli.config_option import with_config_option
 from recveil.cli.convert import convert
 from recveil.cli.demo import demo
 from recveil.cli.describe import describe
-from recveil.cli.endings import code_of, interruptible, orderly_signals, patient_streams
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
-from recveil.cli.option_groups import with_memory_option, with_method_options
-from recveil.cli.options import Verb, add_options, tell
-from recveil.cli.outputs import with_checked_outputs
+from recveil.cli.interruptions import code_of, orderly_signals, patient_streams
+from recveil.cli.options import ADVERSARY, METHOD, READING, OptionGroup, echo
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
-from recveil.cli.settings_file import KnownOption, options_by_verb
+from recveil.cli.settings_file import KnownOption, options_of
+from recveil.cli.verb import Verb
 from recveil.cli.verify import verify
 from recveil.cli.workbench import workbench
 from recveil.runtime.errors import (
@@ -39,13 +37,40 @@ from recveil.runtime.errors import (
 )
 from recveil.runtime.memory import MemoryLimitError, lacks_memory, not_enough
 
+
+def known_options() -> dict[str, list[KnownOption]]:
+    """Return the current options of each verb that a settings file may hold.
+
+    Examples
+    --------
+    >>> [option.name for option in known_options()["generate"]][:3]
+    ['users', 'items', 'ratings']
+    """
+    verbs = (verb for verb in VERBS if verb.function is not config)
+    return {verb.name: options_of(verb.name, verb.options) for verb in verbs}
+
+
+# Not options: what `config` writes.
+_KNOWN = OptionGroup(dict, lambda _: dict(known_options()))
 VERBS = (
-    *(demo, inspect, audit, anonymize, sample, verify, describe, evaluate, compare, selftest),
-    *(convert, generate, config, workbench),
+    Verb(demo, reads_tables=False),
+    Verb(inspect, (READING,)),
+    Verb(audit, (ADVERSARY, READING)),
+    Verb(anonymize, (METHOD, READING)),
+    Verb(sample),
+    Verb(verify),
+    Verb(describe),
+    Verb(evaluate, (READING,)),
+    Verb(compare, (READING,)),
+    Verb(selftest, (READING,), reads_tables=False),
+    Verb(convert, (READING,)),
+    Verb(generate, reads_tables=False),
+    Verb(config, (_KNOWN,), reads_tables=False),
+    Verb(workbench, reads_tables=False),
 )
 
-# What a checker's install may leave out, by the names of the modules.
-_LEFT_OUT = {
+# Modules that an install for verification alone may lack, with the names of their packages.
+_OPTIONAL = {
     "altair": "altair",
     "numba": "numba",
     "pooch": "pooch",
@@ -53,11 +78,10 @@ _LEFT_OUT = {
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
 }
-_READ_NOTHING = (demo, selftest, generate, config, workbench)
 
 
 def make_app() -> typer.Typer:
-    """Build the command line from its verbs, with the options that they have at this moment.
+    """Build the command line with the options of all methods that are registered now.
 
     Examples
     --------
@@ -66,9 +90,9 @@ def make_app() -> typer.Typer:
     """
     made = typer.Typer(
         name="recveil",
-        help="Publish rating data without giving its people away.",
-        epilog="Exit codes: 0 it holds, 1 it does not hold, 2 wrong usage or bad input, "
-        "130 interrupted, 143 terminated.",
+        help=_SUMMARY,
+        epilog="Exit codes: 0 the claim holds, 1 it does not, 2 usage error or bad input, 130 "
+        "interrupted, 143 terminated.",
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
@@ -76,34 +100,16 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for verb in VERBS:
-        if verb is config:
-            whole = add_options({}, lambda _: {"known": known_options()})(verb)
-        else:
-            whole = with_config_option(_whole(verb), known_options)
-        made.command()(interruptible(with_checked_outputs(whole)))
-    made.callback(invoke_without_command=True)(about)
+        made.command()(verb.command(None if verb.function is config else known_options))
+    made.callback(invoke_without_command=True, help=_SUMMARY)(about)
     return made
 
 
-def _whole(verb: Verb) -> Verb:
-    """Return a verb with the options that it shares with others."""
-    whole = with_method_options(verb) if verb is anonymize else verb
-    return whole if verb in _READ_NOTHING else with_memory_option(whole)
-
-
-def known_options() -> dict[str, list[KnownOption]]:
-    """Return the options that each verb has at this moment, and that a file may hold.
-
-    Examples
-    --------
-    >>> [option.name for option in known_options()["generate"]][:3]
-    ['users', 'items', 'ratings']
-    """
-    return options_by_verb(_whole(verb) for verb in VERBS if verb is not config)
+_SUMMARY = "Audit, anonymize and publish tables of ratings without exposing their users."
 
 
 def about(version: bool = typer.Option(False, "--version", help="Show the version.")) -> None:
-    """Publish rating data without giving its people away."""
+    """Print the version."""
     if version:
         from importlib import metadata
 
@@ -111,37 +117,37 @@ def about(version: bool = typer.Option(False, "--version", help="Show the versio
         raise typer.Exit
 
 
-# For tools that look for an app, as typer's own do; `main` builds one when it is called.
+# For tools that need an app, such as typer's own; `main` builds a new one.
 app = make_app()
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line; bad input ends with a message on standard error and code 2."""
+    """Run the command line; bad input exits with code 2 and a message on standard error."""
     with patient_streams(), orderly_signals():
         _run(arguments)
 
 
 def _run(arguments: list[str] | None) -> NoReturn:
-    ways = ""
+    choices = ""
     try:
-        _run_to_the_end(arguments)
+        _run_verb(arguments)
     except KeyboardInterrupt as stop:
         sys.exit(code_of(stop))
     except SystemExit as stop:
-        # Before a verb begins, typer makes a 130 of every signal, and once made a 1 of Ctrl-C,
-        # which would say that a claim fails.
+        # Before a verb begins, typer exits with 130 for every signal, and some versions with 1 for
+        # Ctrl-C, which would mean that a claim does not hold.
         ended = stop.__context__
         if isinstance(ended, typer.Abort | typer.Exit) and _is_interruption(ended.__cause__):
             sys.exit(code_of(ended.__cause__))
         raise
     except UnknownOrderError as error:
         message = str(error)
-        ways = _ways(error, sys.argv[1:] if arguments is None else arguments)
+        choices = _choices(error, sys.argv[1:] if arguments is None else arguments)
     except Exception as error:
-        message = _told(error)
-    # A message may quote ids, which may hold what a terminal would obey.
-    told = f"error: {within_limit(message)}{ways}".split("\n")
-    tell("\n".join(map(printable, told)), err=True)
+        message = _message(error)
+    # A message may quote ids, which may contain control sequences of a terminal.
+    lines = f"error: {within_limit(message)}{choices}".split("\n")
+    echo("\n".join(map(printable, lines)), err=True)
     sys.exit(2)
 
 
@@ -149,41 +155,40 @@ def _is_interruption(cause: BaseException | None) -> bool:
     return isinstance(cause, KeyboardInterrupt | EOFError)
 
 
-def _told(error: Exception) -> str:
-    """Say what went wrong."""
+def _message(error: Exception) -> str:
     if lacks_files(error):
         return too_few_files()
     if lacks_memory(error) and not isinstance(error, MemoryLimitError):
         return not_enough()
     if any(isinstance(each, FileNotFoundError) for each in (error, error.__context__)) and (
-        _is_nowhere()
+        _lacks_folder()
     ):
         return (
-            "the folder in which this runs was removed; go to one that is there, such as with cd, "
-            "and run it again"
+            "the current folder was removed; change to an existing one, such as with cd, and run "
+            "this again"
         )
     if isinstance(error, RecveilError):
         return str(error)
     if isinstance(error, OSError):
         where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
-    if isinstance(error, ModuleNotFoundError) and error.name in _LEFT_OUT:
-        lacking = _LEFT_OUT[error.name]
+    if isinstance(error, ModuleNotFoundError) and error.name in _OPTIONAL:
+        lacking = _OPTIONAL[error.name]
         return (
-            f"{lacking} is not installed; verify can do without it, this cannot; install it, such "
-            f"as with pip install {lacking}"
+            f"{lacking} is not installed; only verify works without it; install it, such as with "
+            f"pip install {lacking}"
         )
-    # Code 1 says that a claim does not hold, so a fault of ours must not end with it.
+    # Code 1 means that a claim does not hold, so a bug must not exit with it.
     if "RECVEIL_TRACEBACK" in os.environ:
         traceback.print_exception(error)
     return (
-        f"{type(error).__name__}: {first_line_of(error)}; this is a fault in recveil, please "
-        f"report it (set RECVEIL_TRACEBACK=1 to see where)"
+        f"{type(error).__name__}: {first_line_of(error)}; this is a bug in recveil, please report "
+        f"it (RECVEIL_TRACEBACK=1 shows the traceback)"
     )
 
 
-def _is_nowhere() -> bool:
-    """Say whether the folder in which we run is gone, so that no name leads anywhere from it."""
+def _lacks_folder() -> bool:
+    """Return whether the current folder was removed."""
     try:
         os.getcwd()  # noqa: PTH109
     except OSError:
@@ -191,8 +196,8 @@ def _is_nowhere() -> bool:
     return False
 
 
-def _run_to_the_end(arguments: list[str] | None) -> None:
-    """Run a verb, and let what it has shown arrive while an error can still be told."""
+def _run_verb(arguments: list[str] | None) -> None:
+    """Run a verb and flush its output while an error can still be reported."""
     try:
         make_app()(arguments)
     except SystemExit:
@@ -200,8 +205,8 @@ def _run_to_the_end(arguments: list[str] | None) -> None:
         raise
 
 
-def _ways(error: UnknownOrderError, arguments: list[str]) -> str:
-    """Return what there is to see in the columns, and the commands to choose from."""
+def _choices(error: UnknownOrderError, arguments: list[str]) -> str:
+    """Return facts about the columns, and the commands to choose from."""
     facts = [f"  {fact}" for fact in error.facts]
     commands = [
         "  " + shlex.join(["recveil", *arguments, *_missing(choice, arguments)])
@@ -211,7 +216,7 @@ def _ways(error: UnknownOrderError, arguments: list[str]) -> str:
 
 
 def _missing(choice: dict[str, str], arguments: list[str]) -> list[str]:
-    """Return the options of a choice that were not typed already."""
+    """Return the options of a choice that were not typed yet."""
     typed = {argument.partition("=")[0] for argument in arguments}
     words = [(f"--{role}", place) for role, place in choice.items()]
     return [word for option, place in words if option not in typed for word in (option, place)]

@@ -1,17 +1,19 @@
 """recveil evaluate."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, reading_options
+from recveil.cli.options import Json
+
+if TYPE_CHECKING:
+    from recveil.io.options import ReadingOptions
 
 _GROUND = "Held-out ratings"
 
 
-@reading_options
 def evaluate(
     source: Annotated[
         str | None,
@@ -81,7 +83,7 @@ def evaluate(
     ] = False,
     explain: options.Explain = False,
     json: Json = None,
-    **reading: Any,
+    **reading: "Unpack[ReadingOptions]",
 ) -> None:
     """Say what a release is still worth to a recommender, and what it gives away.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, one_of, target_formats, tell
+from recveil.cli.options import Force, Json, echo, one_of, target_formats
 from recveil.cli.outputs import is_stdout
 from recveil.runtime.errors import describe_count
 
@@ -21,9 +21,7 @@ def generate(
         str | None,
         typer.Option(
             metavar="LOW:HIGH:STEP",
-            help="The lowest and the highest rating, and "
-            "the step between ratings; 1:5:1 if not "
-            "given.",
+            help="Rating scale: lowest, highest and step. Default: 1:5:1.",
         ),
     ] = None,
     format: Annotated[
@@ -37,7 +35,7 @@ def generate(
     force: Force = False,
     json: Json = None,
 ) -> None:
-    """Invent a table of ratings by people who do not exist, to try things on.
+    """Generate a random table of ratings for experiments.
 
     Example: `recveil generate ratings.parquet --users 6000 --items 4000 --ratings 1000000`
     """
@@ -56,8 +54,8 @@ def generate(
     )
     to_stdout = is_stdout(output)
     if write_json({"output": str(output), "data": describe(made)}, json):
-        tell(
-            f"Wrote {describe_count(made.n_ratings, 'invented rating')} of "
+        echo(
+            f"Wrote {describe_count(made.n_ratings, 'generated rating')} of "
             f"{describe_count(made.n_items, 'item')} by {describe_count(made.n_users, 'user')} to "
             f"{'standard output' if to_stdout else output}.",
             err=to_stdout,

@@ -1,14 +1,16 @@
 """recveil inspect."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, reading_options
+from recveil.cli.options import Json
+
+if TYPE_CHECKING:
+    from recveil.io.options import ReadingOptions
 
 
-@reading_options
 def inspect(
     source: options.Source,
     rows: Annotated[
@@ -17,16 +19,15 @@ def inspect(
             min=0,
             max=20,
             metavar="N",
-            help="How many of the first rows to show, which are private; if not given, 3 on a"
-            " terminal and none elsewhere.",
+            help="Number of first rows to show (private). Default: 3 on a terminal, else none.",
         ),
     ] = None,
     json: Json = None,
-    **reading: Any,
+    **reading: "Unpack[ReadingOptions]",
 ) -> None:
-    """Look first: what a table is, what it holds, and what in it says who people are.
+    """Summarize a table: its format, its contents, and columns that may identify users.
 
-    Writes nothing but what --json names.
+    Writes nothing but the --json file.
 
     Example: `recveil inspect ratings.csv`
     """
@@ -34,6 +35,6 @@ def inspect(
     from recveil.cli.show_inspection import show_inspection
     from recveil.inspection import inspect
 
-    found = inspect(source, **reading)
-    if write_json(found.to_dict(), json):
-        show_inspection(found, rows)
+    inspection = inspect(source, **reading)
+    if write_json(inspection.to_dict(), json):
+        show_inspection(inspection, rows)

@@ -1,33 +1,36 @@
 """Options that several verbs share."""
 
-import functools
-import inspect
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from recveil.release.method import Method, Option
+from recveil.release.registry import all_methods
+
 if TYPE_CHECKING:
+    from recveil.attacks import Adversary
     from recveil.ratings import RatingScale
 
 
-def tell(text: str, *, err: bool = False) -> None:
-    r"""Print sentences to standard output, or to standard error.
+def echo(text: str, *, err: bool = False) -> None:
+    r"""Print text to standard output or standard error.
 
-    On a terminal, lines are broken between words; a name is never broken, so that it can be
-    copied. Whoever sends them on to a file or a program gets them as they are.
+    On a terminal, lines are wrapped between words; names are never broken, so that they can be
+    copied. Files and pipes get the text unchanged.
 
     Examples
     --------
-    >>> tell("Publish out; keep out.private secret.")
+    >>> echo("Publish out; keep out.private secret.")
     Publish out; keep out.private secret.
     """
     stream = sys.stderr if err else sys.stdout
-    if stream is None:  # nobody listens
+    if stream is None:  # closed
         return
     lines = text.split("\n")
     if stream.isatty():
@@ -47,7 +50,7 @@ Complete = Callable[[str], list[str]]
 
 
 def one_of(names: Names) -> Complete:
-    """Return what offers the names that begin like what was typed.
+    """Return a completer for one name.
 
     Examples
     --------
@@ -62,9 +65,7 @@ def one_of(names: Names) -> Complete:
 
 
 def some_of(names: Names) -> Complete:
-    """Return what offers names for the last of several between commas.
-
-    The parameter is that of `one_of`.
+    """Return a completer for the last of several names separated by commas.
 
     Examples
     --------
@@ -104,86 +105,55 @@ def presets() -> Iterable[str]:
 
 
 def compared_methods() -> Iterable[str]:
-    """Return the names of what can be compared."""
+    """Return the names of methods that can be compared."""
     from recveil.release.registry import all_variants
 
     return ["all", *all_variants()]
 
 
 def claims() -> Iterable[str]:
-    """Return the names of claims that can be checked."""
+    """Return the names of verifiable claims."""
     from recveil.release.claim import published_claims
 
     return published_claims()
 
 
-Verb = Callable[..., None]
-# The names of options, with the annotation that typer reads and the default.
+# By name: the annotation that typer reads, and the default.
 Declared = Mapping[str, tuple[Any, Any]]
-Prepare = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def add_options(
-    declared: Declared, prepare: Prepare, after: str | None = None
-) -> Callable[[Verb], Verb]:
-    """Make a decorator that adds options to a verb and hands it what they mean.
+@dataclass(frozen=True)
+class OptionGroup:
+    """Options that several verbs share."""
 
-    typer reads options from a signature. The verb's own ends with ``**keywords``; in its place
-    all options in the one that typer sees, after the verb's own.
-    """
-
-    def decorate(verb: Verb) -> Verb:
-        @functools.wraps(verb)
-        def run(*own: Any, **given: Any) -> None:
-            added = {name: given.pop(name, default) for name, (_, default) in declared.items()}
-            verb(*own, **given, **prepare(added))
-
-        run.__signature__ = _with(inspect.signature(verb), declared, after)  # type: ignore[attr-defined]
-        return run
-
-    return decorate
-
-
-def _with(signature: inspect.Signature, declared: Declared, after: str | None) -> inspect.Signature:
-    """Put options in the place of a signature's ``**keywords``."""
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    if twice := [each.name for each in own if each.name in declared]:
-        raise ValueError(f"options declared twice: {', '.join(twice)}; drop the verb's own")
-    added = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
-        )
-        for name, (annotation, default) in declared.items()
-    ]
-    if after is None:
-        return signature.replace(parameters=[*own, *added])
-    place = [each.name for each in own].index(after) + 1
-    # Only typer reads this, and it names all: so all that follow can be keywords.
-    last = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own[place:]]
-    return signature.replace(parameters=[*own[:place], *added, *last])
+    # A function, since methods may be registered at any time
+    declared: Callable[[], Declared]
+    # Turns the values of the options into keywords of the library function
+    to_keywords: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    # The option of the verb that these follow; the last one by default
+    after: str | None = None
 
 
 _INPUT = "Input"
 SOURCE = (
-    "A file of ratings (compressed or not), a folder of such files, or an address such as "
-    "sqlite:///shop.db or s3://bucket/ratings.csv; - reads standard input."
+    "A file of ratings, a folder of such files, or an address such as sqlite:///shop.db or "
+    "s3://bucket/ratings.csv; - reads standard input. Compressed files are read, too."
 )
 TARGET = (
     "The file to write: .parquet, .csv or .inter, or a new folder for recbole and lenskit; - "
     "writes to standard output."
 )
 TARGET_FORMAT = (
-    "parquet, csv, inter, surprise, recbole or lenskit; if not given, the ending of the name "
-    "decides (csv for -)."
+    "parquet, csv, inter, surprise, recbole or lenskit. Default: by the suffix of the name (csv "
+    "for -)."
 )
 
 
 def table_argument(help: str) -> Any:
-    """Return an argument that takes a path or an address, which as a path would lose a slash."""
+    """Return an argument for a path or an address, which a Path type would normalize."""
     return typer.Argument(help=help)
 
 
-# A table of ratings, where it is the first that a verb takes.
 Source = Annotated[str, table_argument(SOURCE)]
 Format = Annotated[
     str | None,
@@ -192,9 +162,8 @@ Format = Annotated[
         metavar="NAME",
         autocompletion=one_of(formats),
         rich_help_panel=_INPUT,
-        help="Format of the input; recognized by its content if not given. One of: "
-        "movielens-tab, movielens-colons, csv, tsv, csv-plain, space, inter, netflix, "
-        "json, parquet, arrow.",
+        help="Format of the input: movielens-tab, movielens-colons, csv, tsv, csv-plain, space, "
+        "inter, netflix, json, parquet or arrow. Default: detected from the content.",
     ),
 ]
 Scale = Annotated[
@@ -202,8 +171,8 @@ Scale = Annotated[
     typer.Option(
         metavar="LOW:HIGH:STEP",
         rich_help_panel=_INPUT,
-        help="The lowest and the highest possible rating, and the step between ratings, such "
-        "as 1:5:1; read off the table if not given.",
+        help="Rating scale: the lowest and highest possible rating and the step, such as 1:5:1. "
+        "Default: inferred from the table.",
     ),
 ]
 Duplicates = Annotated[
@@ -211,8 +180,8 @@ Duplicates = Annotated[
     typer.Option(
         rich_help_panel=_INPUT,
         metavar="HOW",
-        help="If a user rated an item more than once: error refuses the table, last keeps the"
-        " latest rating (without times, that of the last line), mean averages them.",
+        help="If a user rated an item more than once: error rejects the table, last keeps the "
+        "latest rating (without times, the last line), mean averages the ratings.",
     ),
 ]
 DropOffScale = Annotated[
@@ -220,18 +189,18 @@ DropOffScale = Annotated[
     typer.Option(
         "--drop-off-scale",
         rich_help_panel=_INPUT,
-        help="Leave out rows without a rating, and ratings that are not on the scale that "
-        "--scale names, or no number, and say how many.",
+        help="Drop rows without a rating or with one that is not on the --scale, and report how "
+        "many.",
     ),
 ]
 
 
 def _column(what: str) -> Any:
-    """Return the option that says which column holds what."""
+    """Return the option that names a column."""
     return typer.Option(
-        metavar="NAME|PLACE",
+        metavar="NAME|POSITION",
         rich_help_panel=_INPUT,
-        help=f"Which column holds the {what}s: its name, or its place, counted from 1.",
+        help=f"Column of the {what}s: its name, or its position, counted from 1.",
     )
 
 
@@ -244,8 +213,8 @@ TimeFormat = Annotated[
     typer.Option(
         metavar="FORMAT",
         rich_help_panel=_INPUT,
-        help="How times are written if they are neither ISO dates nor Unix times: %d/%m/%Y "
-        "for 31/12/2025, say.",
+        help="Format of times that are neither ISO dates nor Unix times, such as %d/%m/%Y for "
+        "31/12/2025.",
     ),
 ]
 Delimiter = Annotated[
@@ -253,8 +222,8 @@ Delimiter = Annotated[
     typer.Option(
         metavar="CHARACTER",
         rich_help_panel=_INPUT,
-        help="What separates the columns, such as ';', '::' or tab; recognized if not given, "
-        "and asked for if in doubt.",
+        help="Column delimiter, such as ';', '::' or tab. Default: detected; required if "
+        "ambiguous.",
     ),
 ]
 Decimal = Annotated[
@@ -262,8 +231,7 @@ Decimal = Annotated[
     typer.Option(
         metavar="MARK",
         rich_help_panel=_INPUT,
-        help="The decimal mark of ratings: , or .; recognized if not given, and asked for if "
-        "in doubt.",
+        help="Decimal mark of ratings: , or . Default: detected; required if ambiguous.",
     ),
 ]
 Wide = Annotated[
@@ -271,7 +239,7 @@ Wide = Annotated[
     typer.Option(
         "--wide",
         rich_help_panel=_INPUT,
-        help="The table is a matrix: one row for each user, one column for each item.",
+        help="The table is a matrix: one row per user, one column per item.",
     ),
 ]
 Null = Annotated[
@@ -279,7 +247,7 @@ Null = Annotated[
     typer.Option(
         metavar="VALUE",
         rich_help_panel=_INPUT,
-        help="In a matrix, a value that means no rating, such as 99; an empty cell always does.",
+        help="In a matrix, the value that means no rating, such as 99. Empty cells always do.",
     ),
 ]
 Query = Annotated[
@@ -287,7 +255,7 @@ Query = Annotated[
     typer.Option(
         metavar="SELECT",
         rich_help_panel=_INPUT,
-        help="In a database: read the rows of this query as the ratings.",
+        help="Read the rows of this database query as the ratings.",
     ),
 ]
 Table = Annotated[
@@ -295,7 +263,7 @@ Table = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=_INPUT,
-        help="In a database: read all rows of this table or view as the ratings.",
+        help="Read all rows of this database table or view as the ratings.",
     ),
 ]
 Sheet = Annotated[
@@ -303,7 +271,7 @@ Sheet = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel=_INPUT,
-        help="In a workbook: the sheet that holds the ratings, if several could.",
+        help="The sheet of a workbook that holds the ratings, if several could.",
     ),
 ]
 Likes = Annotated[
@@ -311,8 +279,8 @@ Likes = Annotated[
     typer.Option(
         "--likes",
         rich_help_panel=_INPUT,
-        help="Take each row for a like, whatever its rating; rows of a table without ratings "
-        "are taken so anyway.",
+        help="Implicit feedback: read each row as an interaction and ignore its rating. Default "
+        "for tables without ratings.",
     ),
 ]
 Counts = Annotated[
@@ -320,8 +288,8 @@ Counts = Annotated[
     typer.Option(
         metavar="HOW",
         rich_help_panel=_INPUT,
-        help="The ratings are counts of plays, minutes and the like: log turns them into "
-        "levels from 1 to 7, likes into likes.",
+        help="The ratings are counts, of plays or minutes: log converts them to levels from 1 to "
+        "7, likes to implicit feedback.",
     ),
 ]
 Order = Annotated[
@@ -329,8 +297,8 @@ Order = Annotated[
     typer.Option(
         metavar="WORDS",
         rich_help_panel=_INPUT,
-        help="The ratings are words with an order: name all, from the lowest to the highest, "
-        "such as hate,dislike,like,love.",
+        help="Ordinal labels as ratings: all of them, from the lowest to the highest, such as "
+        "hate,dislike,like,love.",
     ),
 ]
 Words = Annotated[
@@ -338,16 +306,16 @@ Words = Annotated[
     typer.Option(
         metavar="WORDS",
         rich_help_panel=_INPUT,
-        help="The ratings are words without an order: name all, such as up,down, or type all "
-        "to take those in the table.",
+        help="Nominal labels as ratings: all of them, such as up,down, or the word all for those "
+        "in the table.",
     ),
 ]
 Liked = Annotated[
     str | None,
     typer.Option(
         metavar="WORDS",
-        help="With --words: the words that mean that somebody liked the item, such as "
-        "up,love. Then lists of recommended items are judged, too.",
+        help="With --words: the labels that mean that a user liked the item, such as up,love. "
+        "Recommended lists are evaluated with them, too.",
     ),
 ]
 Json = Annotated[
@@ -363,8 +331,7 @@ Engine = Annotated[
     typer.Option(
         metavar="NAME",
         rich_help_panel="Spark",
-        help="Where the work is done: local, in this process; spark, on a Spark cluster, "
-        "where the data is.",
+        help="Where to compute: local, in this process; spark, on a Spark cluster.",
     ),
 ]
 Master = Annotated[
@@ -372,38 +339,36 @@ Master = Annotated[
     typer.Option(
         metavar="URL",
         rich_help_panel="Spark",
-        help="With --engine spark: where Spark runs, such as local[4] or spark://host:7077; "
-        "as it is configured if not given.",
+        help="With --engine spark: the master, such as local[4] or spark://host:7077. Default: "
+        "Spark's configuration.",
     ),
 ]
-Explain = Annotated[
-    bool, typer.Option("--explain", help="Explain below the result what its words mean.")
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace what an earlier run wrote to the same place.")
-]
+Explain = Annotated[bool, typer.Option("--explain", help="Explain the terms of the result.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output of an earlier run.")]
 AllowLarge = Annotated[
     bool,
     typer.Option(
         "--allow-large",
-        help="Allow a release of more than 100 published ratings for each real one.",
+        help="Allow a release with more than 100 published values per rating.",
     ),
 ]
 
 
 def seed_of(what: str) -> Any:
-    """Return the option for the seed of something that is the same each time if not told so."""
-    return typer.Option(min=0, help=f"Random seed: the same one gives the same {what}.")
+    """Return the option for a random seed."""
+    return typer.Option(min=0, help=f"Random seed: the same seed gives the same {what}.")
 
 
 def reject_idle_master(engine: str, master: str | None) -> None:
-    """Refuse to be told where Spark runs if it does not."""
+    """Reject --master without Spark."""
     if engine != "spark" and master is not None:
-        raise typer.BadParameter("--master: only with --engine spark; leave it out, or add that")
+        raise typer.BadParameter(
+            "--master: only with --engine spark; drop it, or add --engine spark"
+        )
 
 
 def parse_scale(text: str | None) -> "RatingScale | None":
-    """Read a --scale option."""
+    """Parse a --scale option."""
     if text is None:
         return None
     from recveil.ratings import RatingScale
@@ -411,14 +376,13 @@ def parse_scale(text: str | None) -> "RatingScale | None":
     return RatingScale.parse(text)
 
 
-def _as_understood(given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was typed as `recveil.io.understand` takes it."""
-    return {**given, "scale": parse_scale(given["scale"])}
+def _parse_reading(options: dict[str, Any]) -> dict[str, Any]:
+    return {**options, "scale": parse_scale(options["scale"])}
 
 
-# Gives a verb all options about its input; it gets them as keywords for the library function.
-reading_options = add_options(
-    {
+# All options of reading a table.
+READING = OptionGroup(
+    lambda: {
         "format": (Format, None),
         "scale": (Scale, None),
         "duplicates": (Duplicates, "error"),
@@ -440,5 +404,206 @@ reading_options = add_options(
         "order": (Order, None),
         "words": (Words, None),
     },
-    _as_understood,
+    _parse_reading,
+)
+
+
+def declare_method_options() -> Declared:
+    """Return --method and the options of all methods that write releases, each name once.
+
+    Examples
+    --------
+    >>> list(declare_method_options())[:3]
+    ['method', 'homogenize', 'grouping']
+    """
+    methods = [method for method in all_methods() if method.card]
+    default = next((method for method in methods if not method.asked_by), None)
+    described = []
+    for method in methods:
+        when = f" (with --{method.asked_by})" if method.asked_by else ""
+        when = " (default with --k)" if method is default else when
+        described.append(f"{method.name}{when}: {method.description}")
+    option = typer.Option(
+        metavar="NAME",
+        autocompletion=one_of(lambda: [method.name for method in methods]),
+        rich_help_panel="Method",
+        help=f"Anonymization method. {'; '.join(described)}.",
+    )
+    by_name: dict[str, list[tuple[Method, Option]]] = {}
+    for method in methods:
+        for each in method.options:
+            by_name.setdefault(each.name, []).append((method, each))
+    return {
+        "method": (Annotated[str | None, option], None),
+        **{name: _declare(of_methods) for name, of_methods in by_name.items()},
+    }
+
+
+def _declare(of_methods: list[tuple[Method, Option]]) -> tuple[Any, Any]:
+    """Return the annotation and the default of an option of one or several methods."""
+    _, option = of_methods[0]
+    choices = [*dict.fromkeys(choice for _, other in of_methods for choice in other.choices)]
+    help = [option.help] + [f"for {method.name}, {other.help}" for method, other in of_methods[1:]]
+    *before, last = help
+    described = typer.Option(
+        option.spelled,
+        metavar=option.metavar,
+        autocompletion=one_of(lambda: choices) if choices else None,
+        rich_help_panel=option.panel,
+        help="; ".join([*(each.removesuffix(".") for each in before), last]),
+    )
+    kind: Any = option.kind if option.kind in (bool, int, float, Path) else str
+    defaults = {other.default for _, other in of_methods}
+    default = option.default if len(defaults) == 1 else None  # each method has its own
+    if default is None:
+        kind = kind | None
+    return Annotated[kind, described], default
+
+
+# All methods and their options, after the option k.
+METHOD = OptionGroup(declare_method_options, after="k")
+
+_ADVERSARY = "Adversary (default: all presets)"
+# The word for no knowledge at all, by option.
+_NONE = {"rating_error": "any", "date_error": "none"}
+
+Preset = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=one_of(presets),
+        rich_help_panel=_ADVERSARY,
+        help="A predefined adversary: colleague, public-profile, paper, film-buff, bystander, "
+        "likes, likes-16 or insider; --explain describes what each knows. May be repeated.",
+    ),
+]
+Known = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=_ADVERSARY,
+        help="Number of a user's ratings in the auxiliary information.",
+    ),
+]
+Right = Annotated[
+    int | None,
+    typer.Option(rich_help_panel=_ADVERSARY, help="How many of these ratings are correct."),
+]
+WrongKind = Annotated[
+    Literal["value", "item"] | None,
+    typer.Option(
+        metavar="KIND",
+        rich_help_panel=_ADVERSARY,
+        help="Error of the others: value, a wrong rating of a rated item; item, an item that was "
+        "not rated.",
+    ),
+]
+RatingError = Annotated[
+    str | None,
+    typer.Option(
+        metavar="POINTS|any",
+        rich_help_panel=_ADVERSARY,
+        help="Maximum error of a known rating, in points; any: the items alone are known.",
+    ),
+]
+DateError = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DAYS|none",
+        rich_help_panel=_ADVERSARY,
+        help="Maximum error of a known date, in days; none: no dates are known.",
+    ),
+]
+OutsideTop = Annotated[
+    int | None,
+    typer.Option(
+        rich_help_panel=_ADVERSARY, help="Known items are not among this many most rated ones."
+    ),
+]
+ActivityError = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel=_ADVERSARY,
+        help="The user count of ratings is known up to this relative error (0.5: 50 %).",
+    ),
+]
+
+
+def read_number(text: str, option: str, none: str) -> int | float | None:
+    """Parse a number, or the word for none.
+
+    Examples
+    --------
+    >>> [read_number(text, "--date-error", "none") for text in ("14", "0.5", "none")]
+    [14, 0.5, None]
+    """
+    if text == none:
+        return None
+    try:
+        number = int(text) if text.lstrip("-").isdigit() else float(text)
+        if number - number != 0:
+            raise ValueError(text)  # nan, or infinity
+        return number
+    except ValueError:
+        raise number_error(text, option, none) from None
+
+
+def number_error(text: str, option: str, none: str) -> typer.BadParameter:
+    """Return the error for an option that is neither a number nor the word."""
+    return typer.BadParameter(f"{option} {text!r}: expected a number or {none}")
+
+
+def _adversaries(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the adversaries that options describe, as `recveil.audit` takes them."""
+    presets = options.pop("preset") or []
+    typed = {name: value for name, value in options.items() if value is not None}
+    summary = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in typed.items())
+    for name, none in _NONE.items():
+        if name in typed:
+            typed[name] = read_number(typed[name], f"--{name.replace('_', '-')}", none)
+    return {"adversaries": _choose(presets, typed, summary) if presets or typed else None}
+
+
+def _choose(presets: list[str], typed: dict[str, Any], summary: str) -> "list[Adversary]":
+    """Return the presets with the typed changes, or one custom adversary without presets."""
+    from dataclasses import replace
+
+    from recveil.attacks import PRESETS, Adversary
+
+    for name in presets:
+        if name not in PRESETS:
+            raise typer.BadParameter(f"--preset {name!r}: expected one of {', '.join(PRESETS)}")
+    if not presets:
+        return [
+            Adversary(
+                name="given", description=f"As given on the command line: {summary}.", **typed
+            )
+        ]
+    # A preset's number of correct entries belongs to its number of known ones.
+    if "known" in typed and "right" not in typed:
+        typed = {**typed, "right": typed["known"]}
+    # A rating error implies known ratings.
+    if "rating_error" in typed:
+        typed = {**typed, "likes_only": False}
+    # The description of a preset does not hold for a changed one.
+    return [
+        replace(PRESETS[name], **typed, description=f"Like “{name}”, but for {summary}.")
+        if typed
+        else PRESETS[name]
+        for name in presets
+    ]
+
+
+# The adversaries of an audit, as the keyword `adversaries`.
+ADVERSARY = OptionGroup(
+    lambda: {
+        "preset": (Preset, None),
+        "known": (Known, None),
+        "right": (Right, None),
+        "wrong_kind": (WrongKind, None),
+        "rating_error": (RatingError, None),
+        "date_error": (DateError, None),
+        "outside_top": (OutsideTop, None),
+        "activity_error": (ActivityError, None),
+    },
+    _adversaries,
 )

@@ -1,17 +1,15 @@
 """Where everybody's risk goes, which is for its owner alone."""
 
-import functools
-import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from recveil.cli.config_option import Settings
+from recveil.cli.settings_file import Settings
 from recveil.runtime.devices import is_device, reject_traps
 from recveil.runtime.errors import RecveilError, shortened, without_secrets
 from recveil.runtime.safe_repr import brief
@@ -77,19 +75,6 @@ class NamedPath(NamedTuple):
     def is_within(self, folder: "NamedPath") -> bool:
         """Say whether it stands in a folder, however deep."""
         return folder.real in self.real.parents
-
-
-def with_checked_outputs(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb begin only if its outputs can all be written, and none destroys anything."""
-    signature = inspect.signature(verb)
-
-    @functools.wraps(verb)
-    def run(*own: Any, **given: Any) -> None:
-        typed = signature.bind_partial(*own, **given).arguments
-        check_outputs(verb.__name__, typed)
-        verb(*own, **given)
-
-    return run
 
 
 def check_outputs(verb: str, given: Mapping[str, Any]) -> None:

@@ -1,21 +1,23 @@
 """recveil selftest."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, reading_options, tell
+from recveil.cli.options import Json, echo
+
+if TYPE_CHECKING:
+    from recveil.io.options import ReadingOptions
 
 
-@reading_options
 def selftest(
     source: options.Source,
     seed: Annotated[int, options.seed_of("checks")] = 0,
     json: Json = None,
-    **reading: Any,
+    **reading: "Unpack[ReadingOptions]",
 ) -> None:
-    """Check on your own data that the attack finds whom it must, and nobody by chance.
+    """Check on a table that the attacks succeed where they must, and only there.
 
     Exits with 0 if all checks hold, 1 if one does not.
 
@@ -26,7 +28,7 @@ def selftest(
     from recveil.io import understand
     from recveil.runtime.progress import THE_REST, parts
 
-    with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
+    with parts("Checking the attacks", {"Reading ratings": 1, THE_REST: 3}) as begin:
         begin("Reading ratings")
         read = understand(source, **reading)
         begin(THE_REST)
@@ -40,5 +42,5 @@ def selftest(
     if write_json(result, json):
         show_read(read)
         for check in checks:
-            tell(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
+            echo(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
     raise typer.Exit(0 if holds else 1)

@@ -6,15 +6,16 @@ import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
+import typer
 from typer.models import OptionInfo
 
-from recveil.cli.options import Verb
+from recveil.cli.options import echo
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import (
     IsTooLargeError,
@@ -24,7 +25,8 @@ from recveil.runtime.devices import (
     owner_name,
     read_whole,
 )
-from recveil.runtime.errors import RecveilError, listed, quoted, shortened
+from recveil.runtime.errors import RecveilError, listed, printable, quoted, shortened
+from recveil.runtime.safe_repr import brief
 
 # What whoever publishes keeps to themselves: it stands in no file that is passed on.
 _SECRETS = {("anonymize", "seed")}
@@ -73,8 +75,8 @@ class KnownOption(NamedTuple):
 
         Examples
         --------
-        >>> from recveil.cli.convert import convert
-        >>> [(option.name, option.expected) for option in options_of(convert)][:2]
+        >>> from recveil.cli.entry import known_options
+        >>> [(option.name, option.expected) for option in known_options()["convert"]][:2]
         [('target-format', 'a text'), ('times', 'true or false')]
         """
         if self.choices:
@@ -85,22 +87,17 @@ class KnownOption(NamedTuple):
         return f"{word}{ends}" if not self.several else f"a list, each of it {word}"
 
 
-def options_of(verb: Verb) -> list[KnownOption]:
+def options_of(verb: str, signature: inspect.Signature) -> list[KnownOption]:
     """Return the options of a verb, in the order of its help."""
-    return list(_options(verb))
+    return list(_options(verb, signature))
 
 
-def options_by_verb(verbs: Iterable[Verb]) -> dict[str, list[KnownOption]]:
-    """Return the options of some verbs, by the verbs' names."""
-    return {verb.__name__: options_of(verb) for verb in verbs}
-
-
-def _options(verb: Verb) -> Iterator[KnownOption]:
-    for parameter in inspect.signature(verb).parameters.values():
+def _options(verb: str, signature: inspect.Signature) -> Iterator[KnownOption]:
+    for parameter in signature.parameters.values():
         if get_origin(parameter.annotation) is not Annotated:
             continue
-        annotation, *told = get_args(parameter.annotation)
-        for info in (each for each in told if isinstance(each, OptionInfo)):
+        annotation, *metadata = get_args(parameter.annotation)
+        for info in (each for each in metadata if isinstance(each, OptionInfo)):
             kind, choices, several = _kind(annotation)
             yield KnownOption(
                 name=_name(parameter.name, _declared(info)),
@@ -113,8 +110,8 @@ def _options(verb: Verb) -> Iterator[KnownOption]:
                 most=info.max,
                 help=" ".join((info.help or "").split()),
                 metavar=info.metavar or "",
-                is_secret=(verb.__name__, parameter.name) in _SECRETS,
-                counts_found=_counts_found(verb.__name__, parameter.name),
+                is_secret=(verb, parameter.name) in _SECRETS,
+                counts_found=_counts_found(verb, parameter.name),
             )
 
 
@@ -473,3 +470,83 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_shown, value))}]"
     return shortened(as_toml(value))
+
+
+# Mutually exclusive options; the typed one wins.
+_ONE_OF = (("scale", "order", "words", "likes", "counts"), ("query", "table"))
+
+
+@brief
+class Settings(NamedTuple):
+    """The options of a verb in a settings file."""
+
+    path: Path
+    # By parameter name
+    values: dict[str, Any]
+    # Option name by parameter name
+    names: dict[str, str]
+    # Knows which options were typed
+    context: typer.Context
+
+    def report(self) -> None:
+        """Report on standard error which options of this run came from the file."""
+        taken = {
+            self.names[parameter]: value
+            for parameter, value in self.values.items()
+            if _came_from_file(self.context, parameter) and parameter not in self.beaten()
+        }
+        if taken:
+            echo(printable(f"{taken_in_words(self.path, taken)}."), err=True)
+
+    def beaten(self) -> set[str]:
+        """Return parameters that do not count, since an exclusive one was typed."""
+        return {
+            parameter
+            for kind in _ONE_OF
+            if any(_source(self.context, each) == "COMMANDLINE" for each in kind)
+            for parameter in kind
+            if _came_from_file(self.context, parameter)
+        }
+
+
+def _came_from_file(context: typer.Context, parameter: str) -> bool:
+    return _source(context, parameter) == "DEFAULT_MAP"
+
+
+def _source(context: typer.Context, parameter: str) -> str:
+    """Return the name of the source of a parameter's value; empty if it has none."""
+    source: Any = context.get_parameter_source(parameter)
+    return "" if source is None else str(source.name)
+
+
+def config_option(verb: str, known: Callable[[], Known]) -> Any:
+    """Return the annotation of --config, which reads options that are not typed from a file."""
+
+    def read(context: typer.Context, named: str | None) -> Settings | None:
+        """Set the file's values as defaults; this runs before other options are read."""
+        if context.resilient_parsing:  # for shell completion
+            return None
+        path = Path(FILE if named is None else named)
+        if named is None:
+            if not path.is_file():
+                return None
+            reject_options_of_others(path)
+        options = known()
+        values = read_settings(path, options).get(verb, {})
+        if named is None:
+            reject_unnamed(path, verb, values, options[verb])
+        context.default_map = {**values}
+        names = {option.parameter: option.name for option in options[verb]}
+        return Settings(path, values, names, context)
+
+    option = typer.Option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        callback=read,
+        help=f"A settings file with values for options that are not typed (recveil config writes "
+        f"one). By default, {FILE} in the current folder is read for the scale, decimal mark and "
+        f"time format alone.",
+    )
+    # Text, though it names a file: typer would make a path of what the callback returns, too.
+    return Annotated[str | None, option]

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from recveil.cli.options import tell
+from recveil.cli.options import echo
 from recveil.runtime.errors import describe_count, printable
 
 if TYPE_CHECKING:
@@ -224,17 +224,17 @@ def show_not_covered(result: "Verification") -> None:
 def show_links(result: "Verification") -> None:
     """Print how sure the rows make it that a member rated an item."""
     if result.no_links:
-        tell(result.no_links)
+        echo(result.no_links)
         return
     if result.links is None:
-        tell(
+        echo(
             "All rows hold the same items, so that no probability follows from an item's standing "
             "in a row. That hides nothing: labels that a smooth fit of all rows does not explain "
             "tell who rated what (docs/explanation/threats.md, “What padded rows tell”)."
         )
         return
     links = result.links
-    tell(
+    echo(
         f"A member of a group rated an item of its row with probability {links.mean:.2f} on "
         f"average and {links.highest:.2f} at most, if people rate independently of each other. "
         f"{links.uncovered_share:.1%} of the links are about items that more than one in k people "

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from recveil.cli.explanations import explain
-from recveil.cli.options import tell
+from recveil.cli.options import echo
 from recveil.cli.show import describe_alone, show_read, show_verification, words_of
 from recveil.methods import Anonymized
 from recveil.methods.registry import describe_to_publisher
@@ -17,11 +17,11 @@ def show_release(made: Anonymized, output: Path, *, is_explained: bool = False) 
     show_read(made.reading)
     show_verification(verification, str(output))
     for sentence in describe_to_publisher(release, made.ratings):
-        tell(sentence)
+        echo(sentence)
     for sentence in describe_formulas(release.published.items):
-        tell(sentence)
+        echo(sentence)
     if verification.has_levels:
-        tell(
+        echo(
             f"{describe_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
             f"stands alone are published as they are."
         )
@@ -35,4 +35,4 @@ def show_release(made: Anonymized, output: Path, *, is_explained: bool = False) 
 def describe_what_to_publish(output: Path, tells: str, *, is_first: bool) -> None:
     """Say what is to be published, what is not, and what the private twin tells."""
     alone = "" if is_first else ", and none of the earlier releases of these people"
-    tell(f"Publish {output}{alone}; keep {twin_name(str(output))} secret, it tells {tells}.")
+    echo(f"Publish {output}{alone}; keep {twin_name(str(output))} secret, it tells {tells}.")

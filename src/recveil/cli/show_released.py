@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.cli.explanations import explain
-from recveil.cli.options import tell
+from recveil.cli.options import echo
 from recveil.cli.show import show_verification, words_of
 from recveil.cli.show_release import describe_what_to_publish
 from recveil.release.manifest import twin_name
@@ -18,16 +18,16 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
     likes = made.scale.unary
     what = "like" if likes else "rating"
     scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
-    tell(
+    echo(
         f"Read {describe_count(made.n_ratings, what)} of {describe_count(made.n_items, 'item')} by "
         f"{describe_count(made.n_people, 'user')}"
         f"{scale}; by Spark."
     )
     for note in made.notes:
-        tell(printable(note))
+        echo(printable(note))
     show_verification(made.verification, str(output))
     for sentence in (*made.told, *describe_formulas(made.release.published.items)):
-        tell(sentence)
+        echo(sentence)
     of_people = made.release.published.claim.about.contains_users
     tells = "who is who" if of_people else f"whose {what} it was drawn from"
     describe_what_to_publish(output, tells, is_first=not made.earlier)

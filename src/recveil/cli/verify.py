@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, claims, one_of, tell
+from recveil.cli.options import Json, claims, echo, one_of
 
 if TYPE_CHECKING:
     from recveil.verification import Verification
@@ -21,20 +21,19 @@ def verify(
     k: Annotated[
         int | None,
         typer.Option(
-            help="How many people must share each row; a release names its own k. Drawn people "
-            "share none.",
+            help="Minimum number of users per row. A release states its own k; synthetic users "
+            "have none.",
         ),
     ] = None,
     b: Annotated[
         int | None,
-        typer.Option("--b", help="With --l: how many items make a set, 1, 2 or 3; 1 if not given."),
+        typer.Option("--b", help="With --l: number of items in a set, 1, 2 or 3. Default: 1."),
     ] = None,
     l: Annotated[  # noqa: E741
         int | None,
         typer.Option(
             "--l",
-            help="Diversity: every set of --b items that stands in a row must stand in at least "
-            "this many different rows.",
+            help="Diversity: every set of --b items in a row must be in at least this many rows.",
         ),
     ] = None,
     claim: Annotated[
@@ -42,16 +41,15 @@ def verify(
         typer.Option(
             metavar="NAME",
             autocompletion=one_of(claims),
-            help="What people must share: identical-rows (the same items with the same ratings), "
-            "or co-rated (the same items, whatever the ratings); a release names its own.",
+            help="The claim to check: identical-rows (the same items and ratings) or co-rated (the "
+            "same items). A release states its own.",
         ),
     ] = None,
     links: Annotated[
         bool,
         typer.Option(
             "--links",
-            help="Say, too, how likely it is that a person behind a row rated an item that stands "
-            "in it.",
+            help="Report how likely a user of a row rated an item in it.",
         ),
     ] = False,
     user: options.UserColumn = None,
@@ -66,14 +64,14 @@ def verify(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The release's private folder: checks that nothing of it stands in the release.",
+            help="The release's private folder: check that the release contains nothing of it.",
         ),
     ] = None,
     croissant: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A description of the release in Croissant: check that it matches the release.",
+            help="A Croissant description: check that it matches the release.",
         ),
     ] = None,
     engine: options.Engine = "local",
@@ -81,12 +79,12 @@ def verify(
     explain: options.Explain = False,
     json: Json = None,
 ) -> None:
-    """Check that a release keeps what it promises: k people on each row, or its epsilon.
+    """Verify the claim of a release from its published files: k users per row, or its epsilon.
 
-    Reads the published files alone, and says what they cannot prove. Exits with 0 if the promise
-    holds, 1 if it does not, 2 if there is nothing to check.
+    Reports what the files cannot prove. Exits with 0 if the claim holds, 1 if it does not, 2 if
+    there is nothing to check.
 
-    Example: `recveil verify out`, or `recveil verify somebody-elses.csv --k 5`
+    Example: `recveil verify out`, or `recveil verify other.csv --k 5`
     """
     from recveil.cli import explanations
     from recveil.cli.show import (
@@ -100,9 +98,12 @@ def verify(
     from recveil.verification import verify
 
     if not HAS_COMPILER:
-        tell("numba is not installed: the verdict is the same; large tables take longer", err=True)
+        echo(
+            "numba is not installed: the verdict is the same, but large tables take longer",
+            err=True,
+        )
 
-    asked: dict[str, Any] = {
+    checked: dict[str, Any] = {
         "k": k,
         "b": b,
         "l": l,
@@ -110,16 +111,16 @@ def verify(
         "links": links,
         "private": private,
     }
-    asked |= {"user": user, "item": item, "rating": rating, "time": time}
-    asked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
+    checked |= {"user": user, "item": item, "rating": rating, "time": time}
+    checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
-    result = _by_spark(path, master, asked) if engine == "spark" else verify(path, **asked)
+    result = _by_spark(path, master, checked) if engine == "spark" else verify(path, **checked)
     if croissant is not None:
         result = _with_croissant(result, path, croissant)
     if write_json(result.to_dict(), json):
         show_verification(result, str(path))
         if result.private_found is not None and not result.private_found:
-            tell("Nothing of the private side was found in the release.")
+            echo("The release contains nothing of the private folder.")
         if links:
             show_links(result)
         show_not_covered(result)
@@ -129,7 +130,7 @@ def verify(
 
 
 def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Verification":
-    """Return a verdict with what a description of the release contradicts."""
+    """Add what contradicts a Croissant description of the release."""
     from recveil.publish._describe import check_croissant, unchecked_in_croissant
 
     return replace(
@@ -139,14 +140,14 @@ def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Ver
     )
 
 
-def _by_spark(path: Path, master: str | None, asked: dict[str, Any]) -> "Verification":
-    """Let Spark check a release, which asks for less."""
+def _by_spark(path: Path, master: str | None, options: dict[str, Any]) -> "Verification":
+    """Verify with Spark, which supports fewer options."""
     from recveil.io.ingestion import has_value
     from recveil.spark import verify
 
-    private, k = asked.pop("private"), asked.pop("k")
-    if given := [name for name, value in asked.items() if has_value(value)]:
+    private, k = options.pop("private"), options.pop("k")
+    if unsupported := [name for name, value in options.items() if has_value(value)]:
         raise typer.BadParameter(
-            f"--{given[0]}: not with --engine spark yet; leave one of them out"
+            f"--{unsupported[0]}: not with --engine spark; drop one of the two"
         )
     return verify(path, k=k, private=private, master=master)

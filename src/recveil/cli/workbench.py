@@ -9,7 +9,7 @@ import typer
 def workbench(
     folder: Annotated[
         Path,
-        typer.Argument(help="The folder of the project: made if it does not exist, and kept."),
+        typer.Argument(help="The project folder; created if it does not exist."),
     ] = Path("recveil-workbench"),
     port: Annotated[
         int,
@@ -17,16 +17,16 @@ def workbench(
             min=0,
             max=65_535,
             metavar="N",
-            help="The port to listen on, on this machine alone; 0 takes any that is free.",
+            help="Local port; 0 takes any free one.",
         ),
     ] = 0,
     open_browser: Annotated[
-        bool, typer.Option(help="Open the page in a browser; its address is printed anyway.")
+        bool, typer.Option(help="Open the page in a browser; its address is printed, too.")
     ] = True,
 ) -> None:
-    """Open a page on this machine, in which a table becomes a release that its owner understands.
+    """Open a local web page for auditing and anonymizing a table step by step.
 
-    Nothing leaves the machine. Needs the extra: pip install 'recveil[workbench]'.
+    No data leaves the machine. Needs the extra: pip install 'recveil[workbench]'.
 
     Example: `recveil workbench shop-project`
     """

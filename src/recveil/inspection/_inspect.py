@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -24,6 +24,7 @@ from recveil.io.databases import Address
 from recveil.io.ingestion import raw_columns_shown, reject_unknown_keywords
 from recveil.io.inputs import open_input
 from recveil.io.layout import layout_of
+from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings
 from recveil.ratings.columns import USUAL_NAMES, plain_name
 from recveil.runtime.errors import RecveilError
@@ -31,7 +32,9 @@ from recveil.runtime.errors import RecveilError
 _OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 
 
-def inspect(source: str | PathLike[str] | Ratings | Any, **reading: Any) -> Inspection:
+def inspect(
+    source: str | PathLike[str] | Ratings | Any, **reading: Unpack[ReadingOptions]
+) -> Inspection:
     r"""Inspect a table: its format, its contents, and the columns that may identify users.
 
     Nothing is written. Of several ratings of one item by one user, which other commands reject by

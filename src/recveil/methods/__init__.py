@@ -19,6 +19,7 @@ from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.methods.registry import BASELINES
+from recveil.methods.request import AnonymizeRequest
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.release import Release
@@ -29,6 +30,7 @@ from recveil.release.sides import Private, Published
 __all__ = [
     "BASELINES",
     "AdditiveNoise",
+    "AnonymizeRequest",
     "Anonymized",
     "Baseline",
     "Claim",

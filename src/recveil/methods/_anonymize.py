@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from recveil.io import Reading, file_at, understand
 from recveil.io.ingestion import reject_unknown_keywords
@@ -14,6 +14,7 @@ from recveil.methods.base import check_seed, check_users, drawn_seed
 from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
 from recveil.methods.hidden_items import anonymize_hidden
 from recveil.methods.registry import Maker, is_rule, maker_of
+from recveil.methods.request import AnonymizeRequest, ReleaseOptions
 from recveil.methods.synthetic.options import check_many_drawn
 from recveil.publish.folder import check_form, naming_cost
 from recveil.publish.release import Release
@@ -31,29 +32,14 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 
 
-def options_of_method(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split keywords into options of methods and all others.
-
-    Examples
-    --------
-    >>> options_of_method({"fill": "random", "scale": None})
-    ({'fill': 'random'}, {'scale': None})
-    """
-    names = {option.name for method in all_methods() for option in method.options}
-    return (
-        {name: value for name, value in given.items() if name in names},
-        {name: value for name, value in given.items() if name not in names},
-    )
-
-
-def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were set, or raise for those that the method does not have.
 
     None and the default of another method's option count as not set.
     """
     chosen: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is None or (method.option(name) is None and _is_usual(name, value)):
+    for name, value in options.items():
+        if value is None or (method.option(name) is None and _is_default(name, value)):
             continue
         chosen[name] = value
     _reject_unexpected(method, chosen)
@@ -62,7 +48,7 @@ def check_options(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -> str:
+def choose_method(method: str | None, k: int | None, options: Mapping[str, Any]) -> str:
     """Return the method that follows from k, or from the option of another guarantee.
 
     Examples
@@ -71,42 +57,44 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
     ('predictive', 'k-corating')
     """
     # The guarantee of one class is requested by k; every other one by its own option.
-    asked = [each for each in all_methods() if each.asked_by and given.get(each.asked_by)]
-    if k is not None and asked:
-        flag = asked[0].asked_by
+    requested = [each for each in all_methods() if each.asked_by and options.get(each.asked_by)]
+    if k is not None and requested:
+        flag = requested[0].asked_by
         raise RecveilError(
-            f"k (--k) and {flag} (--{flag}): two promises that no release makes together; "
-            f"{_promises()}; give one",
+            f"k (--k) and {flag} (--{flag}): no release has both guarantees; {_guarantees()}; give "
+            f"one",
             code="option.conflict",
         )
     if method is not None:
         named = next((each for each in all_methods() if each.name == method), None)
-        is_asked = named is None or (named in asked if named.asked_by else k is not None)
-        if not is_asked:
+        is_requested = named is None or (named in requested if named.asked_by else k is not None)
+        if not is_requested:
             flag = "k" if named is None else named.asked_by or "k"
             raise RecveilError(
-                f"the method {method} is asked for by {flag} (--{flag}), which was not given; "
-                f"give it, or take another method (--method)",
+                f"the method {method} needs {flag} (--{flag}); give it, or choose another method "
+                f"(--method)",
                 code="option.required",
             )
         return method
-    if k is None and not asked:
+    if k is None and not requested:
         raise RecveilError(
-            f"no promise is asked for; give one of: {_promises()}", code="option.required"
+            f"expected a guarantee, got none; give one of: {_guarantees()}", code="option.required"
         )
-    return asked[0].name if asked else next(each.name for each in all_methods() if each.card)
+    return (
+        requested[0].name if requested else next(each.name for each in all_methods() if each.card)
+    )
 
 
-def _promises() -> str:
+def _guarantees() -> str:
     """Format the guarantees that can be requested, one per line."""
-    lines = ["--k K: at least k people share each published row"]
+    lines = ["--k K: at least k users share each published row"]
     lines += [
         f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
     ]
     return "".join(f"\n  {line}" for line in lines)
 
 
-def _is_usual(name: str, value: Any) -> bool:
+def _is_default(name: str, value: Any) -> bool:
     """Return whether a value is the default of an option of some method."""
     options = (known.option(name) for known in all_methods())
     return any(
@@ -118,46 +106,51 @@ def _is_usual(name: str, value: Any) -> bool:
 def _reject_unexpected(method: Method, chosen: Mapping[str, Any]) -> None:
     """Raise a RecveilError for options that the method does not have."""
     for other in all_methods():
-        strange = [
+        unexpected = [
             option
             for option in other.options
             if option.name in chosen and method.option(option.name) is None
         ]
-        if strange:
-            named = ", ".join(f"{option.name} ({_spelled(option)})" for option in strange)
+        if unexpected:
+            named = ", ".join(f"{option.name} ({_spelled(option)})" for option in unexpected)
             raise RecveilError(
                 f"{named}: only for the method {other.name}, but the method is {_named(method)}; "
-                f"leave that out, or take the method {other.name} (--method {other.name})",
+                f"drop it, or choose the method {other.name} (--method {other.name})",
                 code="option.unsupported",
             )
 
 
 def _reject_option_of_another(method: Method, name: str, value: Any) -> None:
     """Raise a RecveilError for an invalid choice, naming the method that knows it."""
-    own = method.option(name)
-    if own is None or not own.choices or not isinstance(value, str) or value in own.choices:
+    option = method.option(name)
+    if (
+        option is None
+        or not option.choices
+        or not isinstance(value, str)
+        or value in option.choices
+    ):
         return
     for other in all_methods():
-        theirs = other.option(name)
-        if theirs is None or value not in theirs.choices:
+        of_other = other.option(name)
+        if of_other is None or value not in of_other.choices:
             continue
-        needed = other.option(theirs.needs.get(value, ""))
+        needed = other.option(of_other.needs.get(value, ""))
         if needed is not None and method.option(needed.name) is None:
             raise RecveilError(
                 f"{name} {value!r}: only for {needed.name} ({_spelled(needed)}), which the method "
-                f"{method.name} does not know; take another {name}, or the method {other.name} "
+                f"{method.name} does not have; choose another {name}, or the method {other.name} "
                 f"(--method {other.name}) with it",
                 code="option.unsupported",
             )
         if needed is None:
             raise RecveilError(
                 f"{name} {value!r}: only for the method {other.name}, but the method is "
-                f"{_named(method)}; take another {name}, or the method {other.name} (--method "
+                f"{_named(method)}; choose another {name}, or the method {other.name} (--method "
                 f"{other.name})",
                 code="option.unsupported",
             )
     raise RecveilError(
-        f"{name} {value!r}: expected one of {', '.join(own.choices)}", code="option.value"
+        f"{name} {value!r}: expected one of {', '.join(option.choices)}", code="option.value"
     )
 
 
@@ -171,7 +164,7 @@ def _named(method: Method) -> str:
     return f"{method.name}, the default" if method == first else method.name
 
 
-# The parts of the work. None takes longest with all methods and tables.
+# The stages; which one takes longest depends on the method and the table.
 _READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing and verifying"
 
 
@@ -207,8 +200,8 @@ def anonymize(
     force: bool = False,
     allow_large: bool = False,
     against: str | PathLike[str] | None = None,
-    tell: Callable[[Expected], object] | None = None,
-    **options: Any,
+    on_estimate: Callable[[Expected], object] | None = None,
+    **options: Unpack[ReleaseOptions],
 ) -> Anonymized:
     r"""Read a file of ratings and write a release of it that is verified to keep its claim.
 
@@ -235,7 +228,7 @@ def anonymize(
     hide_items : bool
         Publish a pseudonym instead of each item's id, in random order; only the private folder has
         the mapping. Attacks often infer it: audit the release.
-    tell : callable, optional
+    on_estimate : callable, optional
         Called with the size and time estimate: before the work for padded rows, and before writing
         for others, whose size depends on their groups.
     **options
@@ -268,36 +261,36 @@ def anonymize(
     ...     made.verification.k_achieved
     3
     """
+    request = AnonymizeRequest.of(
+        source,
+        output,
+        k=k,
+        method=method,
+        layout=layout,
+        file_format=file_format,
+        seed=seed,
+        hide_items=hide_items,
+        force=force,
+        allow_large=allow_large,
+        against=against,
+        **options,
+    )
     with parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin:
         begin(_READING)
-        ready = prepare(
-            source,
-            output,
-            k=k,
-            method=method,
-            layout=layout,
-            file_format=file_format,
-            seed=seed,
-            hide_items=hide_items,
-            force=force,
-            allow_large=allow_large,
-            against=against,
-            tell=tell,
-            **options,
-        )
+        ready = prepare(request, on_estimate)
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         if ready.expected is None and release.published.expect is not None:
             expected = release.published.expect(layout, file_format)
             if expected is not None:
                 with naming_cost(release.published.claim):
-                    ready.size.check(expected)
+                    check_size(request, expected, on_estimate)
         begin(_WRITING)
         verification = release.write(
             output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
         )
-    seen = tuple(others(list(ready.earlier), Path(output)))
-    return Anonymized(ready.ratings, release, verification, ready.reading, seen)
+    earlier = tuple(others(list(ready.earlier), Path(output)))
+    return Anonymized(ready.ratings, release, verification, ready.reading, earlier)
 
 
 @brief
@@ -307,10 +300,9 @@ class Prepared(NamedTuple):
     reading: Reading
     maker: Maker
     # The options of the method that are set
-    given: Mapping[str, Any]
+    options: Mapping[str, Any]
     anonymizer: Anonymizer
     seed: int
-    size: "Size"
     # None if the size depends on the finished groups
     expected: Expected | None
     earlier: tuple[Earlier, ...]
@@ -331,119 +323,115 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
     dropped = ready.reading.duplicates_dropped
     published = replace(sides.published, duplicates_dropped=dropped)
     if ready.reading.counted:
-        said = {OF_COUNTS.name: OF_COUNTS.allowed[0]}
-        published = replace(published, settings={**published.settings, **said})
+        counts = {OF_COUNTS.name: OF_COUNTS.allowed[0]}
+        published = replace(published, settings={**published.settings, **counts})
     return Release(published, sides.private)
 
 
 def prepare(
-    source: str | PathLike[str] | Ratings | Any,
-    output: str | PathLike[str],
+    request: AnonymizeRequest,
+    on_estimate: Callable[[Expected], object] | None = None,
     *,
-    k: int | None,
-    method: str | None,
-    layout: Layout,
-    file_format: FileFormat,
-    seed: int | None,
-    hide_items: bool,
-    force: bool,
-    allow_large: bool,
-    against: str | PathLike[str] | None,
-    tell: Callable[[Expected], object] | None,
     is_dry: bool = False,
-    **options: Any,
 ) -> Prepared:
-    """Read and check the arguments of `anonymize`, and write nothing.
-
-    The parameters are those of `anonymize`; `is_dry` leaves files of interrupted runs alone.
-    """
-    given, reading = options_of_method(options)
-    maker = maker_of(choose_method(method, k, given))
-    reject_unknown_keywords("anonymize", reading, "k", "people_in", "times")
-    given = check_options(maker.method, given)
-    maker.check(given)
-    _reject_idle(maker, given, k, seed, hide_items=hide_items)
-    check_form(layout, file_format)
-    check_layout(maker.method, layout)
-    check_many_drawn(given, layout, allow_large=allow_large)
-    require_path("a release", is_output=True, output=output)
-    if against is not None:
-        require_path("a release folder", against=against)
-    files = _files(maker, given)
+    """Read and check the input, and write nothing; `is_dry` keeps files of interrupted runs."""
+    source, output, k = request.source, Path(request.output), request.k
+    hide_items = request.hide_items
+    maker = maker_of(choose_method(request.method, k, request.options))
+    reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
+    options = check_options(maker.method, request.options)
+    maker.check(options)
+    _reject_idle(maker, options, request)
+    check_form(request.layout, request.file_format)
+    check_layout(maker.method, request.layout)
+    check_many_drawn(options, request.layout, allow_large=request.allow_large)
+    require_path("a release", is_output=True, output=request.output)
+    if request.against is not None:
+        require_path("a release folder", against=request.against)
+    files = _files(maker, options)
     reject_two_standard_inputs(source=source, **files)
-    check_target(output, force=force, is_dry=is_dry)  # a mistyped output should not cost the work
+    check_target(output, force=request.force, is_dry=is_dry)  # before the work
     reject_within(source, output)
-    # Published rows have no timestamps, so invalid ones are not an error.
     people_in = [(maker.people_in[name], file) for name, file in files.items()]
-    found = understand(source, times=False, k=k, people_in=people_in, **reading)
-    ratings = found.ratings
-    is_secret = maker.is_secret(given)
+    # Published rows have no timestamps, so invalid ones are not an error.
+    reading = understand(source, times=False, k=k, people_in=people_in, **request.reading)
+    ratings = reading.ratings
+    is_secret = maker.is_secret(options)
     if not (hide_items or is_secret):  # with noise, the method decides by public ids alone
         reject_people(ratings.items, can_hide=_can_hide(maker.method))
     _reject_feedback(maker, ratings, is_secret=is_secret)
-    # Before the work: an older release at the same place is gone after it.
-    earlier = find_earlier(ratings.users, Path(output), against)
+    # Before the work, since a release in the same place is replaced.
+    earlier = find_earlier(ratings.users, output, request.against)
     for name, read in maker.read.items():
-        if name in given:
-            given[name] = read(given[name], ratings, k or 0)
-    check_seed(seed)
-    seed = drawn_seed(seed)
-    anonymizer = maker.make(k, seed=None if is_secret else seed, **given)
-    size = Size(Path(output), layout, file_format, allow_large, tell)
+        if name in options:
+            options[name] = read(options[name], ratings, k or 0)
+    check_seed(request.seed)
+    seed = drawn_seed(request.seed)
+    anonymizer = maker.make(k, seed=None if is_secret else seed, **options)
     expected = None
     if maker.expect is not None and isinstance(k, int):
-        expected = maker.expect(ratings, k, given, layout, file_format)
+        expected = maker.expect(ratings, k, options, request.layout, request.file_format)
     if expected is not None and isinstance(k, int):
         takes = {"takes_likes": maker.method.takes_likes}
         takes["takes_unordered"] = maker.method.takes_unordered
         check_users(ratings, k, **takes)  # an error should come before the estimate
-        size.check(expected)
-    return Prepared(found, maker, given, anonymizer, seed, size, expected, tuple(earlier))
+        check_size(request, expected, on_estimate)
+    return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier))
+
+
+def check_size(
+    request: AnonymizeRequest,
+    expected: Expected,
+    on_estimate: Callable[[Expected], object] | None = None,
+) -> None:
+    """Pass the estimate to the callback; raise a RecveilError if the release is too large."""
+    parent = Path(request.output).absolute().parent
+    reject_too_large(expected, parent, request.layout, allow_large=request.allow_large)
+    if on_estimate is not None:
+        on_estimate(expected)
 
 
 def reject_within(source: Any, output: str | PathLike[str]) -> None:
     """Raise a RecveilError if the input is in the output, or would be on the next run."""
-    held = file_at(source)
-    stood_for = [] if held is None else [held, *files_at(held)]
-    if any(Path(output).resolve() in file.resolve().parents for file in stood_for):
+    file = file_at(source)
+    files = [] if file is None else [file, *files_at(file)]
+    if any(Path(output).resolve() in each.resolve().parents for each in files):
         raise RecveilError(
-            f"{held} stands in the output {output}; choose another output", code="output.is-input"
+            f"{file} is in the output {output}; choose another output", code="output.is-input"
         )
-    if held is not None and (would_be_read(Path(output), held) or is_log_of(Path(output), held)):
+    if file is not None and (would_be_read(Path(output), file) or is_log_of(Path(output), file)):
         raise RecveilError(
-            f"{output} would stand among the files of {held}, which the next run reads; choose "
+            f"{output} would be among the files of {file}, which the next run reads; choose "
             f"another output",
             code="output.is-input",
         )
 
 
-def _reject_idle(
-    maker: Maker, given: Mapping[str, Any], k: int | None, seed: int | None, *, hide_items: bool
-) -> None:
+def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeRequest) -> None:
     """Raise a RecveilError for options that the method ignores or that would void its guarantee."""
     method = maker.method
-    if k is not None and not method.takes_k:
+    if request.k is not None and not method.takes_k:
         raise RecveilError(
-            f"k (--k): the method {method.name} takes none, as no row is shared; leave it out",
+            f"k (--k): not with the method {method.name}, whose rows are not shared; drop it",
             code="option.unsupported",
         )
-    if seed is not None and maker.is_secret(given):
+    if request.seed is not None and maker.is_secret(options):
         raise RecveilError(
-            f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
-            f"secret, as whoever guesses a seed takes the noise away; leave it out",
+            f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise must be "
+            f"secret, since a known seed removes it; drop it",
             code="option.conflict",
         )
-    if not hide_items or _can_hide(method):
+    if not request.hide_items or _can_hide(method):
         return
     if method.takes_unordered:
         raise RecveilError(
-            f"hide_items (--hide-items): not with the method {method.name} yet, as no audit looks "
-            f"for hidden items by words; leave it out",
+            f"hide_items (--hide-items): not with the method {method.name}, since no audit attacks "
+            f"hidden items by nominal labels; drop it",
             code="option.unsupported",
         )
     raise RecveilError(
-        f"hide_items (--hide-items): not with the method {method.name}, as rows are synthetic "
-        f"and counts reveal the items; leave it out",
+        f"hide_items (--hide-items): not with the method {method.name}, since rows are synthetic "
+        f"and counts reveal the items; drop it",
         code="option.unsupported",
     )
 
@@ -457,7 +445,7 @@ def check_layout(method: Method, layout: Layout) -> None:
     if layout == "groups" and method.asked_by:
         raise RecveilError(
             f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
-            f"who have no groups; take users or model",
+            f"who have no groups; choose users or model",
             code="option.unsupported",
         )
 
@@ -469,62 +457,46 @@ def _reject_feedback(maker: Maker, ratings: Ratings, *, is_secret: bool) -> None
     if ratings.is_unary and not maker.method.takes_likes:
         reject_likes(ratings, PUBLISHED)
     elif is_secret and ratings.is_unary:
-        _reject_unsaid_likes(maker, ratings)
+        _reject_inferred_likes(maker, ratings)
     elif is_secret:
-        _reject_unpaid_scale(maker, ratings)
+        _reject_inferred_scale(maker, ratings)
     elif not ratings.is_unary:
         reject_likes(ratings, PUBLISHED)
 
 
-def _reject_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
+def _reject_inferred_scale(maker: Maker, ratings: Ratings) -> None:
     """Reject an inferred scale if every published statistic is charged to the budget."""
     if ratings.scale.inferred:
         raise RecveilError(
-            f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
-            f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
-            f"person, so name the scale, such as --scale {ratings.scale}",
+            f"scale (--scale): {ratings.scale} was inferred, and one user's rating may be an end "
+            f"of it, which {maker.method.asked_by} must not reveal; name the scale, such as "
+            f"--scale {ratings.scale}",
             code="scale.inferred",
         )
 
 
-def _reject_unsaid_likes(maker: Maker, likes: Ratings) -> None:
+def _reject_inferred_likes(maker: Maker, likes: Ratings) -> None:
     """Reject inferred implicit feedback: one user with other ratings would change it."""
     if likes.scale.inferred:
         raise RecveilError(
-            f"likes (--likes): all ratings are equal, and were taken for likes; one person could "
-            f"change that, and with {maker.method.asked_by} nothing is told of one person, so say "
-            f"that they are likes (--likes), or name the scale (--scale)",
+            f"likes (--likes): all ratings are equal and were read as implicit feedback; one user "
+            f"could change that, which {maker.method.asked_by} must not reveal; give likes "
+            f"(--likes), or name the scale (--scale)",
             code="scale.inferred",
         )
 
 
 # Name of each kind of file that lists users.
-_FILES = {"levels": "a file of privacy levels", "trust": "a file of who trusts whom"}
+_FILES = {"levels": "a file of privacy levels", "trust": "a file of trust statements"}
 
 
-def _files(maker: Maker, given: Mapping[str, Any]) -> dict[str, Any]:
+def _files(maker: Maker, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are files of user ids, which help to identify the user column."""
     files = {
-        name: given[name] for name in maker.people_in if name in given and not is_rule(given[name])
+        name: options[name]
+        for name in maker.people_in
+        if name in options and not is_rule(options[name])
     }
     for name, file in files.items():
         require_path(_FILES[maker.people_in[name]], **{name: file})
     return files
-
-
-@brief
-class Size(NamedTuple):
-    """The output of the release and the limit of its size."""
-
-    output: Path
-    layout: Layout
-    file_format: FileFormat
-    allow_large: bool
-    tell: Callable[[Expected], object] | None
-
-    def check(self, expected: Expected) -> None:
-        """Pass the estimate to the callback; raise a RecveilError if it is too large."""
-        parent = self.output.absolute().parent
-        reject_too_large(expected, parent, self.layout, allow_large=self.allow_large)
-        if self.tell is not None:
-            self.tell(expected)

@@ -2,17 +2,17 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from recveil.io import Reading
-from recveil.methods._anonymize import prepare
+from recveil.methods._anonymize import check_size, prepare
 from recveil.methods.earlier_releases import Earlier
+from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
 from recveil.methods.size_estimates import Foreseen
-from recveil.publish.size_estimate import format_bytes, reject_too_large
+from recveil.publish.size_estimate import format_bytes
 from recveil.publish.staging import leftovers
 from recveil.ratings import Ratings
 from recveil.release.method import Method
-from recveil.release.sides import FileFormat, Layout
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.memory import machine_memory
 from recveil.runtime.safe_repr import brief
@@ -50,7 +50,7 @@ class DryRun(NamedTuple):
         return {"": self.method.name, "k": self.k, "people": self.reading.ratings.n_users}
 
     def sentences(self) -> list[str]:
-        """Say what would be done, and what the numbers are estimated from.
+        """Describe what would be done, and the basis of the estimates.
 
         Examples
         --------
@@ -62,26 +62,25 @@ class DryRun(NamedTuple):
         Would publish 50 users in at most 10 groups of at least 5 (predictive).
         """
         left = [
-            f"A run that was cut short left {name}; the run first finishes or undoes what that "
-            f"one had begun, or says why it cannot."
+            f"An interrupted run left {name}; the run first completes or reverts that, or reports "
+            f"why it cannot."
             for name in self.leftovers
         ]
         if self.foreseen is None:
-            unknown = f"The method {self.method.name} tells what it takes only once it is at work."
-            return [unknown, *left]
-        told = [self._what(self.foreseen), *left]
+            return [f"The method {self.method.name} has no estimate before the work.", *left]
+        sentences = [self._what(self.foreseen), *left]
         if self.foreseen.expected is not None:
-            told.append(f"Expected: {self.foreseen.expected.sentence()}, on two cores.")
+            sentences.append(f"Expected: {self.foreseen.expected.sentence()}, on two cores.")
         most = machine_memory()
-        beyond = "; take a larger machine, or fewer ratings" if self.foreseen.memory > most else ""
-        told.append(
-            f"Memory: about {format_bytes(self.foreseen.memory)}, of {format_bytes(most)} that "
-            f"this process may have at most{beyond}."
+        beyond = "; use a larger machine, or fewer ratings" if self.foreseen.memory > most else ""
+        sentences.append(
+            f"Memory: about {format_bytes(self.foreseen.memory)} of the {format_bytes(most)} that "
+            f"this process may use{beyond}."
         )
-        told.append(f"Estimated: {'; '.join(self.foreseen.basis)}.")
+        sentences.append(f"Estimated: {'; '.join(self.foreseen.basis)}.")
         if self.doubt:
-            told.append(f"If it comes so, the run would refuse: {self.doubt}.")
-        return told
+            sentences.append(f"With this estimate, the run would fail: {self.doubt}.")
+        return sentences
 
     def _what(self, foreseen: Foreseen) -> str:
         if foreseen.groups is None:
@@ -116,17 +115,7 @@ class DryRun(NamedTuple):
 def dry_run(
     source: str | PathLike[str] | Ratings | Any,
     output: str | PathLike[str],
-    *,
-    k: int | None = None,
-    method: str | None = None,
-    layout: Layout = "auto",
-    file_format: FileFormat = "parquet",
-    seed: int | None = None,
-    hide_items: bool = False,
-    force: bool = False,
-    allow_large: bool = False,
-    against: str | PathLike[str] | None = None,
-    **options: Any,
+    **options: Unpack[AnonymizeOptions],
 ) -> DryRun:
     """Estimate what `anonymize` would do with the same arguments, without grouping or writing.
 
@@ -134,9 +123,8 @@ def dry_run(
 
     Parameters
     ----------
-    source, output, k, method, layout, file_format, seed, hide_items, force, allow_large, \
-    against, **options
-        See `anonymize`.
+    source, output, **options
+        All keywords of `anonymize` but `on_estimate`.
 
     Raises
     ------
@@ -153,42 +141,30 @@ def dry_run(
     ...     found.foreseen.groups, found.foreseen.expected.labels, list(Path(folder).iterdir())
     (10, 290, [])
     """
-    ready = prepare(
-        source,
-        output,
-        k=k,
-        method=method,
-        layout=layout,
-        file_format=file_format,
-        seed=seed,
-        hide_items=hide_items,
-        force=force,
-        allow_large=allow_large,
-        against=against,
-        tell=None,
-        is_dry=True,
-        **options,
-    )
+    request = AnonymizeRequest.of(source, output, **options)
+    ready = prepare(request, is_dry=True)
     ratings, maker = ready.ratings, ready.maker
-    check = getattr(ready.anonymizer, "check", None)  # methods of somebody's own may have none
+    check = getattr(ready.anonymizer, "check", None)  # custom methods may have none
     if check is not None:
         check(ratings)
     foreseen = None
     if maker.foresee is not None:
-        foreseen = maker.foresee(ratings, k, ready.given, layout, file_format)
-        if ready.expected is not None:  # what the run says before its work
+        foreseen = maker.foresee(
+            ratings, request.k, ready.options, request.layout, request.file_format
+        )
+        if ready.expected is not None:  # the estimate that the run reports before its work
             foreseen = foreseen._replace(expected=ready.expected)
-    doubt = _doubt(foreseen, Path(output).absolute().parent, layout, allow_large=allow_large)
     left = tuple(leftovers(Path(output)))
-    return DryRun(ready.reading, maker.method, k, foreseen, ready.earlier, doubt, left)
+    doubt = _doubt(foreseen, request)
+    return DryRun(ready.reading, maker.method, request.k, foreseen, ready.earlier, doubt, left)
 
 
-def _doubt(foreseen: Foreseen | None, parent: Path, layout: Layout, *, allow_large: bool) -> str:
-    """Return why a run of the estimated size might be refused; the run checks more."""
+def _doubt(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
+    """Return why a run of the estimated size might be rejected; the run checks more."""
     if foreseen is None or foreseen.expected is None:
         return ""
     try:
-        reject_too_large(foreseen.expected, parent, layout, allow_large=allow_large)
-    except RecveilError as refused:
-        return str(refused)
+        check_size(request, foreseen.expected)
+    except RecveilError as error:
+        return str(error)
     return ""

@@ -156,7 +156,7 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
-    *("dry_run", "tell", "json", "options", *signature(understand).parameters),
+    *("dry_run", "on_estimate", "json", "options", *signature(understand).parameters),
 }
 
 
@@ -172,7 +172,7 @@ class Maker:
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     foresee: Callable[[Ratings, int | None, Options, str, str], Foreseen] | None = None
-    tell: Callable[[Sides, Ratings], list[str]] = describe_undone
+    describe: Callable[[Sides, Ratings], list[str]] = describe_undone
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
@@ -253,7 +253,7 @@ _MAKERS: dict[str, Maker] = {
             check=_reject_idle_b,
             expect=_expect_predictive,
             foresee=foresee_predictive,
-            tell=describe_predictive,
+            describe=describe_predictive,
         ),
         Maker(
             method=K_CORATING,
@@ -262,7 +262,7 @@ _MAKERS: dict[str, Maker] = {
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             people_in={"trust": "trust"},
             foresee=foresee_k_corating,
-            tell=describe_k_corating,
+            describe=describe_k_corating,
         ),
         Maker(
             method=SYNTHETIC,
@@ -274,7 +274,7 @@ _MAKERS: dict[str, Maker] = {
             },
             check=check_drawing,
             foresee=foresee_synthetic,
-            tell=describe_synthetic,
+            describe=describe_synthetic,
             is_secret=draws_in_secret,
             sample=sample_users,
         ),
@@ -284,7 +284,7 @@ _MAKERS: dict[str, Maker] = {
             again=sparse_again,
             expect=_expect_sparse,
             foresee=foresee_sparse,
-            tell=describe_sparse,
+            describe=describe_sparse,
         ),
         Maker(
             WORDS,
@@ -373,7 +373,7 @@ def sampler_of(
 
 def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
     """Return the summary of a release for its publisher, in sentences."""
-    return _maker(method_of(release.published.settings)).tell(release, ratings)
+    return _maker(method_of(release.published.settings)).describe(release, ratings)
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from recveil.io.ingestion import has_value, reject_unknown_keywords, understand
 from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
+from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
 from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
@@ -24,10 +25,10 @@ def convert(
     source: str | PathLike[str] | Ratings | Any,
     target: str | PathLike[str],
     *,
-    format: str | None = None,
     target_format: str | None = None,
+    times: bool = True,
     force: bool = False,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Reading:
     r"""Read a file of ratings and write it in another format.
 
@@ -38,16 +39,16 @@ def convert(
         published rows are read, one per user; the private folder is not.
     target : str or path
         Where to write; "-" for standard output.
-    format : str, optional
-        The format of `source`, a key of `FORMATS`; detected from its content by default.
     target_format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
         By the ending of `target` if not given; CSV for standard output. The last two are
         folders; `notes` of the result describe how surprise, RecBole and LensKit load what was
         written.
     force : bool
         Replace an existing `target`, but never the source.
+    times : bool
+        Keep the times, to the day.
     **reading
-        Passed to `understand`: scale, duplicates, drop_off_scale, times, user, item, rating, time.
+        Passed to `understand`.
 
     Returns
     -------
@@ -87,9 +88,9 @@ def convert(
     if held is not None and (held / MANIFEST).is_file():
         source = WrittenRelease(held)
     if isinstance(source, WrittenRelease):
-        found = _of_release(source, {"format": format, **reading})
+        found = _of_release(source, {"times": times, **reading})
     else:
-        found = understand(source, format=format, **reading)
+        found = understand(source, times=times, **reading)
     write_ratings(found.ratings, target, format=target_format)
     load = how_to_load(written_as, Path(target), found.ratings)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from recveil.io import understand
 from recveil.io.ingestion import has_value, reject_unknown_keywords
@@ -12,10 +12,10 @@ from recveil.methods._anonymize import (
     check_layout,
     check_options,
     choose_method,
-    options_of_method,
     reject_within,
 )
 from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
+from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
 from recveil.methods.synthetic.options import check_many_drawn
 from recveil.publish.folder import write_release
 from recveil.publish.size_estimate import Expected
@@ -24,7 +24,7 @@ from recveil.ratings import RatingScale
 from recveil.ratings.ids import reject_people
 from recveil.release.method import Method
 from recveil.release.registry import all_methods
-from recveil.release.sides import FileFormat, Layout, Sides
+from recveil.release.sides import Sides
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
@@ -89,18 +89,9 @@ def anonymize(
     source: "DataFrame | str | PathLike[str]",
     output: str | PathLike[str],
     *,
-    k: int | None = None,
-    method: str | None = None,
-    layout: Layout = "auto",
-    file_format: FileFormat = "parquet",
-    seed: int | None = None,
-    hide_items: bool = False,
-    force: bool = False,
-    allow_large: bool = False,
-    against: str | PathLike[str] | None = None,
-    tell: Callable[[Expected], object] | None = None,
+    on_estimate: Callable[[Expected], object] | None = None,
     master: str | None = None,
-    **options: Any,
+    **options: Unpack[AnonymizeOptions],
 ) -> Released:
     """Make a verified release of a table in Spark, without a copy of it on any one machine.
 
@@ -113,15 +104,14 @@ def anonymize(
     output : path
         The folder to be published, which all machines see at the same path; its private twin is
         `output` + ".private".
-    k, method, layout, file_format, seed, hide_items, force, allow_large, against, tell
-        As for `recveil.methods.anonymize`; what Spark does not offer is refused.
+    on_estimate : callable, optional
+        See `recveil.anonymize`.
     master : str, optional
         Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
         session is taken.
     **options
-        Those of the method (epsilon, delta, people, catalogue, rating_grid; with k, homogenize and
-        round_labels, or round_fills and protect, or crowd), and user, item, rating, likes and
-        scale; for a file that is read here, all those of reading.
+        Keywords of `recveil.anonymize`; unsupported ones are rejected. For tables that Spark
+        reads, of the options of reading only user, item, rating, likes and scale.
 
     Returns
     -------
@@ -139,41 +129,42 @@ def anonymize(
     ...
     recveil.RecveilError: method 'words': not by Spark yet, which makes releases by ...
     """
-    given, reading = options_of_method(options)
-    chosen = _method(choose_method(method, k, given))
-    if hide_items or file_format != "parquet":
-        what = "hide_items (--hide-items)" if hide_items else f"file format {file_format!r}"
+    request = AnonymizeRequest.of(source, output, **options)
+    chosen = _method(choose_method(request.method, request.k, request.options))
+    if request.hide_items or request.file_format != "parquet":
+        what = f"file format {request.file_format!r}"
+        what = "hide_items (--hide-items)" if request.hide_items else what
         raise RecveilError(
             f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out",
             code="option.unsupported",
         )
-    given = check_options(chosen, given)
-    check_layout(chosen, layout)
-    check_many_drawn(given, layout, allow_large=allow_large)
-    making = _MAKINGS[chosen.name](k, given, seed)
-    reject_unknown_keywords("anonymize", reading, "k", "people_in", "times")
-    check_target(output, force=force)
+    given = check_options(chosen, request.options)
+    check_layout(chosen, request.layout)
+    check_many_drawn(given, request.layout, allow_large=request.allow_large)
+    making = _MAKINGS[chosen.name](request.k, given, request.seed)
+    reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
+    check_target(output, force=request.force)
     reject_within(source, output)
     target = Path(output).absolute()
-    with _table(source, master, reading) as lake:
+    with _table(source, master, {**request.reading}) as lake:
         if chosen.name != SYNTHETIC.name:  # which looks at public ids alone
             reject_people(lake.items, can_hide=False)
         people, make = making.gather(lake)
         try:
-            earlier = tuple(find_earlier(_count_by_spark(people), target, against))
+            earlier = tuple(find_earlier(_count_by_spark(people), target, request.against))
             made = make()
             published = made.release.published
-            if tell is not None and published.expect is not None:
-                expected = published.expect(layout, file_format)
+            if on_estimate is not None and published.expect is not None:
+                expected = published.expect(request.layout, request.file_format)
                 if expected is not None:
-                    tell(expected)
+                    on_estimate(expected)
             verification = write_release(
                 made.release,
                 target,
-                layout,
-                file_format,
-                force=force,
-                allow_large=allow_large,
+                request.layout,
+                request.file_format,
+                force=request.force,
+                allow_large=request.allow_large,
                 by=made.by,
             )
         finally:

@@ -96,7 +96,7 @@ class TestTerminated:
         code, err = self.end(process, number)
         assert code == 128 + number
         how = "Interrupted" if number == signal.SIGINT else "Terminated"
-        assert err.endswith(f"{how}; what was not finished was not written.\n")
+        assert err.endswith(f"{how}; unfinished output was not written.\n")
         assert [path.name for path in large.iterdir()] == ["large.parquet"]
 
     @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_what_a_shell_makes_of_a_command(data):
 def test_generate_into_verify(data):
     made = recveil("generate", "-", "--users", 50, "--items", 20, "--ratings", 300)
     assert made.stdout.startswith(b"user_id,item_id,rating")
-    assert b"300 invented ratings" in made.stderr
+    assert b"300 generated ratings" in made.stderr
     assert recveil("verify", "-", "--k", 2, stdin=made.stdout).returncode == 1
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from recveil.cli.endings import Terminated, orderly_signals
+from recveil.cli.interruptions import Terminated, orderly_signals
 from recveil.io.databases.postgresql import heard_meanwhile
 
 

@@ -1,31 +1,30 @@
-"""Endings: a run that is interrupted, or whose reader goes away, says so and ends with its code."""
+"""Interrupted runs and closed output streams: report them, and exit with the right code."""
 
-import functools
 import io
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 import typer
 
-from recveil.cli.options import tell
+from recveil.cli.options import echo
 from recveil.runtime.atomic_writes import placed_since
 from recveil.runtime.errors import RecveilError, reject_interruption
 
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
 _NAMES = "standard output", "standard error"
-# Seconds after which a signal that was ignored is sent again.
-_SOON = 0.05
+# Seconds after which an ignored signal is sent again.
+_RESEND_AFTER = 0.05
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal asked us to end; like Ctrl-C, so that all that is cleaned up then is cleaned up.
+    """A terminating signal; a KeyboardInterrupt, so that the same cleanup runs.
 
     Examples
     --------
@@ -39,7 +38,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def code_of(stop: BaseException | None) -> int:
-    """Return the exit code of a run that was cut short: 130 for Ctrl-C, 143 for SIGTERM.
+    """Return the exit code of an interrupted run: 130 for Ctrl-C, 143 for SIGTERM.
 
     Examples
     --------
@@ -52,13 +51,12 @@ def code_of(stop: BaseException | None) -> int:
 
 @contextmanager
 def orderly_signals() -> Iterator[None]:
-    """Let SIGTERM, and SIGHUP of a closed terminal, end a run as Ctrl-C does: nothing is left.
+    """Let SIGTERM and SIGHUP end a run as Ctrl-C does, with all cleanup.
 
-    By default they end a program at once, and with it what it would have cleaned up. What somebody
-    chose to ignore, as nohup does, stays ignored. One that comes while Python throws something away
-    ends the run a moment later.
+    By default they end a program at once. A signal that is ignored, as under nohup, stays ignored.
+    A signal that arrives inside a destructor ends the run a moment later.
     """
-    if threading.current_thread() is not threading.main_thread():  # no other may ask for signals
+    if threading.current_thread() is not threading.main_thread():  # only it may set handlers
         yield
         return
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -67,7 +65,7 @@ def orderly_signals() -> Iterator[None]:
         for number, handler in before.items():
             if handler == signal.SIG_DFL:
                 signal.signal(number, _terminate)
-        with _nothing_ignored():
+        with _resend_ignored():
             yield
     finally:
         for number, handler in before.items():
@@ -80,69 +78,69 @@ def _terminate(number: int, _: object) -> None:
 
 
 @contextmanager
-def _nothing_ignored() -> Iterator[None]:
-    """Send a signal again that was raised where Python ignores what is raised, as in `__del__`.
+def _resend_ignored() -> Iterator[None]:
+    """Send a signal again that was raised where Python ignores exceptions, as in `__del__`.
 
-    Else the run would go on, beside a traceback.
+    Otherwise the run would print a traceback and continue.
     """
-    tell_ignored, again = sys.unraisablehook, list[threading.Timer]()
+    default_hook, again = sys.unraisablehook, list[threading.Timer]()
 
-    def told(ignored: "sys.UnraisableHookArgs") -> None:
+    def hook(ignored: "sys.UnraisableHookArgs") -> None:
         if not issubclass(ignored.exc_type, KeyboardInterrupt):
-            tell_ignored(ignored)
+            default_hook(ignored)
             return
         number = code_of(ignored.exc_value) - _ENDED_BY
-        again.append(threading.Timer(_SOON, os.kill, (os.getpid(), number)))
+        again.append(threading.Timer(_RESEND_AFTER, os.kill, (os.getpid(), number)))
         again[-1].daemon = True
         again[-1].start()
 
-    sys.unraisablehook = told
+    sys.unraisablehook = hook
     try:
         yield
     finally:
-        sys.unraisablehook = tell_ignored
+        sys.unraisablehook = default_hook
         for each in again:
             each.cancel()
 
 
-def interruptible(verb: Callable[..., None]) -> Callable[..., None]:
-    """On Ctrl-C or a signal, report what became of the work, and exit with the signal's code."""
-
-    @functools.wraps(verb)
-    def run(*arguments: Any, **options: Any) -> None:
-        before = len(placed_since())
-        try:
-            _reporting_interruptions(verb, *arguments, **options)
-        except KeyboardInterrupt as stop:
-            # A library function may say what it kept.
-            kept = str(stop) or _kept(placed_since(before))
-            how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
-            tell(f"{how}; {kept}.", err=True)
-            raise typer.Exit(code_of(stop)) from stop
-
-    return run
-
-
-def _reporting_interruptions(verb: Callable[..., None], *arguments: Any, **options: Any) -> None:
-    """Run a verb; what a compiled kernel makes of Ctrl-C is Ctrl-C again."""
+@contextmanager
+def report_interruptions() -> Iterator[None]:
+    """On Ctrl-C or a signal, report what was written, and exit with the signal's code."""
+    before = len(placed_since())
     try:
-        verb(*arguments, **options)
+        with _kernel_interruptions():
+            yield
+    except KeyboardInterrupt as stop:
+        # A library function may report it itself.
+        written = str(stop) or _written(placed_since(before))
+        how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
+        echo(f"{how}; {written}.", err=True)
+        raise typer.Exit(code_of(stop)) from stop
+
+
+@contextmanager
+def _kernel_interruptions() -> Iterator[None]:
+    """Turn what a compiled kernel makes of Ctrl-C into Ctrl-C again."""
+    try:
+        yield
     except Exception as error:
         reject_interruption(error)
         raise
 
 
-def _kept(placed: list[Path]) -> str:
-    """Say what an interrupted run has written."""
+def _written(placed: list[Path]) -> str:
+    """Describe what an interrupted run has written."""
     if not placed:
-        return "what was not finished was not written"
-    names = listed_plainly(placed)
-    verbs = ("had", "is") if len(placed) == 1 else ("had", "are")
-    return f"{names} {verbs[0]} been written, and {verbs[1]} whole; nothing else was"
+        return "unfinished output was not written"
+    is_one = len(placed) == 1
+    return (
+        f"{listed_plainly(placed)} {'was' if is_one else 'were'} written and "
+        f"{'is' if is_one else 'are'} complete; nothing else was written"
+    )
 
 
 def listed_plainly(paths: list[Path], most: int = 3) -> str:
-    """Name files; those beyond some are counted.
+    """List file names; those beyond `most` are counted.
 
     Examples
     --------
@@ -155,10 +153,10 @@ def listed_plainly(paths: list[Path], most: int = 3) -> str:
 
 @contextmanager
 def patient_streams() -> Iterator[None]:
-    """Let a program go on whose reader has gone away, as `head` does: the rest is not shown.
+    """Continue when the reader of an output stream exits, as `head` does; drop further output.
 
-    Otherwise it would end with code 1, which says that a claim does not hold. A stream that was
-    closed from the start (``>&-``) shows nothing, either.
+    Otherwise the run would end with code 1, which means that a claim does not hold. A stream that
+    was closed from the start (``>&-``) is also accepted.
     """
     streams = sys.stdout, sys.stderr
     for each in streams:
@@ -171,7 +169,7 @@ def patient_streams() -> Iterator[None]:
     try:
         yield
     finally:
-        # Whoever wanted to know has flushed; here nobody is left who could be told of an error.
+        # Callers that need to know have flushed; at this point no error can be reported.
         with suppress(RecveilError):
             sys.stdout.flush()
         sys.stderr.flush()
@@ -182,14 +180,14 @@ def patient_streams() -> Iterator[None]:
 
 
 def _write_anything(stream: TextIO | None) -> None:
-    """Let a stream write what its encoding lacks: as it came, or as an escape."""
+    """Let a stream write characters that its encoding lacks, as they came or escaped."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         is_unicode = stream.encoding.lower().replace("-", "") == "utf8"
         stream.reconfigure(errors="surrogateescape" if is_unicode else "backslashreplace")
 
 
 class _Patient:
-    """A stream that writes into nothing once its reader is gone."""
+    """A stream that discards output once its reader is gone."""
 
     def __init__(self, stream: TextIO | IO[bytes], name: str) -> None:
         self._stream: Any = stream
@@ -197,7 +195,7 @@ class _Patient:
 
     @property
     def buffer(self) -> "_Patient":
-        """The bytes beneath, for files that go to standard output."""
+        """The binary stream, for files that go to standard output."""
         return _Patient(self._stream.buffer, self._name)
 
     def __getattr__(self, name: str) -> Any:
@@ -207,36 +205,33 @@ class _Patient:
         try:
             self._stream.write(text)
         except OSError as error:
-            self._give_up(error)
+            self._discard(error)
         return len(text)
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except OSError as error:
-            self._give_up(error)
+            self._discard(error)
 
-    def _give_up(self, error: OSError) -> None:
-        """Lead what is still buffered, and all that follows, into nothing; say why if it matters.
-
-        That nothing can be written to standard error cannot be said anywhere.
-        """
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, self._stream.fileno())
-        os.close(nothing)
+    def _discard(self, error: OSError) -> None:
+        """Discard buffered and later output; raise if standard output failed otherwise."""
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self._stream.fileno())
+        os.close(null)
         if not isinstance(error, BrokenPipeError) and self._name == _NAMES[0]:
             raise RecveilError(
-                f"{self._name}: cannot be written ({error.strerror or error}); make room where it "
-                f"leads, or lead it somewhere else",
+                f"{self._name}: cannot be written ({error.strerror or error}); free space at its "
+                f"target, or redirect it",
                 code="output.not-writable",
             ) from None
 
 
 class _Closed(io.TextIOWrapper):
-    """What stands for a stream that was closed before we began: it takes text, and no files.
+    """A replacement for a stream that was closed at the start: it accepts text, not files.
 
-    As it is open, no file that we write can get the number of standard output, to which a library
-    might print.
+    It holds the descriptor, so that no output file gets the number of standard output, to which a
+    library might print.
     """
 
     def __init__(self) -> None:

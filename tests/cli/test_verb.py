@@ -1,0 +1,99 @@
+"""Options that are declared once reach every verb that takes them."""
+
+import importlib
+import inspect
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from recveil.cli.entry import VERBS
+from recveil.cli.options import READING, OptionGroup
+from recveil.cli.verb import Verb
+from recveil.io.options import ReadingOptions
+from recveil.methods.request import AnonymizeOptions, MethodOptions
+from recveil.release.registry import all_methods
+
+Loud = Annotated[bool, typer.Option("--loud", help="Louder.")]
+Times = Annotated[int, typer.Option(help="How often.")]
+
+LOUD = OptionGroup(lambda: {"loud": (Loud, False)}, lambda given: {"end": "!" * given["loud"]})
+TIMES = OptionGroup(lambda: {"times": (Times, 2)}, lambda given: {"words": ["ho"] * given["times"]})
+
+
+def shout(name: Annotated[str, typer.Argument(help="Whom.")], **more) -> None:
+    """Shout."""
+    print(name, *more["words"], more["end"])
+
+
+SHOUT = Verb(shout, (LOUD, TIMES), reads_tables=False)
+
+
+def typed(*arguments):
+    app = typer.Typer()
+    app.command()(SHOUT.command(lambda: {"shout": []}))
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_without_settings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_verb_gets_what_its_options_mean():
+    assert typed("Ann").output == "Ann ho ho \n"
+    assert typed("Ann", "--times", "1", "--loud").output == "Ann ho !\n"
+
+
+def test_options_follow_the_verbs_own_in_order_and_help_is_kept():
+    assert list(SHOUT.options.parameters) == ["name", "loud", "times"]
+    help = typed("--help").output
+    assert "Louder." in help
+    assert "Shout." in help
+
+
+def test_an_option_is_not_declared_twice():
+    with pytest.raises(ValueError, match="declared twice: loud"):
+        _ = Verb(shout, (LOUD, LOUD)).options
+
+
+def test_options_of_reading_are_those_of_the_library():
+    """All but those that verbs set: k, files of users, and whether times are read."""
+    declared = READING.declared()
+    understand = inspect.signature(importlib.import_module("recveil.io").understand).parameters
+    assert {*understand} - {*declared} == {"source", "k", "people_in", "times"}
+    for name, (_, default) in declared.items():
+        assert default == understand[name].default
+    assert {*ReadingOptions.__annotations__} == {*declared}
+
+
+def test_keywords_of_anonymize_are_those_of_the_request_and_all_methods():
+    methods = importlib.import_module("recveil.methods")
+    own = inspect.signature(methods.anonymize).parameters
+    keywords = AnonymizeOptions.__required_keys__ | AnonymizeOptions.__optional_keys__
+    named = {name for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
+    of_methods = {option.name for method in all_methods() for option in method.options}
+    assert {*MethodOptions.__annotations__} == of_methods
+    assert keywords == (named - {"on_estimate"}) | of_methods | {*ReadingOptions.__annotations__}
+    fields = inspect.signature(methods.AnonymizeRequest).parameters
+    for name in named - {"on_estimate"}:
+        assert own[name].default == fields[name].default
+
+
+def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some():
+    of_reading = {*READING.declared()}
+    for verb in VERBS:
+        expected = {
+            "verify": {
+                *("user", "item", "rating", "time"),
+                *("format", "delimiter", "wide", "null"),
+            },
+            "generate": {"scale", "format"},  # of what it writes
+            "demo": set(),
+            "config": set(),
+            "workbench": set(),
+            "describe": set(),  # a release has one form
+            "sample": set(),
+        }.get(verb.name, of_reading)
+        assert of_reading & {*verb.options.parameters} == expected, verb.name
