@@ -183,7 +183,7 @@ def test_what_might_be_too_large_is_said(tmp_path):
     wide = Ratings.from_columns(people, people, people % 5 + 1, scale=RatingScale(1, 5, 1))
     dry = dry_run(wide, tmp_path / "out", k=149, homogenize="simple")
     assert "more than 100 labels for each rating" in dry.doubt
-    assert "the run would refuse" in dry.sentences()[-1]
+    assert "the run would fail" in dry.sentences()[-1]
     allowed = dry_run(wide, tmp_path / "out", k=149, homogenize="simple", allow_large=True)
     assert allowed.doubt == ""
 

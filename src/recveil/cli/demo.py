@@ -66,23 +66,23 @@ def _show(shown: "Demo", output: Path) -> None:
     from recveil.demo import KNOWN, release_synthetic
     from recveil.release.claim import of_large_epsilon
 
-    ratings, verification, drawn = shown.ratings, shown.verification, shown.drawn
+    ratings, verification, synthetic = shown.ratings, shown.verification, shown.drawn
     rows, fewest = shown.row_sizes, verification.k_achieved
     table = Table(
         "",
         "names removed",
-        f"{fewest} share a row",
-        "drawn people",
-        title="recveil demo: invented people",
+        f"shared by k = {fewest}",
+        "synthetic users",
+        title="recveil demo: generated users",
     )
     for row in (
-        ("people", f"{ratings.n_users:,}", f"{verification.users:,}", f"{drawn.users:,}"),
-        ("different rows", f"{rows.size:,}", f"{verification.classes:,}", "-"),
-        ("fewest on a row", f"{rows.min():,}", f"{fewest:,}", "-"),
-        (f"unique by {KNOWN} ratings", f"{shown.before.unique_share:.1%}", "nobody", "-"),
-        ("chance to be found", "up to 1 in 1", f"at most 1 in {fewest:,}", "nobody's row"),
+        ("users", f"{ratings.n_users:,}", f"{verification.users:,}", f"{synthetic.users:,}"),
+        ("distinct rows", f"{rows.size:,}", f"{verification.classes:,}", "-"),
+        ("smallest class", f"{rows.min():,}", f"{fewest:,}", "-"),
+        (f"unique by {KNOWN} ratings", f"{shown.before.unique_share:.1%}", "none", "-"),
+        ("re-identified", "up to 100 %", f"at most 1 in {fewest:,}", "no user's row"),
         (
-            "member named",
+            "member inferred",
             "rows are theirs",
             f"{100 * shown.members.auc.rate:.0f} in 100",
             f"at most {100 * shown.most_accuracy_of_two:.0f} in 100",
@@ -93,23 +93,23 @@ def _show(shown: "Demo", output: Path) -> None:
     console.print(table)
     if shown.before.skipped:
         console.print(
-            f"{shown.before.skipped:,} people have fewer than {KNOWN} ratings; they count as not "
+            f"{shown.before.skipped:,} users have fewer than {KNOWN} ratings; they count as not "
             f"unique."
         )
     console.print(
-        f"The last line: of two users, one in the data and one not, how often the one in the data "
-        f"is named; a blind guess is right 50 times. In rows, by one attack that knows {KNOWN} "
-        f"ratings; in drawn people (epsilon {drawn.epsilon:g}), by any adversary. "
-        f"{of_large_epsilon(drawn.epsilon or 0.0)}"
+        f"Member inferred: of two users, one in the data and one not, how often the adversary "
+        f"picks the right one; a random guess does 50 times. For the k-anonymous rows, by one "
+        f"attack that knows {KNOWN} ratings; for synthetic users (epsilon "
+        f"{synthetic.epsilon:g}), by any adversary. {of_large_epsilon(synthetic.epsilon or 0.0)}"
     )
     console.print(
-        "These shared rows are the papers'. On MovieLens 100K `--method sparse` promises the same, "
-        "publishes no rating, and keeps more for lists; docs/explanation/results.md says what "
-        "it tells."
+        "These rows use the papers' method. `--method sparse` makes the same claim, publishes no "
+        "rating, and retains more utility for lists on MovieLens 100K; see "
+        "docs/explanation/results.md."
     )
     console.print(
-        f"Two releases of the same people, of which you would publish one: [bold]"
+        f"Two releases of the same users, of which you would publish one: [bold]"
         f"{escape(str(output))}[/] and [bold]{escape(str(release_synthetic(output)))}[/]; `recveil "
-        f"verify` checks each again. What ends in .private tells who is who: in earnest, keep it "
+        f"verify` checks each again. Folders that end in .private map rows to users: keep them "
         f"secret."
     )
