@@ -123,8 +123,10 @@ JOBS = (
     ),
     _job("anonymize --hide-items", f"{_ANONYMIZE} {_PADDED} --hide-items", _OUT, weight=0.5),
     _job("anonymize --epsilon", _SYNTHETIC, _OUT, weight=0.5),
-    _job("sample", "sample in/model -o at/out --people 20 --seed 1", _DRAWN),
-    _job("sample --force", "sample in/model -o at/out --people 20 --seed 1", _DRAWN, replaces=True),
+    _job("sample", "sample in/model -o at/out --n-users 20 --seed 1", _DRAWN),
+    _job(
+        "sample --force", "sample in/model -o at/out --n-users 20 --seed 1", _DRAWN, replaces=True
+    ),
     _job("convert", "convert in/ratings.csv at/made.csv.gz", Target("made.csv.gz")),
     _job("convert Parquet", "convert in/ratings.parquet at/made.parquet", Target("made.parquet")),
     _job("convert JSON", "convert in/ratings.jsonl at/made.csv", Target("made.csv"), weight=0.3),

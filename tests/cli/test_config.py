@@ -126,7 +126,7 @@ REFUSED = {
     "a list of numbers": ("[audit]\npreset = [1, true]\n", "expected a list"),
     "a table": ("[anonymize.k]\nx = 1\n", "k is {'x': 1}; expected a whole number"),
     "no choice": ("[anonymize]\nlayout = 'user'\n", "expected one of auto, users, groups, model"),
-    "too little": ("[sample]\npeople = 0\n", "expected a whole number of at least 1"),
+    "too little": ("[sample]\nn-users = 0\n", "expected a whole number of at least 1"),
     "too much": ("[inspect]\nrows = 21\n", "at least 0 and at most 20"),
     "no verb above": ("k = 5\n", "'k' stands above all verbs"),
     "no TOML": ("[anonymize\n", "no TOML"),
@@ -358,9 +358,9 @@ NAMED_ALONE = {
     "drop-off-scale query max-memory engine master",
     "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "
     "fill trust round-fills protect crowd epsilon delta people catalogue ratings layout seed "
-    "hide-items force allow-large against dry-run explain json duplicates drop-off-scale query "
-    "max-memory engine master",
-    "sample": "output people seed force json max-memory",
+    "hide-items force allow-large earlier-release dry-run explain json duplicates "
+    "drop-off-scale query max-memory engine master",
+    "sample": "output n-users seed force json max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
     "explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",

@@ -83,13 +83,13 @@ REFUSED = [
     ((*ANONYMIZE, "-o", "x", "--json", "x"), BOTH),
     ((*ANONYMIZE, "-o", "x", "--json", "x.private"), BOTH),
     (("demo", "-o", "x", "--json", "x-drawn"), BOTH),
-    (("sample", "old", "--people", "9", "-o", "x", "--json", "x"), BOTH),
+    (("sample", "old", "--n-users", "9", "-o", "x", "--json", "x"), BOTH),
     (("compare", "ratings.csv", "-o", "x", "--json", "x"), BOTH),
     # in a folder that is written
     ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would stand in --output empty, which"),
     ((*ANONYMIZE, "-o", "sub", "--json", "down/x.json", "--force"), "would stand in --output sub"),
     ((*ANONYMIZE, "-o", "old", "--json", "old.private/x", "--force"), "which also writes"),
-    (("sample", "old", "--people", "9", "-o", "empty", "--json", "empty/x"), "would stand in"),
+    (("sample", "old", "--n-users", "9", "-o", "empty", "--json", "empty/x"), "would stand in"),
     (("demo", "-o", "empty", "--json", "empty/x"), "would stand in"),
     (("compare", "ratings.csv", "-o", "empty", "--json", "empty/x"), "would stand in"),
     # an input
@@ -105,8 +105,8 @@ REFUSED = [
     ((*ANONYMIZE, "-o", "x", "--trust", "other.csv", "--json", "other.csv"), "is an input itself"),
     ((*ANONYMIZE, "-o", "x", "--privacy-levels", "other.csv", "--json", "other.csv"), "an input"),
     ((*ANONYMIZE, "-o", "x", "--catalogue", "other.csv", "--json", "other.csv"), "an input"),
-    ((*ANONYMIZE, "-o", "old", "--against", "old", "--force"), "is an input itself"),
-    (("sample", "old", "--people", "9", "-o", "./old", "--force"), "is an input itself"),
+    ((*ANONYMIZE, "-o", "old", "--earlier-release", "old", "--force"), "is an input itself"),
+    (("sample", "old", "--n-users", "9", "-o", "./old", "--force"), "is an input itself"),
     # a file that an input stands for
     (("selftest", "parts/part-*.csv", "--json", "parts/part-1.csv"), "is a file of the input"),
     (("selftest", "file://{here}/parts/*.csv", "--json", "parts/part-1.csv"), "is a file of"),
@@ -189,7 +189,8 @@ def test_what_destroys_nothing_is_not_refused(capsys, arguments):
 def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
     """Whoever adds one has to say here which it is."""
     inputs = {
-        *("source", "path", "release", "against", "aux", "catalogue", "train", "test", "private"),
+        *("source", "path", "release", "against", "earlier_release", "aux"),
+        *("catalogue", "train", "test", "private"),
         *("trust", "config", "card", "audit", "evaluation", "croissant"),
         "folder",  # the project of a workbench, which looks at it itself
     }

@@ -23,7 +23,7 @@ TWINS = {
     "evaluate": ("recveil.evaluation", ["r.csv", "--split", "0.2", "--release", "out"]),
     "generate": ("recveil.datasets", ["r.csv"]),
     "inspect": ("recveil.inspection", ["r.csv"]),
-    "sample": ("recveil.methods", ["out", "-o", "drawn", "--people", "9"]),
+    "sample": ("recveil.methods", ["out", "-o", "drawn", "--n-users", "9"]),
     "selftest": ("recveil.auditing", ["r.csv"]),
     "verify": ("recveil.verification", ["r.csv"]),
     "workbench": ("recveil.workbench", []),

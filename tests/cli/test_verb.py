@@ -8,9 +8,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from recveil.cli.entry import VERBS
-from recveil.cli.options import READING, OptionGroup
+from recveil.cli import main
+from recveil.cli.entry import VERBS, known_options
+from recveil.cli.options import READING, RENAMED, OptionGroup
+from recveil.cli.settings_file import read_settings
 from recveil.cli.verb import Verb
+from recveil.datasets import make_ratings
+from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions
 from recveil.methods.request import AnonymizeOptions, MethodOptions
 from recveil.release.registry import all_methods
@@ -97,3 +101,29 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
             "sample": set(),
         }.get(verb.name, of_reading)
         assert of_reading & {*verb.options.parameters} == expected, verb.name
+
+
+def test_an_old_name_of_an_option_is_the_new_one_and_is_reported(tmp_path, capsys):
+    write_ratings(make_ratings(n_users=20, n_items=10, n_ratings=100, seed=1), tmp_path / "r.csv")
+    run = ["anonymize", "r.csv", "-o", "out", "--k", "3", "--method", "sparse", "--dry-run"]
+    for arguments in (["--against", "gone"], ["--against=gone"]):
+        with pytest.raises(SystemExit) as stop:
+            main([*run, *arguments])
+        told = capsys.readouterr().err
+        assert stop.value.code == 2
+        assert "--against is now --earlier-release" in told
+        assert "earlier_release (--earlier-release) is 'gone'" in told
+
+
+def test_an_old_name_in_a_settings_file_is_the_new_one_and_is_reported(tmp_path, capsys):
+    (tmp_path / "mine.toml").write_text("[sample]\npeople = 7\n")
+    found = read_settings(tmp_path / "mine.toml", known_options())
+    assert found == {"sample": {"n_users": 7}}
+    assert "people is now n-users" in capsys.readouterr().err
+
+
+def test_old_names_are_of_no_option_and_new_ones_are():
+    known = {verb: {option.name for option in options} for verb, options in known_options().items()}
+    for verb, names in RENAMED.items():
+        assert set(names.values()) <= known[verb]
+        assert not set(names) & known[verb]

@@ -88,14 +88,14 @@ def test_one_elsewhere_is_seen_where_it_is_named(ratings, tmp_path):
     out = tmp_path / "april"
     assert find_earlier(ratings.users, out) == []
     (earlier,) = anonymize(
-        ratings, out, k=5, seed=2, against=tmp_path / "archive" / "march"
+        ratings, out, k=5, seed=2, earlier_release=tmp_path / "archive" / "march"
     ).earlier
     assert earlier.people == 60
 
 
 def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
     with raises("private.damaged") as caught:
-        anonymize(ratings, tmp_path / "april", k=5, against=tmp_path / "march")
+        anonymize(ratings, tmp_path / "april", k=5, earlier_release=tmp_path / "march")
     assert "march.private" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -25,7 +25,7 @@ def model(tmp_path_factory, synthetic):
 
 
 def test_what_is_drawn_keeps_the_promise_and_repeats_it(model, tmp_path):
-    found = sample(model, tmp_path / "drawn", people=35, seed=1)
+    found = sample(model, tmp_path / "drawn", n_users=35, seed=1)
     assert (found.holds, found.users, found.epsilon) == (True, 35, 20.0)
     assert verify(tmp_path / "drawn").holds
     before, after = (
@@ -38,17 +38,17 @@ def test_what_is_drawn_keeps_the_promise_and_repeats_it(model, tmp_path):
 
 def test_a_seed_draws_the_same_people(model, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        sample(model, tmp_path / name, people=20, seed=seed)
+        sample(model, tmp_path / name, n_users=20, seed=seed)
     a, b, c = (pq.read_table(tmp_path / name / "ratings.parquet") for name in "abc")
     assert a.equals(b)
     assert not a.equals(c)
 
 
 def test_it_is_drawn_again_only_by_force(model, tmp_path):
-    sample(model, tmp_path / "drawn", people=5)
+    sample(model, tmp_path / "drawn", n_users=5)
     with raises("output.exists", "drawn"):
-        sample(model, tmp_path / "drawn", people=6)
-    assert sample(model, tmp_path / "drawn", people=6, file_format="csv", force=True).users == 6
+        sample(model, tmp_path / "drawn", n_users=6)
+    assert sample(model, tmp_path / "drawn", n_users=6, file_format="csv", force=True).users == 6
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn"]
 
 
@@ -56,34 +56,34 @@ def test_a_private_twin_is_not_left_beside_what_is_drawn(model, tmp_path):
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
     anonymize(ratings, tmp_path / "out", k=5, seed=1)
     with raises("output.exists", "out.private"):
-        sample(model, tmp_path / "out", people=5, force=True)
+        sample(model, tmp_path / "out", n_users=5, force=True)
     assert verify(tmp_path / "out").holds
 
 
 @pytest.mark.parametrize("people", [0, -1, True, 2.0, "9"])
 def test_people_are_a_number(model, tmp_path, people):
     with raises("option.value") as caught:
-        sample(model, tmp_path / "drawn", people=people)
-    assert "people" in str(caught.value)
+        sample(model, tmp_path / "drawn", n_users=people)
+    assert "--n-users" in str(caught.value)
 
 
 def test_there_must_be_a_model(model, tmp_path):
-    sample(model, tmp_path / "drawn", people=5)
+    sample(model, tmp_path / "drawn", n_users=5)
     with raises("release.unsupported"):
-        sample(tmp_path / "drawn", tmp_path / "again", people=5)
+        sample(tmp_path / "drawn", tmp_path / "again", n_users=5)
 
 
 def test_a_model_that_was_changed_is_not_drawn_from(model, tmp_path):
     changed = shutil.copytree(model, tmp_path / "changed")
     (changed / "README.md").write_text("p1 is alice")
     with raises("claim.false"):
-        sample(changed, tmp_path / "drawn", people=5)
+        sample(changed, tmp_path / "drawn", n_users=5)
     assert not (tmp_path / "drawn").exists()
 
 
 def test_the_command_line_draws(model, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
-        main(["sample", str(model), "--people", "12", "-o", str(tmp_path / "drawn")])
+        main(["sample", str(model), "--n-users", "12", "-o", str(tmp_path / "drawn")])
     told = " ".join(capsys.readouterr().out.split())
     assert stop.value.code in (0, None)
     assert "epsilon 20" in told
@@ -91,7 +91,7 @@ def test_the_command_line_draws(model, tmp_path, capsys):
 
 def test_a_folder_that_is_not_there_is_called_that(tmp_path):
     with raises("release.not-found", "nowhere"):
-        sample(tmp_path / "nowhere", tmp_path / "out", people=5)
+        sample(tmp_path / "nowhere", tmp_path / "out", n_users=5)
     (tmp_path / "model").touch()
     with raises("release.not-found", "model"):
-        sample(tmp_path / "model", tmp_path / "out", people=5)
+        sample(tmp_path / "model", tmp_path / "out", n_users=5)

@@ -130,7 +130,7 @@ class TestDrawn:
             scale=SCALE,
             layout="model",
         )
-        sample(tmp_path / "out", tmp_path / "drawn", people=50, seed=1)
+        sample(tmp_path / "out", tmp_path / "drawn", n_users=50, seed=1)
         labels = WrittenRelease(tmp_path / "drawn").to_arrow()["rating"].to_pylist()
         assert set(labels) <= set(WORDS)
         card = (tmp_path / "out" / "README.md").read_text()

@@ -82,7 +82,7 @@ class TestDrawn:
 
     @pytest.fixture
     def before(self, model, tmp_path):
-        sample(model, tmp_path / "out", people=10, seed=1)
+        sample(model, tmp_path / "out", n_users=10, seed=1)
         return (tmp_path / "out" / "release.json").read_bytes()
 
     @pytest.mark.parametrize("interrupted_at", ["out", "drawn"])
@@ -99,12 +99,12 @@ class TestDrawn:
 
         monkeypatch.setattr(Path, "rename", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            sample(model, tmp_path / "out", people=12, seed=2, force=True)
+            sample(model, tmp_path / "out", n_users=12, seed=2, force=True)
         assert names(tmp_path) == ["out"]
         assert (tmp_path / "out" / "release.json").read_bytes() == before
 
     def test_a_run_killed_between_the_renames_is_settled_by_the_next(self, model, tmp_path, before):
-        sample(model, tmp_path / "new", people=12, seed=2)
+        sample(model, tmp_path / "new", n_users=12, seed=2)
         staging = tmp_path / ".out.partial-0123abcd"
         staging.mkdir()
         (staging / "lock").write_text("locked")
@@ -112,7 +112,7 @@ class TestDrawn:
         (tmp_path / "new").rename(staging / "drawn")
         (tmp_path / "out").rename(staging / "old-published")
         with raises("output.exists"):
-            sample(model, tmp_path / "out", people=12, seed=2)
+            sample(model, tmp_path / "out", n_users=12, seed=2)
         assert names(tmp_path) == ["out"]
         assert (tmp_path / "out" / "release.json").read_bytes() == before
 
@@ -124,7 +124,7 @@ class TestDrawn:
 
         monkeypatch.setattr("recveil.publish.staging._set_modes", full)
         with raises("machine.disk"):
-            sample(model, tmp_path / "out", people=12, seed=2, force=True)
+            sample(model, tmp_path / "out", n_users=12, seed=2, force=True)
         assert (tmp_path / "out" / "release.json").read_bytes() == before
 
 
@@ -219,10 +219,10 @@ class TestInterruptedTwice:
 
     @pytest.mark.parametrize("calls", [{1, 2}, {2, 3}, {-1, -2}, {2, -3}, {-1, 2, 3, -4}])
     def test_so_it_is_with_drawn_people(self, model, tmp_path, monkeypatch, calls):
-        sample(model, tmp_path / "out", people=10, seed=1)
+        sample(model, tmp_path / "out", n_users=10, seed=1)
         undo = self.interrupt(monkeypatch, calls)
         with pytest.raises(KeyboardInterrupt):
-            sample(model, tmp_path / "out", people=12, seed=2, force=True)
+            sample(model, tmp_path / "out", n_users=12, seed=2, force=True)
         undo()
         assert names(tmp_path) == ["out"]
         assert verify(tmp_path / "out").holds

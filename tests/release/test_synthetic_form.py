@@ -154,7 +154,7 @@ def test_a_rule_that_is_none_is_refused(copy_of, name, way, card):
     told = [violation.problem for violation in verify(folder).violations]
     assert any(problem.startswith("settings: ") for problem in told)
     with raises("release.damaged"):
-        sample(folder, folder.with_name("drawn"), people=5)
+        sample(folder, folder.with_name("drawn"), n_users=5)
 
 
 @pytest.mark.parametrize("card", [False, True], ids=["alone", "with its card"])

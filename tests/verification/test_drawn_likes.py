@@ -101,7 +101,7 @@ def test_the_model_has_no_worth_and_people_are_drawn_from_it(made, likes, tmp_pa
     told = json.loads((made / "model" / "release.json").read_text())
     n_tastes = 1 + told["settings"]["directions"]
     assert table.column_names == ["item_id", "offset", *(f"taste_{at}" for at in range(n_tastes))]
-    found = sample(made / "model", tmp_path / "drawn", people=400, seed=1)
+    found = sample(made / "model", tmp_path / "drawn", n_users=400, seed=1)
     assert (found.holds, found.users) == (True, 400)
     assert not list(independent.problems(tmp_path / "drawn"))
     drawn = pq.read_table(tmp_path / "drawn" / "ratings.parquet")

@@ -70,7 +70,7 @@ def anonymize(
     ] = False,
     force: Force = False,
     allow_large: options.AllowLarge = False,
-    against: Annotated[
+    earlier_release: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
@@ -111,7 +111,7 @@ def anonymize(
         "hide_items": hide_items,
         "force": force,
         "allow_large": allow_large,
-        "against": against,
+        "earlier_release": earlier_release,
         **more,  # type: ignore[typeddict-item]
     }
     if engine == "spark":

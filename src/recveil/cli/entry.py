@@ -19,7 +19,7 @@ from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
 from recveil.cli.interruptions import code_of, orderly_signals, patient_streams
-from recveil.cli.options import ADVERSARY, METHOD, READING, OptionGroup, echo
+from recveil.cli.options import ADVERSARY, METHOD, READING, OptionGroup, echo, rename_options
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.settings_file import KnownOption, options_of
@@ -199,7 +199,7 @@ def _lacks_folder() -> bool:
 def _run_verb(arguments: list[str] | None) -> None:
     """Run a verb and flush its output while an error can still be reported."""
     try:
-        make_app()(arguments)
+        make_app()(rename_options(sys.argv[1:] if arguments is None else arguments))
     except SystemExit:
         sys.stdout.flush()
         raise

@@ -118,6 +118,35 @@ def claims() -> Iterable[str]:
     return published_claims()
 
 
+# Options of version 1 that have another name now, by verb.
+RENAMED = {"anonymize": {"against": "earlier-release"}, "sample": {"people": "n-users"}}
+
+
+def rename_options(arguments: list[str]) -> list[str]:
+    """Replace old names of options, and report each on standard error.
+
+    Examples
+    --------
+    >>> rename_options(["sample", "model", "--n-users", "9"])
+    ['sample', 'model', '--n-users', '9']
+    """
+    renamed = RENAMED.get(next(iter(arguments), ""), {})
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [
+        _rename(argument, renamed) if place < end else argument
+        for place, argument in enumerate(arguments)
+    ]
+
+
+def _rename(argument: str, renamed: Mapping[str, str]) -> str:
+    name, equals, value = argument.partition("=")
+    new = renamed.get(name.removeprefix("--")) if name.startswith("--") else None
+    if new is None:
+        return argument
+    echo(f"{name} is now --{new}", err=True)
+    return f"--{new}{equals}{value}"
+
+
 # By name: the annotation that typer reads, and the default.
 Declared = Mapping[str, tuple[Any, Any]]
 

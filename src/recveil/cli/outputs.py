@@ -38,7 +38,7 @@ FOLDERS = {
 _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or perhaps words instead.
 _TABLES = ("source", "train", "test", "aux", "privacy_levels", "catalogue", "trust")
-_RELEASES = ("release", "against", "path")
+_RELEASES = ("release", "against", "earlier_release", "path")
 # What is typed without the name of an option, beside these.
 _ARGUMENTS = (
     *(("convert", "target"), ("describe", "output"), ("generate", "output")),

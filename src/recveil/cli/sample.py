@@ -14,7 +14,7 @@ def sample(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for the synthetic users.")
     ],
-    people: Annotated[int, typer.Option(min=1, metavar="N", help="Number of synthetic users.")],
+    n_users: Annotated[int, typer.Option(min=1, metavar="N", help="Number of synthetic users.")],
     file_format: Annotated[
         Literal["parquet", "csv"],
         typer.Option(metavar="NAME", help="Format of the ratings: parquet or csv."),
@@ -27,13 +27,13 @@ def sample(
 
     The ratings are not read, so no privacy budget is spent: the table keeps the model's guarantee.
 
-    Example: `recveil sample model --people 10000 -o drawn`
+    Example: `recveil sample model --n-users 10000 -o drawn`
     """
     from recveil.cli.show import show_verification, write_json
     from recveil.methods import sample
 
     verification = sample(
-        release, output, people=people, file_format=file_format, seed=seed, force=force
+        release, output, n_users=n_users, file_format=file_format, seed=seed, force=force
     )
     if write_json({"output": str(output), "verification": verification.to_dict()}, json):
         show_verification(verification, str(output))

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import typer
 from typer.models import OptionInfo
 
-from recveil.cli.options import echo
+from recveil.cli.options import RENAMED, echo
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import (
     IsTooLargeError,
@@ -251,18 +251,18 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
                 f"[{_nearest(verb, known)}]; mend that line",
                 code="settings.file",
             )
-        found[verb] = _of_verb(f"{path.name}: [{verb}]", options, known[verb])
+        found[verb] = _of_verb(verb, f"{path.name}: [{verb}]", options, known[verb])
     return found
 
 
 def _of_verb(
-    where: str, options: Mapping[str, Any], known: Iterable[KnownOption]
+    verb: str, where: str, options: Mapping[str, Any], known: Iterable[KnownOption]
 ) -> dict[str, Any]:
     """Return the values of a verb's options; none stands twice, as in all of TOML."""
     names = {option.name: option for option in known}
     found: dict[str, Any] = {}
     for name, given in options.items():
-        parameter, value = _checked(where, name, given, names)
+        parameter, value = _checked(verb, where, name, given, names)
         if parameter in found:
             raise RecveilError(
                 f"{where} {quoted(name, 40)} stands there twice, with a hyphen and with an "
@@ -365,10 +365,13 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _checked(
-    where: str, name: str, value: Any, known: Mapping[str, KnownOption]
+    verb: str, where: str, name: str, value: Any, known: Mapping[str, KnownOption]
 ) -> tuple[str, Any]:
     """Return what the verb calls an option, and its value."""
     option = known.get(name) or known.get(name.replace("_", "-"))
+    if option is None and (new := RENAMED.get(verb, {}).get(name.replace("_", "-"))):
+        option = known[new]
+        echo(f"{where} {name} is now {new}", err=True)
     if option is None:
         raise RecveilError(
             f"{where} {quoted(name, 40)} is no option of it; the nearest is "

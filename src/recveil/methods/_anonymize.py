@@ -199,7 +199,7 @@ def anonymize(
     hide_items: bool = False,
     force: bool = False,
     allow_large: bool = False,
-    against: str | PathLike[str] | None = None,
+    earlier_release: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Anonymized:
@@ -220,7 +220,7 @@ def anonymize(
         one that was registered; see `recveil.methods.registry`.
     layout, file_format, force, allow_large
         See `Release.write`.
-    against : path, optional
+    earlier_release : path, optional
         An earlier release; `earlier` of the result reports whether it has some of the same users.
         Releases next to the output are checked automatically.
     seed : int, optional
@@ -272,7 +272,7 @@ def anonymize(
         hide_items=hide_items,
         force=force,
         allow_large=allow_large,
-        against=against,
+        earlier_release=earlier_release,
         **options,
     )
     with parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin:
@@ -346,8 +346,8 @@ def prepare(
     check_layout(maker.method, request.layout)
     check_many_drawn(options, request.layout, allow_large=request.allow_large)
     require_path("a release", is_output=True, output=request.output)
-    if request.against is not None:
-        require_path("a release folder", against=request.against)
+    if request.earlier_release is not None:
+        require_path("a release folder", earlier_release=request.earlier_release)
     files = _files(maker, options)
     reject_two_standard_inputs(source=source, **files)
     check_target(output, force=request.force, is_dry=is_dry)  # before the work
@@ -361,7 +361,7 @@ def prepare(
         reject_people(ratings.items, can_hide=_can_hide(maker.method))
     _reject_feedback(maker, ratings, is_secret=is_secret)
     # Before the work, since a release in the same place is replaced.
-    earlier = find_earlier(ratings.users, output, request.against)
+    earlier = find_earlier(ratings.users, output, request.earlier_release)
     for name, read in maker.read.items():
         if name in options:
             options[name] = read(options[name], ratings, k or 0)

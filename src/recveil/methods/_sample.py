@@ -30,7 +30,7 @@ def sample(
     release: str | PathLike[str],
     output: str | PathLike[str],
     *,
-    people: int,
+    n_users: int,
     file_format: FileFormat = "parquet",
     seed: int | None = None,
     force: bool = False,
@@ -47,7 +47,7 @@ def sample(
         A release folder with a model.
     output : path
         The folder to write: a release of the layout `users`.
-    people : int
+    n_users : int
         Number of synthetic users.
     file_format : {"parquet", "csv"}
     seed : int, optional
@@ -69,20 +69,20 @@ def sample(
     require_path("a release folder", release=release)
     require_path("a release", is_output=True, output=output)
     check_seed(seed)
-    _check_users(people)
+    _check_users(n_users)
     check_form("users", file_format)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
     if manifest.layout != "model":
         raise RecveilError(
-            f"{folder.name}: it holds people already, in the layout {manifest.layout}; name a "
-            f"release that was written with layout model (--layout model)",
+            f"{folder.name}: its layout is {manifest.layout}, which has no model; name a release "
+            f"with layout model (--layout model)",
             code="release.unsupported",
         )
     check_target(output, force=force)
-    with parts("Drawing people", {_CHECKING: 1, THE_REST: 9}) as begin:
+    with parts("Sampling users", {_CHECKING: 1, THE_REST: 9}) as begin:
         begin(_CHECKING)
-        published = _draw(folder, manifest, people, seed, Path(output), file_format)
+        published = _draw(folder, manifest, n_users, seed, Path(output), file_format)
         begin(THE_REST)
         return write_drawn(published, Path(output), file_format, force=force)
 
@@ -90,22 +90,22 @@ def sample(
 def _draw(
     folder: Path,
     manifest: Manifest,
-    people: int,
+    n_users: int,
     seed: int | None,
     output: Path,
     file_format: FileFormat,
 ) -> Published:
     """Return the published synthetic users of a verified model, sampled block by block."""
-    found = verify(folder)
-    if not found.holds:
+    verification = verify(folder)
+    if not verification.holds:
         raise RecveilError(
-            f"{folder.name}: it does not hold ({found.violations[0].problem}); ask recveil verify "
-            f"what is wrong with it, and draw from no model that was changed",
+            f"{folder.name}: its claim does not hold ({verification.violations[0].problem}); run "
+            f"recveil verify, and do not sample from a changed model",
             code="claim.false",
         )
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), drawn_seed(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
-    _reject_beyond_disk(manifest, items, people, output, file_format)
+    _reject_beyond_disk(manifest, items, n_users, output, file_format)
     settings: dict[str, Any] = dict(manifest.settings)
     if "people" in settings:
         settings["people"] = "asked for"
@@ -114,9 +114,9 @@ def _draw(
         items=items,
         scale=manifest.scale,
         settings=settings,
-        n_users=people,
+        n_users=n_users,
         prefix=fresh_prefix(np.empty(0), np.random.default_rng([drawing, 1])),
-        blocks=lambda: draw(manifest, model, people, np.random.default_rng(drawing)),
+        blocks=lambda: draw(manifest, model, n_users, np.random.default_rng(drawing)),
         default_layout="users",
         # What an older model promises, and by which queries, is told in the words of its format.
         format_number=manifest.number,
@@ -124,21 +124,21 @@ def _draw(
 
 
 def _reject_beyond_disk(
-    manifest: Manifest, items: NDArray[Any], people: int, output: Path, file_format: str
+    manifest: Manifest, items: NDArray[Any], n_users: int, output: Path, file_format: str
 ) -> None:
     """Raise a RecveilError if the estimated release does not fit on the disk."""
     activity, step = manifest.settings.get("activity"), manifest.settings.get("label_step")
     if not activity or not step:
         return
     each = float(np.mean(activity))
-    size = expect_drawn(items, manifest.scale, people, each, people * each, file_format, step)
+    size = expect_drawn(items, manifest.scale, n_users, each, n_users * each, file_format, step)
     reject_beyond_disk(size, output.absolute().parent, FEWER_PEOPLE)
 
 
-def _check_users(people: Any) -> None:
-    if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
+def _check_users(n_users: Any) -> None:
+    if type(n_users) is not int or not 1 <= n_users <= MOST_PEOPLE:
         raise RecveilError(
-            f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
+            f"n_users (--n-users) is {quoted(n_users)}; expected a number of users from 1 to "
             f"{MOST_PEOPLE:,}",
             code="option.value",
         )

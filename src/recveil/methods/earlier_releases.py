@@ -196,7 +196,7 @@ def _is_at(earlier: Earlier, output: Path) -> bool:
 
 
 def find_earlier(
-    users: NDArray[Any] | Count, output: Path, against: str | PathLike[str] | None = None
+    users: NDArray[Any] | Count, output: Path, named: str | PathLike[str] | None = None
 ) -> list[Earlier]:
     """Return earlier releases of some users next to an output, and at a given path.
 
@@ -207,7 +207,7 @@ def find_earlier(
     output : Path
         The folder to write. All private folders of its parent are searched, including that of an
         older release at the same path.
-    against : path, optional
+    named : path, optional
         The published folder of an earlier release elsewhere.
 
     Returns
@@ -215,18 +215,18 @@ def find_earlier(
     list of Earlier
         Releases with some of these users, and unreadable ones; by name.
     """
-    named = None if against is None else private_twin(Path(against))
-    twins = {
+    private = None if named is None else private_twin(Path(named))
+    folders = {
         file.parent.resolve() for file in output.resolve().parent.glob(f"*/{PRIVATE_MANIFEST}")
     }
     count = users if callable(users) else count_here(users)
     found = []
-    for twin in sorted(twins | ({named} if named else set())):
-        earlier = _read(twin, count)
-        if twin == named and earlier.problem:
+    for folder in sorted(folders | ({private} if private else set())):
+        earlier = _read(folder, count)
+        if folder == private and earlier.problem:
             raise RecveilError(
-                f"against (--against) is {quoted(str(against))}: its private twin {twin.name} "
-                f"cannot be read ({earlier.problem}); it tells whether the people are the same",
+                f"earlier_release (--earlier-release) is {quoted(str(named))}: its private folder "
+                f"{folder.name} cannot be read ({earlier.problem}); it has the ids of its users",
                 code="private.damaged",
             )
         if earlier.history or earlier.problem:

@@ -49,7 +49,7 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     hide_items: bool
     force: bool
     allow_large: bool
-    against: str | PathLike[str] | None
+    earlier_release: str | PathLike[str] | None
 
 
 @brief
@@ -67,7 +67,7 @@ class AnonymizeRequest:
     hide_items: bool = False
     force: bool = False
     allow_large: bool = False
-    against: str | PathLike[str] | None = None
+    earlier_release: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: ReadingOptions = field(default_factory=ReadingOptions)

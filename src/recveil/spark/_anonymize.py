@@ -151,7 +151,7 @@ def anonymize(
             reject_people(lake.items, can_hide=False)
         people, make = making.gather(lake)
         try:
-            earlier = tuple(find_earlier(_count_by_spark(people), target, request.against))
+            earlier = tuple(find_earlier(_count_by_spark(people), target, request.earlier_release))
             made = make()
             published = made.release.published
             if on_estimate is not None and published.expect is not None:

@@ -66,7 +66,7 @@ class TestModel:
     def test_what_is_sampled_from_it_is_audited_and_no_risk_is_written(
         self, model, ratings, tmp_path, capsys
     ):
-        sample(model, tmp_path / "drawn", people=300)
+        sample(model, tmp_path / "drawn", n_users=300)
         write_ratings(ratings, tmp_path / "r.csv")
         command = ["audit", str(tmp_path / "r.csv"), "--scale", "1:5:1", "--targets", "20"]
         with pytest.raises(SystemExit) as stop:

@@ -67,7 +67,7 @@ def test_a_path_loses_a_slash_and_is_refused_without_the_password():
         "convert shop.csv {} --target-format csv",
         "audit shop.csv --json {}",
         "audit {} --table x --html {}",
-        "sample {} -o out --people 7",
+        "sample {} -o out --n-users 7",
         "convert {} out.csv --table x --user geheim-not",
     ],
 )

@@ -96,9 +96,9 @@ class TestDrawnPeople:
         usage = namedtuple("usage", "free")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**6))
         with raises("machine.disk") as error:
-            sample(tmp_path / "model", tmp_path / "drawn", people=100_000)
+            sample(tmp_path / "model", tmp_path / "drawn", n_users=100_000)
         assert "1 MB" in str(error.value)
-        assert sample(tmp_path / "model", tmp_path / "drawn", people=100).users == 100
+        assert sample(tmp_path / "model", tmp_path / "drawn", n_users=100).users == 100
 
 
 class TestLabelsThatDifferTakeMore:

@@ -49,7 +49,7 @@ def test_the_lines_as_they_stand_draw_the_same_people(released, tmp_path, monkey
         people.append(names["person"])
     assert all(scale.low <= label <= scale.high for one in people for label in one.values())
 
-    sample(folder, tmp_path / "drawn", people=4_000, seed=1)
+    sample(folder, tmp_path / "drawn", n_users=4_000, seed=1)
     drawn = pd.read_parquet(tmp_path / "drawn" / "ratings.parquet")
     # The noise of the model has no seed, so each bound is five standard errors.
     lengths = drawn.groupby("user_id").size()
