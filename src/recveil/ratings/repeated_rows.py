@@ -23,8 +23,10 @@ _CUT_ROWS = (
     *(("uiviv", (1, 3)), ("ivuiv", (0, 3)), ("iuvuv", (1, 3)), ("uviuv", (0, 3))),
     *(("uvivi", (2, 4)), ("viuvi", (1, 4)), ("ivuvu", (2, 4)), ("vuivu", (1, 4))),
 )
+# A text of nothing else, with a user of many digits: the row of its item, and a part of the next.
+_NEXT_ROW = (("ivui", (0, 3)), ("iuvi", (0, 3)))
 _LIKED = (("uiui", (0, 2)), ("iuiu", (1, 3)))
-_FEWEST_RATED, _FEWEST_LIKED = 5, 4
+_FEWEST = 4
 # Numbers that may be users as well as items are rows if there are so many, and nothing else.
 _FEWEST_NUMBERS = 9
 # Numbers of titles, and their words with digits, such as 3D and H20, are no longer.
@@ -42,6 +44,7 @@ _COMMON = frozenset(
     {"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "vs", "with"}
 )
 _OF_TITLES = re.compile(rf"(?:[\s\-'\u2019.&+]|\b(?:{'|'.join(_COMMON)})\b)*")
+_DATE = re.compile(r"\b\d{4}([-/.])\d{1,2}\1\d{1,2}\b")
 # A year may be a number of a title.
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 
@@ -82,16 +85,15 @@ def find_repeated_rows(
     >>> find_repeated_rows(["1020 Alien/1021 Heat"], users, items, likes)
     [0]
     """
-    is_unrated = scale is not None and scale.unary
-    fewest = _FEWEST_LIKED if is_unrated else _FEWEST_RATED
+    is_unrated = scale is not None and scale.low == scale.high
     texts = [
         (at, text)
         for at, label in enumerate(labels)
         for text in texts_of(label)
-        if len(text.words) >= fewest
+        if len(text.words) >= _FEWEST
     ]
     if not is_unrated and (scale is None or not scale.words):
-        texts = [(at, text) for at, text in texts if sum(map(str.isdigit, text.words)) > 1]
+        texts = [(at, text) for at, text in texts if any(map(str.isdigit, text.words))]
     if not texts:
         return []
     wanted = {word for _, text in texts for word in text.words}
@@ -271,9 +273,14 @@ class _Search(NamedTuple):
             return True
         for role in (_USER, _ITEM):
             places[role] = [each for each in places[role] if each[:2] not in both]
-        if is_like_title(text.text) and not _are_all(text, places):
-            places[_USER] = [each for each in places[_USER] if _is_clear(text.words_at(each))]
-        return any(_has_pattern(pattern, places, differing) for pattern, differing in _CUT_ROWS)
+        are_all = _are_all(text, places)
+        clear = [each for each in places[_USER] if _is_clear(text.words_at(each))]
+        if is_like_title(text.text) and not are_all:
+            places[_USER] = clear
+        if any(_has_pattern(pattern, places, differing) for pattern, differing in _CUT_ROWS):
+            return True
+        places[_USER] = clear if are_all else []
+        return any(_has_pattern(pattern, places, differing) for pattern, differing in _NEXT_ROW)
 
     def _are_numbers(self, text: str, places: dict[str, list[_Place]]) -> bool:
         """Return whether a text is nothing but numbers, in columns of users, items and ratings."""
@@ -330,7 +337,39 @@ def _has_likes(text: Text, places: dict[str, list[_Place]], both: set[tuple[int,
     clear = {_USER: numbered, _ITEM: items}
     if any(_has_pattern(pattern, clear, differing) for pattern, differing in _LIKED):
         return True
-    return _are_repeated(text, users, items) or _are_repeated(text, items, users)
+    return (
+        _are_repeated(text, users, items)
+        or _are_repeated(text, items, users)
+        or _are_all_likes(text, users, items)
+    )
+
+
+def _are_all_likes(text: Text, users: list[_Place], items: list[_Place]) -> bool:
+    """Return whether a text has no words but users and items in alternation, and dates."""
+    if " & " in text.text:  # a list of names
+        return False
+    after = dict(_dates_within(text))
+    ends: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for role, places in ((_USER, users), (_ITEM, items)):
+        for first, end, *_ in places:
+            ends[role, first].append(end)
+    for role, other in ((_USER, _ITEM), (_ITEM, _USER)):
+        reached, n_places = {after.get(0, 0)}, 0
+        while reached:
+            reached = {end for first in reached for end in ends[role, first]}
+            reached = {after.get(end, end) for end in reached}
+            n_places += 1
+            if len(text.words) in reached and n_places >= _FEWEST:
+                return len({user.code for user in users}) > 1
+            role, other = other, role
+    return False
+
+
+def _dates_within(text: Text) -> Iterator[tuple[int, int]]:
+    """Yield the first word of each date, and the word behind it."""
+    for found in _DATE.finditer(text.text):
+        at = [at for at, (begin, end) in enumerate(text.spans) if begin >= found.start()]
+        yield at[0], at[0] + 3
 
 
 def _are_all(text: Text, places: dict[str, list[_Place]]) -> bool:
@@ -353,7 +392,7 @@ def _is_clear(words: Sequence[str]) -> bool:
 
 
 def _are_repeated(text: Text, ones: list[_Place], others: list[_Place]) -> bool:
-    """Return whether two pairs are separated by the same notation, or nothing else is there."""
+    """Return whether two pairs are separated by the same notation."""
     by_begin = defaultdict(list)
     for other in others:
         by_begin[other.first].append(other)
@@ -369,8 +408,5 @@ def _are_repeated(text: Text, ones: list[_Place], others: list[_Place]) -> bool:
                 continue
             between = text.between(other, later)
             if not _OF_TITLES.fullmatch(gap) and between != gap:
-                return True
-            is_all = one.first == 0 and last.end == len(text.words)
-            if is_all and one.end == other.first and other.end == later.first == last.first - 1:
                 return True
     return False

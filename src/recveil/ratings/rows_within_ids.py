@@ -58,9 +58,10 @@ _OF_TITLES = re.compile(r"[ \-'\u2019&.]*|[,:] +")
 _PATH = re.compile(r"[\w./:@+\-]+")
 # If fewer users have numbers, short ones may be numbers of titles.
 _NUMBERED_SHARE, _SHORT = 0.2, 4
-# Names, titles and numbers are the rating of a user by chance. There are more titles that hold a
-# user, an item and a number than this share of them that state the rating of the table.
-_CHANCE = 0.1
+# Names, titles and numbers of a title are a rating of the table by chance, unless it is so rare.
+_CHANCE = 0.05
+# A continuous scale counts as one of so many ratings.
+_FINE = 100
 # Words of titles with digits, such as 3D, 13th and H20.
 _TITLE_WORD = re.compile(r"\w{1,4}|\d\w{1,5}")
 
@@ -254,7 +255,7 @@ class _Search(NamedTuple):
         self, text: _Text, first: int, end: int, is_certain: bool
     ) -> tuple[list[int], list[int]]:
         """Return where items begin that end at a user id, and where those end that follow it."""
-        user, is_path = text.part(first, end), self._is_path(text)
+        user, is_path = text.part(first, end), _is_path(text, self.items)
 
         def is_item(part: str) -> bool:
             is_number = not is_certain and user.isdigit() and part.isdigit()
@@ -262,6 +263,8 @@ class _Search(NamedTuple):
 
         before = [low for low in self.items.begins(text, first) if is_item(text.part(low, first))]
         after = [high for high in self.items.ends(text, end) if is_item(text.part(end, high))]
+        if user.isdecimal() and len(user) < _SHORT and text.has_gaps_of_titles(first):
+            before = [low for low in before if not _is_name([text.part(low, first)])]
         if self._is_word(user):
             before = [] if text.has_gaps_of_titles(first) else before
             after = [] if text.has_gaps_of_titles(end) else after
@@ -301,9 +304,11 @@ class _Search(NamedTuple):
             return self.has_few_numbers and len(user) <= _SHORT
         return not any(map(str.isdecimal, user))
 
-    def _is_path(self, text: _Text) -> bool:
-        """Return whether a text is a path, and begins with no item, as swallowed rows do."""
-        return _PATH.fullmatch(text.text) is not None and not self.items.ends(text, 0)
+
+def _is_path(text: _Text, items: _Ids) -> bool:
+    """Return whether a text is a path, and begins with no other item, as swallowed rows do."""
+    ends = set(items.ends(text, 0)) - {text.size}
+    return not ends and _PATH.fullmatch(text.text) is not None
 
 
 def _is_number_after(
@@ -434,7 +439,7 @@ class _ApartSearch(NamedTuple):
             for end in self.items.ends(text, first)
             if not text.part(first, end).isdigit()
         ]
-        if _PATH.fullmatch(whole) and not self.items.ends(text, 0):
+        if _is_path(text, self.items):
             items = [item for item in items if not text.part(item.start, item.stop).isalpha()]
         numbers = {at for at, word in enumerate(words) if _is_short_number(word)}
         clear_items = [item for item in items if _is_no_word(text.part(item.start, item.stop))]
@@ -485,8 +490,9 @@ class _ApartSearch(NamedTuple):
         }
         clear = {at for at in items if _is_no_word(fields[at])}
         ratings = {at for at, field in enumerate(fields) if _is_rating(field)}
+        is_title = is_like_title(whole)
         for user, field in enumerate(fields):
-            if field in self.items.known:
+            if field in self.items.known or (is_title and _is_name([field])):
                 continue
             is_known = field in self.users.known
             if not is_known and (
@@ -599,7 +605,7 @@ def find_original_rows(
     starts = {words[0] for words in known.users}
     values = Values(scale)
     found: set[int] = set()
-    by_chance, n_chances = set(), 0
+    by_chance, n_expected, shares = set(), 0.0, known.shares(scale)
     for at, text in texts:
         if at in found or starts.isdisjoint(text.words):
             continue
@@ -611,19 +617,35 @@ def find_original_rows(
         elif not is_like_title(text.text):
             found |= {at} if _has_rating(rated, ratings) else set()
         else:
-            names = [pair for pair in pairs if _is_name(text.words, pair.user)]
-            n_chances += any(_has_places(pair, place) for pair in names for place, _ in ratings)
+            names = [pair for pair in pairs if _is_name(text.words[at] for at in pair.user)]
+            n_expected += sum(
+                float(shares[pair.item_code])
+                for pair in names
+                if any(_has_places(pair, place) for place, _ in ratings)
+            )
             if _has_rating([pair for pair in rated if pair not in names], ratings):
                 found.add(at)
             elif _has_rating(rated, ratings):
                 by_chance.add(at)
-    if len(by_chance) > _CHANCE * n_chances:
+    if _is_no_chance(len(by_chance), n_expected):
         found |= by_chance
     return sorted(found)
 
 
-def _is_name(words: tuple[str, ...], place: range) -> bool:
-    return not any(map(str.isdecimal, "".join(words[at] for at in place)))
+def _is_no_chance(n: int, n_expected: float) -> bool:
+    """Return whether so many events, or more, are rare where fewer are expected.
+
+    Examples
+    --------
+    >>> _is_no_chance(1, 0.01), _is_no_chance(1, 0.2), _is_no_chance(6, 1.5)
+    (True, False, True)
+    """
+    fewer = sum(n_expected**at / math.factorial(at) for at in range(min(n, _MOST_PLACES)))
+    return n > 0 and 1 - math.exp(-n_expected) * fewer < _CHANCE
+
+
+def _is_name(words: Iterable[str]) -> bool:
+    return not any(map(str.isdecimal, "".join(words)))
 
 
 @brief
@@ -632,6 +654,7 @@ class _Pair(NamedTuple):
 
     user: range
     item: range
+    item_code: int
     value: float
     """Their rating; not a number if there is none."""
 
@@ -648,6 +671,12 @@ class _OriginalRows(NamedTuple):
     items: dict[tuple[str, ...], int]
     rows: Rows
 
+    def shares(self, scale: RatingScale) -> NDArray[np.float64]:
+        """Return for each item which share of the users rated it with one of the ratings."""
+        n_users, n_items = self.rows.indptr.size - 1, int(self.rows.indices.max(initial=-1)) + 1
+        n_levels = _FINE if scale.step is None else scale.range / scale.step + 1
+        return np.bincount(self.rows.indices, minlength=n_items) / (n_users * n_levels)
+
     def pairs_within(self, words: tuple[str, ...], own: int) -> Iterator[_Pair]:
         """Yield the pairs among words, but for those of the item that the words are."""
         those_items = [*_places(words, self.items)]
@@ -659,7 +688,7 @@ class _OriginalRows(NamedTuple):
                 is_rated = cell < indices.size and indices[cell] == item
                 value = float(self.rows.values[begin + cell]) if is_rated else math.nan
                 if item != own and not set(user_words) & set(item_words):
-                    yield _Pair(user_words, item_words, value)
+                    yield _Pair(user_words, item_words, item, value)
 
 
 def _has_rating(pairs: list[_Pair], values: list[tuple[range, set[float]]]) -> bool:
@@ -677,7 +706,7 @@ def _has_places(pair: _Pair, value: range) -> bool:
 
 def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
     """Return whether two users, whose ids are no names, have each another item."""
-    clear = [pair for pair in pairs if not _is_name(words, pair.user)]
+    clear = [pair for pair in pairs if not _is_name(words[at] for at in pair.user)]
     return any(
         not set(one.user) & set(other.user) and not set(one.item) & set(other.item)
         for one, other in combinations(clear, 2)
