@@ -73,7 +73,8 @@ def fold(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = "".join(each for each in text if unicodedata.category(each) != "Cf")
-    return _WHOLE.sub(r"\1", text.casefold())
+    text = text.casefold()
+    return _WHOLE.sub(r"\1", text) if ".0" in text else text
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -84,8 +85,15 @@ def words_of(text: str) -> tuple[str, ...]:
     >>> words_of("m0004 by 007")
     ('m4', 'by', '7')
     """
-    words = WORD.findall(text)
-    return tuple(_ZEROS.sub("", word) if "0" in word else word for word in words)
+    return tuple(WORD.findall(_ZEROS.sub("", text) if "0" in text else text))
+
+
+def words_of_id(each: object) -> tuple[str, ...]:
+    """Return the words of an id as `fold` and `words_of` do, but faster for numbers."""
+    text = str(each)
+    if text.isdecimal() and text[0] != "0":
+        return (text,)
+    return words_of(fold(text))
 
 
 def numbers_within(text: str) -> Iterator[tuple[set[int], set[float]]]:

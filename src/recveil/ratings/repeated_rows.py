@@ -9,7 +9,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recveil.ratings.id_words import WORD, decoded_forms, fold, numbers_within, words_of
+from recveil.ratings.id_words import (
+    WORD,
+    decoded_forms,
+    fold,
+    numbers_within,
+    words_of,
+    words_of_id,
+)
 from recveil.ratings.rating_scale import RatingScale
 from recveil.runtime.safe_repr import brief
 
@@ -27,6 +34,8 @@ _CUT_ROWS = (
 _NEXT_ROW = (("ivui", (0, 3)), ("iuvi", (0, 3)))
 _LIKED = (("uiui", (0, 2)), ("iuiu", (1, 3)))
 _FEWEST = 4
+# What separates words, or encodes it.
+_GAP, _N_GAPS = re.compile(r"[\W_]+"), 3
 # Numbers that may be users as well as items are rows if there are so many, and nothing else.
 _FEWEST_NUMBERS = 9
 # Numbers of titles, and their words with digits, such as 3D and H20, are no longer.
@@ -86,18 +95,22 @@ def find_repeated_rows(
     [0]
     """
     is_unrated = scale is not None and scale.low == scale.high
+    items = [*items]
+    prefix = _common_prefix(items)
+    starts = {words[0] for item in items for words in _notations(item, prefix) if words}
     texts = [
         (at, text)
         for at, label in enumerate(labels)
+        if isinstance(label, str) and len(_GAP.findall(label)) >= _N_GAPS
         for text in texts_of(label)
-        if len(text.words) >= _FEWEST
+        if len(text.words) >= _FEWEST and not starts.isdisjoint(_with_glued(text.words))
     ]
     if not is_unrated and (scale is None or not scale.words):
         texts = [(at, text) for at, text in texts if any(map(str.isdigit, text.words))]
     if not texts:
         return []
     wanted = {word for _, text in texts for word in text.words}
-    wanted |= {glued[1].lstrip("0") for glued in map(_GLUED.fullmatch, wanted) if glued}
+    wanted = _with_glued(wanted)
     known_items = _Vocabulary(items, wanted)
     texts = [(at, text) for at, text in texts if known_items.is_within(text.words)]
     if not texts:
@@ -165,20 +178,12 @@ class _Vocabulary:
         self._codes: dict[tuple[str, ...], int] = {}
         prefix = _common_prefix(ids)
         for code, each in enumerate(ids):
-            text = str(each)
-            if text.isdigit():
-                self._add((text.lstrip("0") or "0",), code, wanted)
-                continue
-            self._add(words_of(fold(text)), code, wanted)
-            if prefix and text.startswith(prefix) and text[len(prefix) :].isdigit():
-                self._add((text[len(prefix) :].lstrip("0") or "0",), code, wanted)
+            for words in _notations(each, prefix):
+                if words and wanted.issuperset(words):
+                    self._codes.setdefault(words, code)
         self._sizes: defaultdict[str, set[int]] = defaultdict(set)
         for words in self._codes:
             self._sizes[words[0]].add(len(words))
-
-    def _add(self, words: tuple[str, ...], code: int, wanted: set[str]) -> None:
-        if words and wanted.issuperset(words):
-            self._codes.setdefault(words, code)
 
     def is_within(self, words: tuple[str, ...]) -> bool:
         return next(self.places(words), None) is not None
@@ -194,6 +199,22 @@ class _Vocabulary:
                 code = self._codes.get((glued[1].lstrip("0") or "0",))
                 if code is not None:
                     yield _Place(first, first + 1, code, True)
+
+
+def _notations(each: Any, prefix: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of an id, and its number without the letters in front of it."""
+    yield words_of_id(each)
+    if prefix and isinstance(each, str) and each.startswith(prefix):
+        number = each[len(prefix) :]
+        if number.isdigit():
+            yield (number.lstrip("0") or "0",)
+
+
+def _with_glued(words: Iterable[str]) -> set[str]:
+    """Return words, and the numbers of those that are letters and a number."""
+    words = set(words)
+    glued = map(_GLUED.fullmatch, words)
+    return words | {found[1].lstrip("0") or "0" for found in glued if found}
 
 
 def _common_prefix(ids: Sequence[Any]) -> str:

@@ -20,8 +20,7 @@ from recveil.ratings.id_words import (
     ESCAPES,
     WORD,
     decode_escapes,
-    fold,
-    words_of,
+    words_of_id,
 )
 from recveil.ratings.rating_scale import RatingScale
 from recveil.ratings.repeated_rows import Values, find_repeated_rows, is_like_title, texts_of
@@ -714,7 +713,7 @@ def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
 
 
 def _by_words(ids: NDArray[Any], wanted: set[str]) -> dict[tuple[str, ...], int]:
-    words = ((words_of(fold(str(each))), at) for at, each in enumerate(ids))
+    words = ((words_of_id(each), at) for at, each in enumerate(ids.tolist()))
     return {parts: at for parts, at in words if parts and wanted.issuperset(parts)}
 
 
