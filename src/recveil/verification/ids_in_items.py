@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recveil.ratings.ids import describe_break
 from recveil.ratings.id_words import decode_escapes
+from recveil.ratings.ids import describe_break
 from recveil.ratings.rating_scale import LIKES
 from recveil.ratings.repeated_rows import find_repeated_rows
 from recveil.ratings.rows_within_ids import find_rows_within
