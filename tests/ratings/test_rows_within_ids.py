@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil import read_ratings
+from recveil import RatingScale, read_ratings
 from recveil.ratings.rows_within_ids import find_original_rows, find_rows_within
 from recveil.ratings.sorted_rows import Rows
 
@@ -199,9 +199,10 @@ def test_a_composite_item_id_is_no_row(users, is_unrated):
 def test_a_rating_with_decimals_or_a_sign_is_found_with_its_user_and_item(label, value):
     items = np.array(["i7", label], object)
     rows = Rows(np.array([0, 1]), np.array([0]), np.array([value], np.float32), None)
-    assert find_original_rows(np.array(["u12"], object), items, rows) == [1]
+    scale = RatingScale(-5, 5)
+    assert find_original_rows(np.array(["u12"], object), items, rows, scale) == [1]
     rows = rows._replace(values=np.array([3], np.float32))
-    assert find_original_rows(np.array(["u12"], object), items, rows) == []
+    assert find_original_rows(np.array(["u12"], object), items, rows, scale) == []
 
 
 @pytest.mark.parametrize(

@@ -327,9 +327,11 @@ def _build(
         scale = RatingScale.infer(rows.values)
     elif duplicates == "mean":
         rows = rows._replace(values=scale.round(rows.values).astype(np.float32))
-    require_no_original_rows(
-        (users, items), rows, scale, partial(_locate_item, indices, order, locate)
+    locate_ids = (
+        partial(_locate_user, order, locate),
+        partial(_locate_item, indices, order, locate),
     )
+    require_no_original_rows((users, items), rows, scale, locate_ids)
     by_time = dropped > 0 and instants is not None and not instants.problem
     if instants is not None:
         problem = problem or instants.problem
@@ -342,6 +344,12 @@ def _build(
         rating_note=rating_note,
         ratings_merged=merged,
     )
+
+
+def _locate_user(order: Order, locate: Locate, user: int) -> str:
+    at = slice(*order.indptr[user : user + 2])
+    places = np.arange(at.start, at.stop) if order.places is None else order.places[at]
+    return locate(int(places.min()))
 
 
 def _locate_item(indices: NDArray[np.int32], order: Order, locate: Locate, item: int) -> str:

@@ -4,11 +4,10 @@ What separates them is not known: a stray quote swallows rows with their delimit
 databases write line breaks as ``\n``. So ids are searched for known ids, not split.
 """
 
+import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from html import unescape
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -16,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.ratings.columns import Locate
+from recveil.ratings.id_words import (
+    ESCAPED,
+    ESCAPES,
+    WORD,
+    decode_escapes,
+    words_of_id,
+)
 from recveil.ratings.rating_scale import RatingScale
+from recveil.ratings.repeated_rows import Values, find_repeated_rows, is_like_title, texts_of
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
-_WORD = re.compile(r"[^\W_]+")
 # An id without the punctuation around it.
 _CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
 # Delimiters of files, and what programs write for these and for line breaks.
 _DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
-_ESCAPED = re.compile(
-    r"\\(?:[nrtvfN]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|[0-3][0-7]{2}|0)|%[01][\da-fA-F]|%2[Cc]|%3[Bb]"
-    r"|%7[Cc]|&#(?:\d{1,2}|x[\da-fA-F]{1,2});|<br */?>"
-    # As Excel writes them.
-    r"|_x00(?:[01][\da-fA-F]|2[Cc]|3[Bb]|7[Cc])_"
-)
-_ESCAPES = re.compile(r"[\\%&<]|_x00")
 # What separates fields in JSON, XML, HTML and the address of a page, and a field's name in these.
 _MARKUP = re.compile(r"[\x00-\x1f,;|?{}\[\]]|::|(?<=\S)&(?=\S)|<[^<>]*>")
 _QUOTES = " \"'()"
@@ -52,6 +51,18 @@ _MOST_WORDS = 8
 _MOST_PLACES = 50
 # A number of four digits in a title may be its year.
 _YEAR = re.compile(r"(1[89]|20)\d\d")
+# What separates words of a title, or names in a list of them.
+_OF_TITLES = re.compile(r"[ \-'\u2019&.]*|[,:] +")
+# An id with parts: the address of an item may name the user who made it.
+_PATH = re.compile(r"[\w./:@+\-]+")
+# If fewer users have numbers, short ones may be numbers of titles.
+_NUMBERED_SHARE, _SHORT = 0.2, 4
+# Names, titles and numbers of a title are a rating of the table by chance, unless it is so rare.
+_CHANCE = 0.05
+# A continuous scale counts as one of so many ratings.
+_FINE = 100
+# Words of titles with digits, such as 3D, 13th and H20.
+_TITLE_WORD = re.compile(r"\w{1,4}|\d\w{1,5}")
 
 
 def require_no_rows_within(
@@ -66,11 +77,15 @@ def require_no_rows_within(
     """Raise for the first id that contains a row of another user."""
     if ids.dtype == object and (found := find_rows_within(ids, *both, is_unrated=is_unrated)):
         row = int(np.flatnonzero(np.isin(codes, found))[0])
-        raise RecveilError(
-            f"{locate(row)}: the {role} contains what looks like another row, with the ids of a "
-            f"user and an item; correct it, or drop the row",
-            code="id.row-within",
-        )
+        raise _contains_row(locate(row), role)
+
+
+def _contains_row(place: str, role: str) -> RecveilError:
+    return RecveilError(
+        f"{place}: the {role} contains what looks like another row, with the ids of a user and an "
+        f"item; correct it, or drop the row",
+        code="id.row-within",
+    )
 
 
 def find_rows_within(
@@ -99,7 +114,9 @@ def find_rows_within(
     if not several:
         return []
     items = [*items]
-    search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric)
+    n_numbered = sum(str(user).isdecimal() for user in users)
+    has_few_numbers = n_numbered < _NUMBERED_SHARE * len(users)
+    search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric, has_few_numbers)
     looks = _Looks(users), _Looks(items)
     fields = _FieldSearch(*looks, search.items.known, is_unrated)
     numbers = fields._replace(are_numbers=True)
@@ -128,7 +145,7 @@ class _Ids:
         self.starts: set[str] = set()
         self.lengths: set[int] = set()
         for core in filter(None, (_CORE.search(str(each)) for each in ids)):
-            words = _WORD.findall(core[0])
+            words = WORD.findall(core[0])
             self.known.add(core[0])
             self.starts.add(words[0])
             self.lengths.add(len(words))
@@ -149,14 +166,19 @@ class _Text:
 
     def __init__(self, text: str, words: list[str]):
         self.text, self.words, self.size = text, words, len(words)
-        self.spans = [word.span() for word in _WORD.finditer(text)]
+        self.spans = [word.span() for word in WORD.finditer(text)]
         between = zip(self.spans, self.spans[1:], strict=False)
-        kinds = [_kind(text[end:begin]) for (_, end), (begin, _) in between]
-        self.gaps = [",", *kinds, ","]
+        gaps = [text[end:begin] for (_, end), (begin, _) in between]
+        self.gaps = [",", *map(_kind, gaps), ","]
+        self._is_of_title = [False, *(_OF_TITLES.fullmatch(gap) is not None for gap in gaps), False]
         self.n_fields = self.gaps.count(",") - 1
 
     def part(self, first: int, end: int) -> str:
         return self.text[self.spans[first][0] : self.spans[end - 1][1]]
+
+    def has_gaps_of_titles(self, *places: int) -> bool:
+        """Return whether blanks, hyphens and the like are in front of one of these words."""
+        return any(self._is_of_title[at] for at in places)
 
     def is_field(self, at: int) -> bool:
         """Return whether a number ends with a field."""
@@ -177,18 +199,20 @@ class _Search(NamedTuple):
     items: _Ids
     is_unrated: bool
     is_numeric: bool
+    has_few_numbers: bool
+    """Whether few users have numbers, so that a number is most often one of a title."""
 
     def finds(self, label: str) -> bool:
         """Return whether an id contains a row, as it is or without its escapes."""
         if self._finds(label, self.is_numeric):
             return True
-        if not _ESCAPES.search(label):
+        if not ESCAPES.search(label):
             return False
-        plain = _ESCAPED.sub("\n", label)
+        plain = ESCAPED.sub("\n", label)
         return plain != label and self._finds(plain, True)
 
     def _finds(self, label: str, is_certain: bool) -> bool:
-        words = _WORD.findall(label)
+        words = WORD.findall(label)
         if (
             self.users.starts.isdisjoint(words)
             or self.items.starts.isdisjoint(words)
@@ -198,22 +222,46 @@ class _Search(NamedTuple):
         text = _Text(label, words)
         for first in (at for at, word in enumerate(words) if word in self.users.starts):
             for end in self.users.ends(text, first):
-                before, after = self.items.begins(text, first), self.items.ends(text, end)
-                if not is_certain and text.part(first, end).isdigit():
-                    before = [low for low in before if not text.part(low, first).isdigit()]
-                    after = [high for high in after if not text.part(end, high).isdigit()]
+                before, after = self._items_next_to(text, first, end, is_certain)
                 if self._is_row(text, first, end, before, after):
                     return True
         return False
 
+    def _items_next_to(
+        self, text: _Text, first: int, end: int, is_certain: bool
+    ) -> tuple[list[int], list[int]]:
+        """Return where items begin that end at a user id, and where those end that follow it."""
+        user, is_path = text.part(first, end), _is_path(text, self.items)
+
+        def is_item(part: str) -> bool:
+            is_number = not is_certain and user.isdigit() and part.isdigit()
+            return not is_number and not (is_path and part.isalpha())
+
+        before = [low for low in self.items.begins(text, first) if is_item(text.part(low, first))]
+        after = [high for high in self.items.ends(text, end) if is_item(text.part(end, high))]
+        if user.isdecimal() and len(user) < _SHORT and text.has_gaps_of_titles(first):
+            before = [low for low in before if not _is_name([text.part(low, first)])]
+        if self._is_word(user):
+            before = [] if text.has_gaps_of_titles(first) else before
+            after = [] if text.has_gaps_of_titles(end) else after
+        return before, after
+
     def _is_row(
         self, text: _Text, first: int, end: int, before: list[int], after: list[int]
     ) -> bool:
-        """Return whether a user id, from one word to another, is that of a row."""
-        gaps, is_word = text.gaps, not any(map(str.isdigit, text.part(first, end)))
+        """Return whether a user id, from one word to another, is that of a row.
+
+        Parameters
+        ----------
+        before, after : list of int
+            Where item ids begin that end at the user id, and where those end that follow it.
+        """
+        gaps, is_word = text.gaps, self._is_word(text.part(first, end))
         if before and after and gaps[first] == gaps[end] and (gaps[end] == "," or not is_word):
             return True
         for middle, last in (*((first, end) for _ in before[:1]), *((end, high) for high in after)):
+            if is_word and text.has_gaps_of_titles(last):
+                continue
             if last < text.size and _is_number_after(text, middle, last, middle == end, is_word):
                 return True
             if is_word or gaps[middle] != gaps[last]:
@@ -226,6 +274,17 @@ class _Search(NamedTuple):
         lows = [(low, first, end) for low in before] if text.n_fields > 2 else []
         highs = [(first, end, high) for high in after] if text.n_fields >= fewest else []
         return any({gaps[at] for at in ends} == {","} for ends in (*lows, *highs))
+
+    def _is_word(self, user: str) -> bool:
+        if user.isdecimal():
+            return self.has_few_numbers and len(user) <= _SHORT
+        return not any(map(str.isdecimal, user))
+
+
+def _is_path(text: _Text, items: _Ids) -> bool:
+    """Return whether a text is a path, and begins with no other item, as swallowed rows do."""
+    ends = set(items.ends(text, 0)) - {text.size}
+    return not ends and _PATH.fullmatch(text.text) is not None
 
 
 def _is_number_after(
@@ -278,7 +337,7 @@ class _FieldSearch(NamedTuple):
     """Whether users and items of long digits are looked for, and nothing else."""
 
     def finds(self, label: str) -> bool:
-        plain = _ESCAPED.sub("\n", label) if _ESCAPES.search(label) else label
+        plain = ESCAPED.sub("\n", label) if ESCAPES.search(label) else label
         fields = [field.strip(" \"'") for field in _DELIMITER.split(plain)]
         fields = [*filter(None, fields)]
         if len(fields) < (2 if self.is_unrated else 3):
@@ -327,7 +386,7 @@ class _ApartSearch(NamedTuple):
         return any(self._has_words(each) or self._has_fields(each) for each in both)
 
     def _has_words(self, whole: str) -> bool:
-        words = _WORD.findall(whole)
+        words = WORD.findall(whole)
         starts = {at for at, word in enumerate(words) if word in self.users.starts}
         starts |= {at for at, word in enumerate(words) if self._is_like_user(word)}
         if not starts or self.items.starts.isdisjoint(words):
@@ -348,9 +407,11 @@ class _ApartSearch(NamedTuple):
             for end in self.items.ends(text, first)
             if not text.part(first, end).isdigit()
         ]
+        if _is_path(text, self.items):
+            items = [item for item in items if not text.part(item.start, item.stop).isalpha()]
         numbers = {at for at, word in enumerate(words) if _is_short_number(word)}
         clear_items = [item for item in items if _is_no_word(text.part(item.start, item.stop))]
-        clear = [user for user in found if _is_no_word(text.part(user.start, user.stop))]
+        clear = [user for user in found if self._is_clear_user(text.part(user.start, user.stop))]
         if _has_pair(clear, items, numbers):
             return True
         if self.is_unrated and text.size > 2 and _has_pair(clear, clear_items):
@@ -368,6 +429,11 @@ class _ApartSearch(NamedTuple):
     def _is_user(self, part: str) -> bool:
         return part not in self.items.known and (
             part in self.users.known or self._is_like_user(part)
+        )
+
+    def _is_clear_user(self, part: str) -> bool:
+        return _is_no_word(part) and (
+            not _TITLE_WORD.fullmatch(part) or self.user_looks.include(part)
         )
 
     def _is_like_user(self, word: str) -> bool:
@@ -392,8 +458,9 @@ class _ApartSearch(NamedTuple):
         }
         clear = {at for at in items if _is_no_word(fields[at])}
         ratings = {at for at, field in enumerate(fields) if _is_rating(field)}
+        is_title = is_like_title(whole)
         for user, field in enumerate(fields):
-            if field in self.items.known:
+            if field in self.items.known or (is_title and _is_name([field])):
                 continue
             is_known = field in self.users.known
             if not is_known and (
@@ -443,7 +510,7 @@ def _is_no_word(text: str) -> bool:
     """
     if text.isdigit() or "@" in text:
         return "@" in text or len(text) >= _SHORTEST_OF_ONE_LENGTH
-    return any(map(str.isdigit, text)) and not any(map(str.isspace, text))
+    return any(map(str.isdecimal, text)) and not any(map(str.isspace, text))
 
 
 def _is_short_number(word: str) -> bool:
@@ -455,43 +522,98 @@ def _is_rating(field: str) -> bool:
 
 
 def require_no_original_rows(
-    ids: tuple[NDArray[Any], NDArray[Any]], rows: Rows, scale: RatingScale, locate: Locate
+    ids: tuple[NDArray[Any], NDArray[Any]],
+    rows: Rows,
+    scale: RatingScale,
+    locate: tuple[Locate, Locate],
 ) -> None:
-    """Raise for the first item id that states rows of the table, in whatever notation."""
-    if ids[1].dtype != object:
-        return
-    if found := find_original_rows(*ids, rows, is_unrated=scale.unary or bool(scale.words)):
+    """Raise for the first id that contains rows in whatever notation.
+
+    Parameters
+    ----------
+    ids : tuple of ndarray
+        The ids of users, and of items, of which `rows` contains the positions.
+    locate : tuple of callable
+        Describe where a user id is, and where an item id is, given its position.
+    """
+    if ids[1].dtype == object and (found := find_original_rows(*ids, rows, scale)):
         raise RecveilError(
-            f"{locate(found[0])}: the item contains the ids of a user and another item, and the "
+            f"{locate[1](found[0])}: the item contains the ids of a user and another item, and the "
             f"rating that the table has for them; correct it, or drop the row",
             code="id.row-within",
         )
+    for labels, role, locate_id in zip(ids, ("user", "item"), locate, strict=True):
+        if labels.dtype == object and (found := find_repeated_rows(labels, *ids, scale)):
+            raise _contains_row(locate_id(found[0]), role)
 
 
 def find_original_rows(
-    users: NDArray[Any], items: NDArray[Any], rows: Rows, *, is_unrated: bool = False
+    users: NDArray[Any], items: NDArray[Any], rows: Rows, scale: RatingScale
 ) -> list[int]:
     """Return the positions of item ids that state a rating of the table, or two of its pairs.
 
     Words may be in any order and notation (percent-encoded, quoted-printable, full width, in other
     capitals, with zeros in front). Titles hold numbers and names by chance: so the user, the item
     and the rating must all be words of the id, or, of likes, two users and items of two rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> items = np.array(["i7", "i8", "U12 gave I7 a 4", "u12 and i8"], object)
+    >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([4, 2], np.float32), None)
+    >>> find_original_rows(np.array(["u12"], object), items, rows, RatingScale(1, 5, 1))
+    [2]
     """
-    texts = [(at, plain) for at, item in enumerate(items) if (plain := _plain(item))]
+    has_numbers = not scale.unary and not scale.words
+    texts = [(at, text) for at, item in enumerate(items) for text in texts_of(item)]
     if not texts:
         return []
-    known = _OriginalRows(_by_words(users), _by_words(items), rows)
+    wanted = {word for _, text in texts for word in text.words}
+    known = _OriginalRows(_by_words(users, wanted), _by_words(items, wanted), rows)
     starts = {words[0] for words in known.users}
-    found = []
+    values = Values(scale)
+    found: set[int] = set()
+    by_chance, n_expected, shares = set(), 0.0, known.shares(scale)
     for at, text in texts:
-        text = _normal_text(text)
-        words = tuple(_words(text))
-        if starts.isdisjoint(words):
+        if at in found or starts.isdisjoint(text.words):
             continue
-        pairs = [*known.pairs_within(words, at)]
-        if _are_two_pairs(pairs, words) if is_unrated else pairs and _has_rating(pairs, text):
-            found.append(at)
-    return found
+        pairs = [*known.pairs_within(text.words, at)]
+        ratings = [] if scale.unary else values.within(text)
+        rated = [pair for pair in pairs if pair.is_rated]
+        if not has_numbers and _are_two_pairs(rated, text.words):
+            found.add(at)
+        elif not is_like_title(text.text):
+            found |= {at} if _has_rating(rated, ratings) else set()
+        else:
+            names = [pair for pair in pairs if _is_name(text.words[at] for at in pair.user)]
+            n_expected += sum(
+                float(shares[pair.item_code])
+                for pair in names
+                if any(_has_places(pair, place) for place, _ in ratings)
+            )
+            if _has_rating([pair for pair in rated if pair not in names], ratings):
+                found.add(at)
+            elif _has_rating(rated, ratings):
+                by_chance.add(at)
+    if _is_no_chance(len(by_chance), n_expected):
+        found |= by_chance
+    return sorted(found)
+
+
+def _is_no_chance(n: int, n_expected: float) -> bool:
+    """Return whether so many events, or more, are rare where fewer are expected.
+
+    Examples
+    --------
+    >>> _is_no_chance(1, 0.01), _is_no_chance(1, 0.2), _is_no_chance(6, 1.5)
+    (True, False, True)
+    """
+    fewer = sum(n_expected**at / math.factorial(at) for at in range(min(n, _MOST_PLACES)))
+    return n > 0 and 1 - math.exp(-n_expected) * fewer < _CHANCE
+
+
+def _is_name(words: Iterable[str]) -> bool:
+    return not any(map(str.isdecimal, "".join(words)))
 
 
 @brief
@@ -500,7 +622,13 @@ class _Pair(NamedTuple):
 
     user: range
     item: range
+    item_code: int
     value: float
+    """Their rating; not a number if there is none."""
+
+    @property
+    def is_rated(self) -> bool:
+        return not math.isnan(self.value)
 
 
 @brief
@@ -511,8 +639,14 @@ class _OriginalRows(NamedTuple):
     items: dict[tuple[str, ...], int]
     rows: Rows
 
+    def shares(self, scale: RatingScale) -> NDArray[np.float64]:
+        """Return for each item which share of the users rated it with one of the ratings."""
+        n_users, n_items = self.rows.indptr.size - 1, int(self.rows.indices.max(initial=-1)) + 1
+        n_levels = _FINE if scale.step is None else scale.range / scale.step + 1
+        return np.bincount(self.rows.indices, minlength=n_items) / (n_users * n_levels)
+
     def pairs_within(self, words: tuple[str, ...], own: int) -> Iterator[_Pair]:
-        """Yield the rated pairs among words, but for those of the item that the words are."""
+        """Yield the pairs among words, but for those of the item that the words are."""
         those_items = [*_places(words, self.items)]
         for user, user_words in _places(words, self.users):
             begin, end = self.rows.indptr[user : user + 2]
@@ -520,110 +654,36 @@ class _OriginalRows(NamedTuple):
             for item, item_words in those_items:
                 cell = int(np.searchsorted(indices, item))
                 is_rated = cell < indices.size and indices[cell] == item
-                if is_rated and item != own and not set(user_words) & set(item_words):
-                    yield _Pair(user_words, item_words, float(self.rows.values[begin + cell]))
+                value = float(self.rows.values[begin + cell]) if is_rated else math.nan
+                if item != own and not set(user_words) & set(item_words):
+                    yield _Pair(user_words, item_words, item, value)
 
 
-def _has_rating(pairs: list[_Pair], text: str) -> bool:
-    """Return whether the rating of a pair is a number of the text, outside of the pair's ids."""
-    numbers = [*_numbers(text)]
+def _has_rating(pairs: list[_Pair], values: list[tuple[range, set[float]]]) -> bool:
+    """Return whether a rating of a pair is a word of the text, outside of the pair's ids."""
     return any(
-        value in candidates and at.isdisjoint(user) and at.isdisjoint(item)
-        for user, item, value in pairs
-        for at, candidates in numbers
+        pair.value in candidates and _has_places(pair, at)
+        for pair in pairs
+        for at, candidates in values
     )
 
 
-def _numbers(text: str) -> Iterator[tuple[set[int], set[float]]]:
-    """Yield which words are a number, and what it may be: with its sign and decimals, or not.
-
-    Examples
-    --------
-    >>> [(at, sorted(values)) for at, values in _numbers("a -4,5")]
-    [({1}, [-4.0, 4.0]), ({1, 2}, [-4.5, 4.5]), ({2}, [5.0])]
-    """
-    spans = [word.span() for word in _WORD.finditer(text)]
-    for at, (begin, end) in enumerate(spans):
-        if not text[begin:end].isdecimal():
-            continue
-        sign = -1 if begin and text[begin - 1] in _MINUS else 1
-        points = text[:begin][-1:] in (".", ",") and not text[: begin - 1][-1:].isdecimal()
-        whole = float(text[begin:end])
-        values = {whole, sign * whole} if sign < 0 else {whole}
-        if points:  # as in .5 and -.5
-            part = float(f".{text[begin:end]}")
-            values |= {_single(part), _single(-part)}
-        last = at + 1
-        if last < len(spans) and end + 1 == spans[last][0] and text[end] in ".,":
-            decimals = text[slice(*spans[last])]
-            if decimals.isdecimal():
-                yield {at}, values
-                number = float(f"{text[begin:end]}.{decimals}")
-                values = {_single(number), _single(sign * number)}
-                yield {at, last}, values
-                continue
-        yield {at}, values
-
-
-def _single(number: float) -> float:
-    """Return a number as ratings keep it."""
-    return float(np.float32(number))
+def _has_places(pair: _Pair, value: range) -> bool:
+    return not {*value} & {*pair.user, *pair.item}
 
 
 def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
     """Return whether two users, whose ids are no names, have each another item."""
-    clear = [
-        pair for pair in pairs if any(map(str.isdigit, "".join(words[at] for at in pair.user)))
-    ]
+    clear = [pair for pair in pairs if not _is_name(words[at] for at in pair.user)]
     return any(
         not set(one.user) & set(other.user) and not set(one.item) & set(other.item)
         for one, other in combinations(clear, 2)
     )
 
 
-_MINUS = "-\u2212\u2013"
-_PERCENT, _PRINTABLE = re.compile(r"%([\da-fA-F]{2})"), re.compile(r"=([\dA-F]{2})")
-
-
-def _plain(item: Any) -> str:
-    """Return an id without its encodings; "" if it is one word."""
-    if not isinstance(item, str) or item.isalnum():
-        return ""
-    return decode_escapes(item)
-
-
-def decode_escapes(text: str) -> str:
-    r"""Return a text without percent encoding, entities, and escapes of control characters.
-
-    Examples
-    --------
-    >>> decode_escapes(r"i7\tu%5F2&amp;4")
-    'i7\nu_2&4'
-    """
-    for _ in range(3):  # percent signs may be encoded again
-        decoded = _PERCENT.sub(lambda found: chr(int(found[1], 16)), unescape(text))
-        if decoded == text:
-            break
-        text = decoded
-    text = _PRINTABLE.sub(lambda found: chr(int(found[1], 16)), text)
-    return _ESCAPED.sub("\n", text)
-
-
-def _normal_text(text: str) -> str:
-    """Return a text in small letters, without characters that cannot be seen."""
-    text = unicodedata.normalize("NFKC", text)
-    return "".join(each for each in text if unicodedata.category(each) != "Cf").casefold()
-
-
-def _words(text: str) -> Iterator[str]:
-    """Yield words, without zeros in front of numbers."""
-    for word in _WORD.findall(text):
-        yield word.lstrip("0") or "0" if word.isdigit() else word
-
-
-def _by_words(ids: NDArray[Any]) -> dict[tuple[str, ...], int]:
-    words = ((tuple(_words(_normal_text(str(each)))), at) for at, each in enumerate(ids))
-    return {parts: at for parts, at in words if parts}
+def _by_words(ids: NDArray[Any], wanted: set[str]) -> dict[tuple[str, ...], int]:
+    words = ((words_of_id(each), at) for at, each in enumerate(ids.tolist()))
+    return {parts: at for parts, at in words if parts and wanted.issuperset(parts)}
 
 
 def _places(

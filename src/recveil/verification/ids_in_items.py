@@ -13,8 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from recveil.ratings.id_words import decode_escapes
 from recveil.ratings.ids import describe_break
-from recveil.ratings.rows_within_ids import decode_escapes, find_rows_within
+from recveil.ratings.rating_scale import LIKES
+from recveil.ratings.repeated_rows import find_repeated_rows
+from recveil.ratings.rows_within_ids import find_rows_within
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.runtime.safe_repr import brief
 from recveil.verification.results import Violation
@@ -156,7 +159,9 @@ def ids_in_items(
     clear = telling(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, labels)).difference(clear)
     remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
-    if n_rows := len(find_rows_within(texts, users, texts, is_unrated=is_unrated)):
+    rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
+    repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
+    if n_rows := len({*rows, *repeated}):
         problem = (
             f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"

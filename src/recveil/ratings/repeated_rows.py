@@ -1,0 +1,433 @@
+r"""Rows within an id in a notation that is not known: users, items and ratings in alternation.
+
+A title may contain a number, a name and another title by chance. It does not contain two users,
+each with an item and a rating, in the same order, unless it is a part of the table.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from recveil.ratings.id_words import (
+    WORD,
+    decoded_forms,
+    fold,
+    numbers_within,
+    words_of,
+    words_of_id,
+)
+from recveil.ratings.rating_scale import RatingScale
+from recveil.runtime.safe_repr import brief
+
+# Roles of words, by the letters of the patterns below.
+_USER, _ITEM, _VALUE = "u", "i", "v"
+_ORDERS = ("uiv", "iuv", "uvi", "ivu", "vui", "viu")
+# What follows each other in two rows. The roles at the two positions must be different ids.
+_TWO_ROWS = tuple((order * 2, (order.index("u"), order.index("u") + 3)) for order in _ORDERS)
+# The first row may begin at its second column, and two rows may be of one user or item.
+_CUT_ROWS = (
+    *(("uiviv", (1, 3)), ("ivuiv", (0, 3)), ("iuvuv", (1, 3)), ("uviuv", (0, 3))),
+    *(("uvivi", (2, 4)), ("viuvi", (1, 4)), ("ivuvu", (2, 4)), ("vuivu", (1, 4))),
+)
+# A text of nothing else, with a user of many digits: the row of its item, and a part of the next.
+_NEXT_ROW = (("ivui", (0, 3)), ("iuvi", (0, 3)))
+_LIKED = (("uiui", (0, 2)), ("iuiu", (1, 3)))
+_FEWEST = 4
+# What separates words, or encodes it.
+_GAP, _N_GAPS = re.compile(r"[\W_]+"), 3
+# Numbers that may be users as well as items are rows if there are so many, and nothing else.
+_FEWEST_NUMBERS = 9
+# Numbers of titles, and their words with digits, such as 3D and H20, are no longer.
+_MOST_DIGITS, _MOST_CHARACTERS = 3, 4
+# A text without the signs that formats of data have.
+_TITLE = re.compile(r"[\w \-'\u2019&.,:()!?*]*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_LETTER = re.compile(r"[^\W\d_]")
+_NUMBERED = re.compile(r"(\D+)(\d+)")
+_GLUED = re.compile(r"[^\W\d_]+(\d+)")
+# Ids are numbered alike if so many begin with the same letters; this many are looked at.
+_SHARE, _LOOKED_AT = 0.5, 2_000
+# What separates the words of titles, also those that are a list of names.
+_COMMON = frozenset(
+    {"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "vs", "with"}
+)
+_OF_TITLES = re.compile(rf"(?:[\s\-'\u2019.&+]|\b(?:{'|'.join(_COMMON)})\b)*")
+_DATE = re.compile(r"\b\d{4}([-/.])\d{1,2}\1\d{1,2}\b")
+# A year may be a number of a title.
+_YEAR = re.compile(r"(?:1[89]|20)\d\d")
+
+
+class _Place(NamedTuple):
+    """The words of a text that are an id or a rating."""
+
+    first: int
+    end: int
+    code: int
+    is_glued: bool = False
+    """Whether letters in front of the number are not a part of the id."""
+
+
+def find_repeated_rows(
+    labels: Iterable[Any],
+    users: Iterable[Any],
+    items: Iterable[Any],
+    scale: RatingScale | None,
+) -> list[int]:
+    """Return the positions of ids in which users alternate with items and ratings.
+
+    Words are compared in small letters, without zeros in front and without ``.0``, and whatever
+    separates them. Letters in front of numbers may be missing, or too many.
+
+    Parameters
+    ----------
+    scale : RatingScale or None
+        The possible ratings; likes have none. None for any short number.
+
+    Examples
+    --------
+    >>> users, items, scale = [1020, 1021], ["Alien", "Heat"], RatingScale(1, 5, 1)
+    >>> labels = ["user 1020 ALIEN: 4, user 1021 HEAT: 5", "Alien 1020 (4)", "1020 saw Alien, Heat"]
+    >>> find_repeated_rows(labels, users, items, scale)
+    [0]
+    >>> likes = RatingScale(1, 1, 1, unary=True)
+    >>> find_repeated_rows(["1020 Alien/1021 Heat"], users, items, likes)
+    [0]
+    """
+    is_unrated = scale is not None and scale.low == scale.high
+    items = [*items]
+    prefix = _common_prefix(items)
+    starts = {words[0] for item in items for words in _notations(item, prefix) if words}
+    texts = [
+        (at, text)
+        for at, label in enumerate(labels)
+        if isinstance(label, str) and len(_GAP.findall(label)) >= _N_GAPS
+        for text in texts_of(label)
+        if len(text.words) >= _FEWEST and not starts.isdisjoint(_with_glued(text.words))
+    ]
+    if not is_unrated and (scale is None or not scale.words):
+        texts = [(at, text) for at, text in texts if any(map(str.isdigit, text.words))]
+    if not texts:
+        return []
+    wanted = {word for _, text in texts for word in text.words}
+    wanted = _with_glued(wanted)
+    known_items = _Vocabulary(items, wanted)
+    texts = [(at, text) for at, text in texts if known_items.is_within(text.words)]
+    if not texts:
+        return []
+    search = _Search(_Vocabulary(users, wanted), known_items, Values(scale), is_unrated)
+    return sorted({at for at, text in texts if search.finds(text)})
+
+
+@brief
+class Text(NamedTuple):
+    """A text, in small letters, and its words."""
+
+    text: str
+    spans: list[tuple[int, int]]
+    words: tuple[str, ...]
+
+    def is_all(self, place: _Place) -> bool:
+        """Return whether a place is the whole text."""
+        return place.end - place.first == len(self.words)
+
+    def words_at(self, place: _Place) -> tuple[str, ...]:
+        """Return the words of a place."""
+        return self.words[place.first : place.end]
+
+    def between(self, one: _Place, other: _Place) -> str:
+        """Return what separates two places, with one blank for several."""
+        gap = self.text[self.spans[one.end - 1][1] : self.spans[other.first][0]]
+        return " ".join(gap.split()) or gap[:1]
+
+
+def texts_of(label: Any) -> list[Text]:
+    """Return an id in each of its forms: as it is, and without its escapes."""
+    if not isinstance(label, str) or label.isalnum():
+        return []
+    texts = []
+    for text in map(fold, decoded_forms(label)):
+        spans = [found.span() for found in WORD.finditer(text)]
+        texts.append(Text(text, spans, words_of(text)))
+    return texts
+
+
+def is_like_title(text: str) -> bool:
+    """Return whether a text may be a title: it has no signs of a format of data.
+
+    Examples
+    --------
+    >>> is_like_title("Alien 3 (1992), The"), is_like_title("u12|i7")
+    (True, False)
+    """
+    return _TITLE.fullmatch(text) is not None
+
+
+class _Vocabulary:
+    """Ids of users or items, by their words.
+
+    Parameters
+    ----------
+    ids : iterable
+    wanted : set of str
+        Ids of other words are left out.
+    """
+
+    def __init__(self, ids: Iterable[Any], wanted: set[str]):
+        ids = [*ids]
+        self._codes: dict[tuple[str, ...], int] = {}
+        prefix = _common_prefix(ids)
+        for code, each in enumerate(ids):
+            for words in _notations(each, prefix):
+                if words and wanted.issuperset(words):
+                    self._codes.setdefault(words, code)
+        self._sizes: defaultdict[str, set[int]] = defaultdict(set)
+        for words in self._codes:
+            self._sizes[words[0]].add(len(words))
+
+    def is_within(self, words: tuple[str, ...]) -> bool:
+        return next(self.places(words), None) is not None
+
+    def places(self, words: tuple[str, ...]) -> Iterator[_Place]:
+        """Yield each place of an id, by where it begins."""
+        for first, word in enumerate(words):
+            for size in self._sizes.get(word, ()):
+                code = self._codes.get(words[first : first + size])
+                if code is not None:
+                    yield _Place(first, first + size, code)
+            if (glued := _GLUED.fullmatch(word)) and (word,) not in self._codes:
+                code = self._codes.get((glued[1].lstrip("0") or "0",))
+                if code is not None:
+                    yield _Place(first, first + 1, code, True)
+
+
+def _notations(each: Any, prefix: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of an id, and its number without the letters in front of it."""
+    yield words_of_id(each)
+    if prefix and isinstance(each, str) and each.startswith(prefix):
+        number = each[len(prefix) :]
+        if number.isdigit():
+            yield (number.lstrip("0") or "0",)
+
+
+def _with_glued(words: Iterable[str]) -> set[str]:
+    """Return words, and the numbers of those that are letters and a number."""
+    words = set(words)
+    glued = map(_GLUED.fullmatch, words)
+    return words | {found[1].lstrip("0") or "0" for found in glued if found}
+
+
+def _common_prefix(ids: Sequence[Any]) -> str:
+    """Return the letters in front of the number of most ids, or "".
+
+    Examples
+    --------
+    >>> _common_prefix(["user:1", "user:20", "ann"]), _common_prefix(["Apollo 13", "Heat"])
+    ('user:', '')
+    """
+    looked_at = ids[:: max(1, len(ids) // _LOOKED_AT)]
+    found = (_NUMBERED.fullmatch(each) for each in looked_at if isinstance(each, str))
+    most = Counter(numbered[1] for numbered in found if numbered).most_common(1)
+    return most[0][0] if most and most[0][1] > _SHARE * len(looked_at) else ""
+
+
+class Values:
+    """The ratings of a scale, to be found among the words of a text."""
+
+    def __init__(self, scale: RatingScale | None):
+        self._scale = scale
+        labels = () if scale is None else scale.words
+        self._labels = {words_of(fold(label)): code for code, label in enumerate(labels)}
+        self._sizes = {len(words) for words in self._labels}
+
+    def within(self, text: Text) -> list[tuple[range, set[float]]]:
+        """Return which words may be a rating, and which ratings."""
+        if self._labels:
+            return [
+                (range(first, first + size), {self._labels[words] + 1.0})
+                for first in range(len(text.words))
+                for size in self._sizes
+                if (words := text.words[first : first + size]) in self._labels
+            ]
+        return [
+            (range(min(at), max(at) + 1), numbers)
+            for at, numbers in numbers_within(text.text)
+            if self._include(numbers)
+        ]
+
+    def _include(self, numbers: set[float]) -> bool:
+        if self._scale is None:
+            return any(abs(each) < 1e4 and not _YEAR.fullmatch(f"{each:g}") for each in numbers)
+        return bool(self._scale.contains([*numbers]).any())
+
+
+@brief
+class _Search(NamedTuple):
+    """A search for users, items and ratings that alternate."""
+
+    users: _Vocabulary
+    items: _Vocabulary
+    values: Values
+    is_unrated: bool
+
+    def finds(self, text: Text) -> bool:
+        items = [each for each in self.items.places(text.words) if not text.is_all(each)]
+        users = [
+            each
+            for each in self.users.places(text.words)
+            if not text.is_all(each) and not _COMMON.issuperset(text.words_at(each))
+        ]
+        if not users or not items:
+            return False
+        users = _without_lone_letters(text.words, users)
+        both = {each[:2] for each in users} & {each[:2] for each in items}
+        places = {_USER: users, _ITEM: items}
+        if self.is_unrated:
+            return _has_likes(text, places, both)
+        places[_VALUE] = [_Place(at.start, at.stop, 0) for at, _ in self.values.within(text)]
+        if both and self._are_numbers(text.text, places):
+            return True
+        numbers = {place for place in both if "".join(text.words[slice(*place)]).isdigit()}
+        for role in (_USER, _ITEM):
+            places[role] = [each for each in places[role] if each[:2] not in numbers]
+        if any(_has_pattern(pattern, places, differing) for pattern, differing in _TWO_ROWS):
+            return True
+        for role in (_USER, _ITEM):
+            places[role] = [each for each in places[role] if each[:2] not in both]
+        are_all = _are_all(text, places)
+        clear = [each for each in places[_USER] if _is_clear(text.words_at(each))]
+        if is_like_title(text.text) and not are_all:
+            places[_USER] = clear
+        if any(_has_pattern(pattern, places, differing) for pattern, differing in _CUT_ROWS):
+            return True
+        places[_USER] = clear if are_all else []
+        return any(_has_pattern(pattern, places, differing) for pattern, differing in _NEXT_ROW)
+
+    def _are_numbers(self, text: str, places: dict[str, list[_Place]]) -> bool:
+        """Return whether a text is nothing but numbers, in columns of users, items and ratings."""
+        if _LETTER.search(text):
+            return False
+        fields, at = [], 0
+        spans = [found.span() for found in WORD.finditer(text)]
+        for found in _NUMBER.finditer(text):
+            n_words = sum(found.start() <= begin < found.end() for begin, _ in spans[at:])
+            fields.append((at, at + n_words))
+            at += n_words
+        if len(fields) < _FEWEST_NUMBERS:
+            return False
+        fitting = {role: {each[:2] for each in found} for role, found in places.items()}
+        return any(
+            all(field in fitting[order[at % 3]] for at, field in enumerate(fields))
+            for order in _ORDERS
+        )
+
+
+def _without_lone_letters(words: Sequence[str], users: list[_Place]) -> list[_Place]:
+    """Leave out a user of whom a word has more letters, unless there are two such words."""
+    starts = Counter(_letters(words, each) for each in users if each.is_glued)
+    return [each for each in users if not each.is_glued or starts[_letters(words, each)] > 1]
+
+
+def _letters(words: Sequence[str], place: _Place) -> str:
+    return words[place.first].rstrip("0123456789")
+
+
+def _has_pattern(pattern: str, places: dict[str, list[_Place]], differing: tuple[int, ...]) -> bool:
+    """Return whether places of these roles follow each other, two of them with different ids."""
+    states: list[tuple[int, int]] = [(0, -1)]  # where the last place ends, and the id to avoid
+    for at, role in enumerate(pattern):
+        ends: dict[int, int] = {}
+        is_one, is_other = differing[:1] == (at,), differing[1:] == (at,)
+        for begin, avoided in states:
+            for first, end, code, _ in places[role]:
+                if first < begin or (is_other and code == avoided):
+                    continue
+                key = code if is_one else avoided
+                if end < ends.get(key, end + 1):
+                    ends[key] = end
+        # Of the first id, two choices are enough to have another one later.
+        states = sorted((end, key) for key, end in ends.items())[:2]
+    return bool(states)
+
+
+def _has_likes(text: Text, places: dict[str, list[_Place]], both: set[tuple[int, int]]) -> bool:
+    """Return whether two users each occur with an item, as in no title."""
+    users = [each for each in places[_USER] if each[:2] not in both]
+    items = [each for each in places[_ITEM] if each[:2] not in both]
+    numbered = [each for each in users if _is_clear(text.words_at(each))]
+    clear = {_USER: numbered, _ITEM: items}
+    if any(_has_pattern(pattern, clear, differing) for pattern, differing in _LIKED):
+        return True
+    return (
+        _are_repeated(text, users, items)
+        or _are_repeated(text, items, users)
+        or _are_all_likes(text, users, items)
+    )
+
+
+def _are_all_likes(text: Text, users: list[_Place], items: list[_Place]) -> bool:
+    """Return whether a text has no words but users and items in alternation, and dates."""
+    if " & " in text.text:  # a list of names
+        return False
+    after = dict(_dates_within(text))
+    ends: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for role, places in ((_USER, users), (_ITEM, items)):
+        for first, end, *_ in places:
+            ends[role, first].append(end)
+    for role, other in ((_USER, _ITEM), (_ITEM, _USER)):
+        reached, n_places = {after.get(0, 0)}, 0
+        while reached:
+            reached = {end for first in reached for end in ends[role, first]}
+            reached = {after.get(end, end) for end in reached}
+            n_places += 1
+            if len(text.words) in reached and n_places >= _FEWEST:
+                return len({user.code for user in users}) > 1
+            role, other = other, role
+    return False
+
+
+def _dates_within(text: Text) -> Iterator[tuple[int, int]]:
+    """Yield the first word of each date, and the word behind it."""
+    for found in _DATE.finditer(text.text):
+        at = [at for at, (begin, end) in enumerate(text.spans) if begin >= found.start()]
+        yield at[0], at[0] + 3
+
+
+def _are_all(text: Text, places: dict[str, list[_Place]]) -> bool:
+    """Return whether a text has no words but users, items and ratings."""
+    covered = {at for found in places.values() for each in found for at in range(*each[:2])}
+    return len(covered) == len(text.words)
+
+
+def _is_clear(words: Sequence[str]) -> bool:
+    """Return whether an id is none that occurs in titles: no word or short number.
+
+    Examples
+    --------
+    >>> [_is_clear([word]) for word in ("user20", "1003", "heat", "h20", "13", "1995")]
+    [True, True, False, False, False, False]
+    """
+    text = "".join(words)
+    is_long = len(text) > (_MOST_DIGITS if text.isdecimal() else _MOST_CHARACTERS)
+    return is_long and any(map(str.isdecimal, text)) and not _YEAR.fullmatch(text)
+
+
+def _are_repeated(text: Text, ones: list[_Place], others: list[_Place]) -> bool:
+    """Return whether two pairs are separated by the same notation."""
+    by_begin = defaultdict(list)
+    for other in others:
+        by_begin[other.first].append(other)
+    nexts: list[tuple[_Place, _Place, str]] = []
+    for one in ones:
+        for begin in range(one.end, min(one.end + 4, len(text.words))):
+            nexts += [(one, other, text.between(one, other)) for other in by_begin[begin]]
+    for one, other, gap in nexts:
+        for later, last, later_gap in nexts:
+            if later.first < other.end or gap != later_gap or later.code == one.code:
+                continue
+            if other.code == last.code:
+                continue
+            between = text.between(other, later)
+            if not _OF_TITLES.fullmatch(gap) and between != gap:
+                return True
+    return False
