@@ -86,12 +86,15 @@ class Feedback(NamedTuple):
         Whether ratings that are all equal are likes.
     words : bool
         Whether the ratings are declared nominal: any words of the table, without an order.
+    points : bool
+        Whether the points in numbers are declared as decimal points.
     """
 
     likes: bool = False
     counts: str | None = None
     one_value: bool = False
     words: bool = False
+    points: bool = False
 
     @property
     def is_specified(self) -> bool:
