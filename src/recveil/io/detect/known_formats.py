@@ -146,10 +146,13 @@ def reject_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
     if marks:
         mark = next((m for m in marks if all(line.count(m) == 1 for line in lines)), marks[0])
         named = "user,item" if mark == "," else f"user and item, with {mark!r} between them,"
+        said = "say with format csv-plain (--format csv-plain) that there is none"
+        if mark != ",":
+            said = f"name what separates columns with delimiter (--delimiter {mark!r})"
         raise RecveilError(
             f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
             f"knows, as it has two columns; if these are likes, put a line {named} above them, "
-            f"or name what separates columns with delimiter (--delimiter {mark!r})",
+            f"or {said}",
             code="input.unknown-format",
         )
     if mark := rare_mark(lines):
