@@ -41,7 +41,7 @@ _WITHOUT_QUOTES = ("movielens-tab", "movielens-colons", "space")
 _USUAL = {"csv": ",", "csv-plain": ",", "tsv": "\t", "inter": "\t", "movielens-tab": "\t"}
 _USUAL |= {"movielens-colons": "::", "space": " "}
 _LINE_END, _BETWEEN = re.compile(r"\r\n|\r|\n"), re.compile(r"columns between (.+)")
-_SPANNING = re.compile(r"([\d,]+) quoted fields .* ([\d,]+) lines, .* hold ([\d,]+) rows")
+_SPANNING = re.compile(r"([\d,]+) quoted fields? .* ([\d,]+) lines, .* hold ([\d,]+) rows")
 _WORDS = ["fine", "so good", "one, two", "a;b", "x|y", 'said "no"', "4", "", "tab\there", "é", " b"]
 Records = list[tuple[int, list[str]]]
 

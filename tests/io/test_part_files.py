@@ -222,7 +222,9 @@ def test_fields_that_span_lines_are_counted_over_all_parts(tmp_path):
     """One review of several lines was refused, if the others are in other parts."""
     rows = [(f"u{n}", f"i{n % 3}", n % 5 + 1, "fine") for n in range(9)]
     for at, spanning in enumerate([1, 1, 0]):
-        part = [(*row[:3], '"good\nold"') if n < spanning else row for n, row in enumerate(rows)]
+        part = [
+            (*row[:3], '"good\nold, so"') if n < spanning else row for n, row in enumerate(rows)
+        ]
         users = [(f"{row[0]}{at}", *row[1:]) for row in part]
         write(tmp_path / "r" / f"{at}.csv", users, ("user", "item", "rating", "review"))
     reading = understand(tmp_path / "r")

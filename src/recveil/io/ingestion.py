@@ -131,7 +131,14 @@ def understand(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(likes=likes, counts=counts, scale=named, one_value=True, words=is_any),
+        feedback=feedback_of(
+            likes=likes,
+            counts=counts,
+            scale=named,
+            one_value=True,
+            words=is_any,
+            points=decimal == ".",
+        ),
         k=k,
         people_in=people_in,
     )
@@ -144,7 +151,7 @@ def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> R
     said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
     named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))
     reading["scale"], said["words"] = parse_scale_option(*named)
-    feedback = feedback_of(**said, scale=reading["scale"])
+    feedback = feedback_of(**said, scale=reading["scale"], points=layout.decimal == ".")
     return with_ends(_take(source, layout=layout, feedback=feedback, **reading))
 
 
@@ -328,7 +335,9 @@ def read_ratings(
         rating=rating,
         time=time,
         layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(likes=likes, counts=counts, scale=named, words=is_any),
+        feedback=feedback_of(
+            likes=likes, counts=counts, scale=named, words=is_any, points=decimal == "."
+        ),
     )
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)

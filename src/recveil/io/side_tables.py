@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES
-from recveil.io.detect.dialect import split_line
 from recveil.io.detect.file_kinds import (
     HEAD_BYTES,
     is_json,
@@ -26,6 +25,7 @@ from recveil.io.detect.file_kinds import (
     workbook_in,
 )
 from recveil.io.detect.known_formats import columnar_format
+from recveil.io.detect.two_readings import split_line
 from recveil.io.files import naming, opened_text
 from recveil.io.formats.delimited import Dialect, check_one_line, check_utf8, read_records
 from recveil.io.formats.json_objects import first_objects, read_objects, text_of

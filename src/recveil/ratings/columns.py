@@ -74,7 +74,21 @@ _OF_WORDS = (
 
 
 class Feedback(NamedTuple):
-    """The caller's statements about a table's ratings."""
+    """The caller's statements about a table's ratings.
+
+    Attributes
+    ----------
+    likes : bool
+        Whether each row is declared a like: the user chose the item, without a rating.
+    counts : {"log", "likes"} or None
+        How to convert ratings that are declared as counts or durations.
+    one_value : bool
+        Whether ratings that are all equal are likes.
+    words : bool
+        Whether the ratings are declared nominal: any words of the table, without an order.
+    points : bool
+        Whether the points in numbers are declared as decimal points.
+    """
 
     # Whether each row is declared a like: the user chose the item, without a rating
     likes: bool = False
@@ -84,6 +98,7 @@ class Feedback(NamedTuple):
     one_value: bool = False
     # Whether the ratings are declared nominal: any words of the table, without an order
     words: bool = False
+    points: bool = False
 
     @property
     def is_specified(self) -> bool:

@@ -59,13 +59,34 @@ def feedback_of(
     scale: RatingScale | None,
     one_value: bool = False,
     words: bool = False,
+    points: bool = False,
 ) -> Feedback:
     """Validate the caller's statements about a table's ratings.
+
+    Parameters
+    ----------
+    likes : bool
+        Whether each row is a like, whatever its rating.
+    counts : {"log", "likes"} or None
+        How to convert ratings that are counts.
+    scale : RatingScale or None
+        The scale named by the caller.
+    one_value : bool
+        Whether ratings that are all equal are likes, unless a scale has other levels.
+    words : bool
+        Whether the ratings are words without an order.
+    points : bool
+        Whether points are declared as decimal points.
+
+    Raises
+    ------
+    RecveilError
+        For an invalid value or combination.
 
     Examples
     --------
     >>> feedback_of(likes=True, counts=None, scale=None)
-    Feedback(likes=True, counts=None, one_value=False, words=False)
+    Feedback(likes=True, counts=None, one_value=False, words=False, points=False)
     """
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
@@ -87,7 +108,7 @@ def feedback_of(
             f"be given; leave one of the two out",
             code="option.conflict",
         )
-    return Feedback(likes, counts, one_value and scale is None and not words, words)
+    return Feedback(likes, counts, one_value and scale is None and not words, words, points)
 
 
 def parse_scale_option(
@@ -176,8 +197,9 @@ def _take_numbers(
         values, note, merged = parse_ratings(column, locate), "", False
     else:
         values, note, merged = parse_ratings_noted(column, locate)
-    if feedback.counts is not None or (
-        scale is None and not feedback.is_specified and values.max() > _MOST_OF_RATINGS
+    if not feedback.points and (
+        feedback.counts is not None
+        or (scale is None and not feedback.is_specified and values.max() > _MOST_OF_RATINGS)
     ):
         _require_no_thousands(column, locate)
     if feedback.is_specified:
@@ -217,7 +239,8 @@ def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
     row = pc.index(pc.utf8_trim_whitespace(column.cast(pa.large_string())), first).as_py()
     raise RecveilError(
         f"{locate(row)}: {first} and all others with a point have three decimals, so that the "
-        f"point seems to separate thousands; write numbers without it, or fewer decimals",
+        f"point seems to separate thousands; if it does, write numbers without it; in a file, say "
+        f"that it is a decimal point with decimal (--decimal .)",
         code="rating.thousands",
     )
 

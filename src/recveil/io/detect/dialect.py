@@ -1,6 +1,5 @@
 """The first line: whether it names columns, or is a row that would be lost as one."""
 
-import csv
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from recveil.io.databases import kind_of_file
-from recveil.io.databases.address import NAMES
+from recveil.io.databases.address import NAMES as DATABASES
 from recveil.io.detect.file_kinds import (
     HEAD_BYTES,
     is_json,
@@ -32,6 +31,13 @@ from recveil.io.detect.known_formats import (
     target_among,
     text_format,
 )
+from recveil.io.detect.two_readings import (
+    DECIMAL_COMMA,
+    MARKS,
+    NAMES,
+    reject_two_readings,
+    split_line,
+)
 from recveil.io.files import naming, opened_text
 from recveil.io.formats.containers import reject_missing_reader
 from recveil.io.formats.delimited import DIALECTS, Dialect
@@ -42,14 +48,11 @@ from recveil.runtime.errors import RecveilError, quoted
 
 _LINES_LOOKED_AT = 20
 # What may stand between columns of text that people write, too; other marks stand there for sure.
-_DOUBTFUL, _USUAL = (";", "|"), (",", "\t", "::")
+_DOUBTFUL, _USUAL = MARKS[3:], MARKS[:3]
 # What may stand between two columns; the last ones only below names of columns.
-_OF_TWO, _IF_NAMED = (*_USUAL, *_DOUBTFUL, " "), (*_DOUBTFUL, " ")
-_DECIMAL_COMMA = re.compile(r'\s*"?[-+]?\d+,\d+"?\s*')
-_MARKS = (*_USUAL, *_DOUBTFUL)
+_OF_TWO, _IF_NAMED = (*MARKS, " "), (*_DOUBTFUL, " ")
 # So many rows of a table must follow a title.
 _EVEN = 3
-_NAMES = {"\t": "tabs", " ": "spaces"}
 
 
 class Recognized(NamedTuple):
@@ -114,7 +117,7 @@ def of_several(path: Path) -> tuple[str, str] | None:
     if (book := workbook_in(path)) is not None:
         return "workbook", book
     kind = kind_of_file(path)
-    return None if kind is None else (kind, f"a {NAMES[kind]} database")
+    return None if kind is None else (kind, f"a {DATABASES[kind]} database")
 
 
 def _within(found: str, what: str, layout: Layout, path: Path, format: str | None) -> Recognized:
@@ -149,7 +152,7 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
     lines = [line for line in re.split(r"[\r\n]+", start) if line.strip()]
     if len(lines) > 1 and len(start) > HEAD_BYTES // 2:
         lines.pop()  # it may be cut off
-    lines = lines[:_LINES_LOOKED_AT]
+    every, lines = lines, lines[:_LINES_LOOKED_AT]
     if not lines:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
     if format in ("json", "netflix") or (format is None and is_json(start)):
@@ -168,6 +171,14 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         return _as_specified(layout.delimiter, format, lines)
     if format is not None:
         return Recognized(format, DIALECTS[format])
+    found = _of_lines(lines, path)
+    if found.dialect is not None:
+        reject_two_readings(every, found.dialect.delimiter, path.name)
+    return found
+
+
+def _of_lines(lines: Sequence[str], path: Path) -> Recognized:
+    """Return how the first lines seem to be split."""
     if (mark := _doubtful_mark(lines, path)) is not None:
         return _as_specified(mark, None, lines)
     if dialect := _with_spaces(lines) or _with_names_between_colons(lines):
@@ -185,7 +196,7 @@ def _reject_title(start: str, name: str) -> None:
     (first, title), texts = lines[0], [line for _, line in lines]
     if text_format(title) == "netflix":  # which has a line for each film, above its rows
         return
-    if names_columns(split_line(title, max(_MARKS, key=title.count))):
+    if names_columns(split_line(title, max(MARKS, key=title.count))):
         return
     at = _named_below(texts) or _begins_below(texts)
     if at and title.count('"') % 2:
@@ -204,7 +215,7 @@ def _reject_title(start: str, name: str) -> None:
 
 def _named_below(lines: Sequence[str]) -> int:
     """Return which line names columns, if the first one is no row; else 0."""
-    fields = [split_line(line, max(_MARKS, key=line.count)) for line in lines]
+    fields = [split_line(line, max(MARKS, key=line.count)) for line in lines]
     if looks_like_data(fields[0]):
         return 0
     return next((n for n, each in enumerate(fields) if names_columns(each, MUST_RATE)), 0)
@@ -218,8 +229,10 @@ def _begins_below(lines: Sequence[str]) -> int:
     >>> _begins_below(["Export of 3, 4 and 5 May", "a;b;c", "1;2;3,5", "1;3;4,0", "2;2;5,0"])
     1
     """
-    for mark in _MARKS:
-        widths = [_width(line, mark) for line in lines]
+    by_mark = [[_width(line, mark) for line in lines] for mark in MARKS]
+    if any(widths[0] > 1 and len(set(widths)) == 1 for widths in by_mark):
+        return 0  # the first line has all columns
+    for widths in by_mark:
         width = widths[-1]
         if width < 3 or len(set(widths)) == 1:
             continue
@@ -252,10 +265,18 @@ def _two_columns(lines: Sequence[str]) -> Recognized | None:
     for mark in _OF_TWO:
         fields = [[field.strip() for field in split_line(line, mark)] for line in lines]
         named = len(fields[0]) == 2 and names_columns(fields[0])
-        even = mark not in _IF_NAMED and all(len(each) == 2 and all(each) for each in fields)
+        even = all(len(each) == 2 and all(each) for each in fields)
+        even = even and (mark not in _IF_NAMED or (mark != " " and _begins_with_names(fields)))
         if named or even:
             return _as_specified(mark, None, lines)
     return None
+
+
+def _begins_with_names(fields: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first of several lines is unlike the others in one of its columns."""
+    first, *others = fields
+    kinds = [{*map(_kind, column)} for column in zip(*others, strict=True)]
+    return any(_kind(name) not in kind for name, kind in zip(first, kinds, strict=False))
 
 
 def _has_header(fields: Sequence[str]) -> bool:
@@ -298,19 +319,12 @@ def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
     if mark in rare and len({*rare}) > 1:
         reject_rare_mark(path, lines, rare)
     # Commas of decimals separate no columns.
-    fields = [f for f in split_line(lines[0], mark) if not _DECIMAL_COMMA.fullmatch(f)]
+    fields = [f for f in split_line(lines[0], mark) if not DECIMAL_COMMA.fullmatch(f)]
     usual = [other for other in _USUAL if sum(field.count(other) for field in fields) > 1]
     if not usual:
         return mark
     # Titles may hold semicolons, and genres stand between pipes: not as many in each line.
-    both = [each for each in (mark, usual[0]) if _splits_evenly(lines, each)]
-    if len(both) == 2 and len(lines) > 1:
-        raise RecveilError(
-            f"{path.name}: its lines could be split at {mark!r} or at {usual[0]!r}; name "
-            f"what separates columns with delimiter (--delimiter {mark!r})",
-            code="option.required",
-        )
-    return mark if both == [mark] else None
+    return mark if _splits_evenly(lines, mark) else None
 
 
 def _splits_evenly(lines: Sequence[str], mark: str) -> bool:
@@ -320,11 +334,10 @@ def _splits_evenly(lines: Sequence[str], mark: str) -> bool:
 def _with_spaces(lines: Sequence[str]) -> Dialect | None:
     """Return how a text is split at spaces: at several at a time, or with names of columns."""
     first = lines[0].strip()
-    if any(mark in first for mark in (*_USUAL, *_DOUBTFUL)) and not _DECIMAL_COMMA.search(first):
+    if any(mark in first for mark in MARKS) and not DECIMAL_COMMA.search(first):
         return None
     fields = [re.findall(r"[^ \t]+", line) for line in lines]
-    marks = (*_USUAL, *_DOUBTFUL)
-    if any(each.startswith(marks) or each.endswith(marks) for each in fields[0]):
+    if any(each.startswith(MARKS) or each.endswith(MARKS) for each in fields[0]):
         return None  # the spaces are blanks beside another mark
     if "\t" in first or len(fields[0]) < 3 or len({len(each) for each in fields}) > 1:
         return None
@@ -339,29 +352,15 @@ def _with_spaces(lines: Sequence[str]) -> Dialect | None:
 
 def _with_names_between_colons(lines: Sequence[str]) -> Dialect | None:
     fields = [line.split("::") for line in lines[:2]]
-    if len(fields) < 2 or looks_like_data(fields[0]) or not looks_like_data(fields[1]):
+    if len(fields) < 2 or len(fields[0]) < 2:
+        return None
+    if looks_like_data(fields[0]) or not looks_like_data(fields[1]):
         return None
     return Dialect("::", quotes=False, header=True)
 
 
-def split_line(line: str, mark: str) -> list[str]:
-    """Split a line at a mark, but not within quotes.
-
-    Examples
-    --------
-    >>> split_line('7;"a;b";4', ";")
-    ['7', 'a;b', '4']
-    """
-    if len(mark) > 1:
-        return line.split(mark)
-    try:
-        return next(csv.reader([line], delimiter=mark), [])
-    except csv.Error:
-        return line.split(mark)
-
-
 def _between(mark: str) -> str:
-    return f"columns between {_NAMES.get(mark, repr(mark))}"
+    return f"columns between {NAMES.get(mark, repr(mark))}"
 
 
 def _reject_layout(layout: Layout, path: Path, expected: str) -> None:

@@ -130,11 +130,17 @@ def _file_format(path: Path) -> str:
 def reject_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
     """Raise the RecveilError for a text whose first line fits no format."""
     first_line = lines[0]
-    if any(first_line.strip().count(mark) == 1 for mark in (",", "\t", ";")):
+    marks = [mark for mark in (",", "\t", ";") if first_line.strip().count(mark) == 1]
+    if marks:
+        mark = next((m for m in marks if all(line.count(m) == 1 for line in lines)), marks[0])
+        named = "user,item" if mark == "," else f"user and item, with {mark!r} between them,"
+        said = "say with format csv-plain (--format csv-plain) that there is none"
+        if mark != ",":
+            said = f"name what separates columns with delimiter (--delimiter {mark!r})"
         raise RecveilError(
             f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
-            f"knows, as it has two columns; if these are likes, put a line user,item above them, "
-            f"or say with format csv-plain (--format csv-plain) that there is none",
+            f"knows, as it has two columns; if these are likes, put a line {named} above them, "
+            f"or {said}",
             code="input.unknown-format",
         )
     if mark := rare_mark(lines):

@@ -27,7 +27,8 @@ from recveil.io.formats.text_scan import (
     watched_text,
 )
 from recveil.io.source import COLUMNS, Selection, Source
-from recveil.runtime.errors import RecveilError, describe_count
+from recveil.ratings.columns import Locate
+from recveil.runtime.errors import RecveilError, describe_count, quoted
 
 # Each block brings its own dictionaries of labels, so few large blocks of a large file take less
 # memory; of a small one, the blocks that are read ahead would take more than the file.
@@ -120,6 +121,8 @@ def read_delimited(
         spans = _check_fields_that_span_lines(path, dialect, len(names), roles, ids, spans)
     n_columns = 0 if dialect.header else len(names)
     locate = Places(partial(_walk, path, dialect)).locate
+    if not selection.extras:  # a release may have such items, of a table that is no text
+        _reject_tabs_in_ids(table, dialect, locate)
     more: dict[str, Any] = {"n_columns": n_columns, "spans": spans, "dialect": dialect}
     return Source(table, locate, format, own, **more)
 
@@ -208,6 +211,28 @@ def _holds_quotes(table: pa.Table) -> bool:
     )
 
 
+def _reject_tabs_in_ids(table: pa.Table, dialect: Dialect, locate: Locate) -> None:
+    """Refuse a user or an item with a tab inside, as it most likely separates two columns."""
+    for role in ("user", "item"):
+        column = table[role]
+        inner = [pc.utf8_trim_whitespace(chunk.dictionary) for chunk in column.chunks]
+        if not any(pc.any(pc.match_substring(each, "\t")).as_py() for each in inner):
+            continue
+        ids = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        row = pc.index(pc.match_substring(ids, "\t").combine_chunks(), True).as_py()
+        is_split = dialect.delimiter == "\t"
+        remedy = (
+            "write a blank in its place"
+            if is_split
+            else "if tabs separate the columns, say so with delimiter (--delimiter '\\t'), "
+            "else write a blank in its place"
+        )
+        raise RecveilError(
+            f"{locate(row)}: the {role} {quoted(ids[row].as_py(), 40)} contains a tab; {remedy}",
+            code="id.tab",
+        )
+
+
 def _reject_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> None:
     """Refuse a file where text follows a closing quote, which would be a part of an id."""
     line = 0
@@ -279,7 +304,7 @@ def _check_fields_that_span_lines(
     second reader is Python's, so that rows are counted twice, independently.
     """
     n_records = n_lines = n_fields = 0
-    first = ""
+    first, has_marks = "", False
     for line, fields in read_records(path, dialect):
         n_records += 1
         n_lines += 1
@@ -293,6 +318,9 @@ def _check_fields_that_span_lines(
         n_fields += len(spanning)
         span = f"{Place(path.name, opened)}: a quoted field goes on to line {ends}"
         first = first or span
+        has_marks = has_marks or any(
+            _may_hold_a_row(fields[at], at == len(fields) - 1, dialect) for at in spanning
+        )
         if (
             (dialect.header and n_records == 1)
             or len(fields) != n_columns
@@ -313,7 +341,24 @@ def _check_fields_that_span_lines(
         )
     if n_fields:  # text after a closing quote would be read
         deque(read_records(path, dialect, is_strict=True), maxlen=0)
-    return read._replace(n_fields=n_fields, n_lines=n_lines, first=first)
+    return read._replace(n_fields=n_fields, n_lines=n_lines, first=first, has_marks=has_marks)
+
+
+def _may_hold_a_row(field: str, is_last: bool, dialect: Dialect) -> bool:
+    r"""Return whether a field that spans lines has a delimiter where a row in it would have one.
+
+    A stray quote in the last column swallows rows that begin below the first line of the field. In
+    another column, it swallows the rest of its own row, too.
+
+    Examples
+    --------
+    >>> _may_hold_a_row("nice,\nreally", True, DIALECTS["csv"])
+    False
+    >>> _may_hold_a_row("nice\n2,b,4,so good", True, DIALECTS["csv"])
+    True
+    """
+    lines = _LINE_END.split(field)
+    return any(dialect.character in line for line in lines[is_last:])
 
 
 def _holds_records(

@@ -31,7 +31,19 @@ class Place(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Number of multi-line quoted fields, in a file or in all parts of a table."""
+    """Number of multi-line quoted fields, in a file or in all parts of a table.
+
+    Attributes
+    ----------
+    n_fields : int
+        How many are in columns other than the user, item, rating and time.
+    n_lines, n_rows, n_headers : int
+        Number of lines, without blank ones between rows, and of the rows and headers in them.
+    first : str
+        Where the first of them opens and ends: the start of an error.
+    has_marks : bool
+        Whether one of them has a delimiter where another row would have one.
+    """
 
     # How many are in columns other than the user, item, rating and time
     n_fields: int
@@ -41,13 +53,20 @@ class Spans(NamedTuple):
     n_headers: int
     # Where the first of them opens and ends: the start of an error
     first: str = ""
+    has_marks: bool = False
 
     def __add__(self, other: "Spans") -> "Spans":  # type: ignore[override]
         fields, lines, rows, headers = map(int.__add__, self[:4], other[:4])
-        return Spans(fields, lines, rows, headers, self.first or other.first)
+        has_marks = self.has_marks or other.has_marks
+        return Spans(fields, lines, rows, headers, self.first or other.first, has_marks)
 
     def describe(self, name: str) -> list[str]:
         """Return the counts as a sentence, if there are multi-line fields.
+
+        Raises
+        ------
+        RecveilError
+            If there is only one, which a stray quote may have opened, and other rows may be in it.
 
         Examples
         --------
@@ -55,14 +74,17 @@ class Spans(NamedTuple):
         r.csv: 2 quoted fields of other columns span lines: 7 lines, not counting blank lines
         between rows, hold 4 rows and a header.
         """
-        if self.n_fields == 1:
+        if self.n_fields == 1 and self.has_marks:
             raise RecveilError(
                 f"{self.first}, as no other field of the table does; {STRAY_QUOTE}",
                 code="input.quote-spans-lines",
             )
         headers = " and a header" if self.n_headers == 1 else f" and {self.n_headers:,} headers"
+        fields = f"{self.n_fields:,} quoted fields of other columns span"
+        if self.n_fields == 1:
+            fields = "1 quoted field of another column spans"
         return [
-            f"{name}: {self.n_fields:,} quoted fields of other columns span lines: "
+            f"{name}: {fields} lines: "
             f"{self.n_lines:,} lines, not counting blank lines between rows, hold "
             f"{self.n_rows:,} rows{headers if self.n_headers else ''}."
         ] * (self.n_fields > 0)
