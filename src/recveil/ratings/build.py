@@ -242,7 +242,7 @@ class Built(NamedTuple):
     time_note : str
         What is odd about the times that were kept: the end of a sentence.
     rating_note : str
-        Which digits of the ratings were lost: a sentence.
+        Which digits of the ratings were lost, or that words were not read: a sentence.
     ratings_merged : bool
         Whether different ratings became equal in those digits that are kept.
     """
