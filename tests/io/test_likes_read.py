@@ -192,7 +192,8 @@ def test_words_of_likes_are_not_read(tmp_path, name):
     (csv.write_csv if name == "r.csv" else parquet.write_table)(table, tmp_path / name)
     for options in {}, {"drop_off_scale": True}:
         reading = understand(tmp_path / name, likes=True, **options)
-        assert reading.ratings.is_unary and reading.ratings.n_ratings == 3
+        assert reading.ratings.is_unary
+        assert reading.ratings.n_ratings == 3
         assert [note for note in reading.notes if "'bad'" in note and "--likes" in note]
 
 
