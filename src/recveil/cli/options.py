@@ -285,7 +285,7 @@ TimeFormat = Annotated[
         metavar="FORMAT",
         rich_help_panel=_INPUT,
         help="How times are written if they are neither ISO dates nor Unix times: %d/%m/%Y "
-        "for 31/12/2025, say.",
+        "for 31/12/2025, say; %s for Unix seconds before 1996.",
     ),
 ]
 Delimiter = Annotated[

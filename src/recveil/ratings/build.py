@@ -28,6 +28,7 @@ from recveil.ratings.rows_within_ids import require_no_original_rows, require_no
 from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.ratings.time_columns import one_date_each
 from recveil.ratings.times import (
+    UNIX_SECONDS,
     Days,
     describe_repeated,
     parse_days,
@@ -351,7 +352,7 @@ class _Times(NamedTuple):
             column = times_from_format(column, self.format, locate)
         if pa.types.is_date(column.type) and not self.trusts_days:
             column = column.cast(pa.timestamp("s"))
-        return parse_days(column, locate)
+        return parse_days(column, locate, is_unit_given=self.format == UNIX_SECONDS)
 
 
 @brief
