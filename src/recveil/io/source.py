@@ -237,6 +237,8 @@ class Selection:
         Whether times must stay text, to be parsed with a given format.
     feedback : Feedback, optional
         If given, a table may be certain to have no ratings.
+    folders : mapping of str to str
+        Columns that are in the names of folders, by role, and not in the file.
     """
 
     given: Mapping[str, str | None] = field(default_factory=dict)
@@ -244,6 +246,7 @@ class Selection:
     extras: bool = False
     time_is_text: bool = False
     feedback: Feedback | None = MUST_RATE
+    folders: Mapping[str, str] = field(default_factory=dict)
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map each column to be read to its place in a file without a header.
@@ -301,10 +304,12 @@ class Selection:
         """
         reject_many_columns(len(names), where, read=self.extras)
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
-        found = self._find(names, where, given)
+        known = [*names, *self.folders.values()]
+        found = self._find(known, where, {**given, **self.folders})
         if GROUP_SIZE in names and not self.extras:
             reject_groups(where)
-        chosen = found.by_role()
+        by_role = found.by_role().items()
+        chosen = {role: name for role, name in by_role if role not in self.folders}
         # Without ratings, whether the column holds times decides whether the rows are likes.
         if not self.times and found.rating is not None:
             chosen.pop("time", None)
