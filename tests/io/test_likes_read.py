@@ -1,6 +1,8 @@
 """Files of likes: what becomes likes, and what is asked about."""
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 from error_assertions import raises
 from recveil.io import read_ratings, understand
@@ -180,3 +182,27 @@ def test_three_decimals_may_be_decimals(read, numbers, options):
     lines = [f"u{at % 4};i{at};{numbers[at % 3]}" for at in range(12)]
     text = "\n".join(["user;item;n", *lines, ""])
     assert read(text, rating="n", **options).ratings.n_ratings == 12
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
+def test_words_of_likes_are_not_read(tmp_path, name):
+    table = pa.table(
+        {"user": ["1", "1", "2"], "item": ["5", "6", "5"], "rating": ["good", "bad", "good"]}
+    )
+    (csv.write_csv if name == "r.csv" else parquet.write_table)(table, tmp_path / name)
+    for options in {}, {"drop_off_scale": True}:
+        reading = understand(tmp_path / name, likes=True, **options)
+        assert reading.ratings.is_unary
+        assert reading.ratings.n_ratings == 3
+        assert [note for note in reading.notes if "'bad'" in note and "--likes" in note]
+
+
+def test_a_zero_among_words_of_likes_may_be_a_dislike(read):
+    text = "user,item,rating\n1,5,good\n1,6,0\n2,5,fine\n"
+    with raises("rating.zero", "line 3", "--drop-off-scale"):
+        read(text, likes=True)
+    assert read(text, likes=True, drop_off_scale=True).ratings.n_ratings == 2
+    with raises("rating.missing", "line 3"):
+        read("user,item,rating\n1,5,good\n1,6,\n2,5,fine\n", likes=True)
+    with raises("rating.words", "--likes"):
+        read("user,item,rating\n1,5,good\n1,6,bad\n2,5,fine\n")

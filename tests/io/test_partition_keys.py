@@ -1,5 +1,7 @@
 """What stands in the names of folders is a column like another; unknown keys become no likes."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
@@ -92,3 +94,57 @@ def test_a_time_that_is_named_wins(tmp_path):
     write(tmp_path / "h", "seen", ["2020-01-02"] * 42)
     reading = understand(tmp_path / "h", time="seen", likes=True)
     assert reading.ratings.days.tolist() == [18263] * 42
+
+
+def write_parquet(folder, *keys, n=60):
+    rows = range(n)
+    table = pa.table(
+        {
+            "user_id": [f"{row % 6:03}" for row in rows],
+            "item_id": [f"i{row // 6}" for row in rows],
+            "rating": [1 + row % 5 for row in rows],
+            "dt": [f"2020-01-{1 + row % 20:02}" for row in rows],
+            "month": [1 + row % 3 for row in rows],
+        }
+    )
+    pq.write_table(table.drop_columns("month"), folder.with_suffix(".parquet"))
+    pq.write_to_dataset(table, folder, partition_cols=[*keys])
+    return folder, read_ratings(folder.with_suffix(".parquet"), time="dt")
+
+
+@pytest.mark.parametrize("role", ["user", "item"])
+def test_ids_of_folders_are_read_as_text(tmp_path, role):
+    folder, whole = write_parquet(tmp_path / "h", f"{role}_id")
+    reading = understand(folder, time="dt")
+    assert reading.ratings == whole
+    assert [*reading.ratings.users] == [f"{number:03}" for number in range(6)]
+    assert reading.layout[1] == f"{role} from its folders' names"
+    (folder / "7.parquet").write_bytes(next(folder.rglob("*-0.parquet")).read_bytes())
+    with raises("input.parts", "h/7.parquet", f"{role}_id"):
+        understand(folder)
+
+
+def test_ids_of_folders_that_are_named_or_nulls(tmp_path):
+    folder, whole = write_parquet(tmp_path / "h", "user_id")
+    for each in [*folder.iterdir()]:
+        each.rename(each.with_name(each.name.replace("user_id", "who")))
+    with raises("column.missing", "user"):
+        understand(folder)
+    assert read_ratings(folder, user="who", time="dt") == whole
+    (folder / "who=000").rename(folder / "who=__HIVE_DEFAULT_PARTITION__")
+    with raises("id.missing", "who=__HIVE_DEFAULT_PARTITION__"):
+        read_ratings(folder, user="who")
+
+
+def test_days_of_folders_are_times_and_other_keys_are_named(tmp_path):
+    folder, whole = write_parquet(tmp_path / "h", "month", "dt")
+    reading = understand(folder)
+    assert reading.ratings == whole
+    assert reading.layout[-1] == "not read: 'month' in its folders' names"
+    assert "'dt'" in understand(folder, times=False, duplicates="error").layout[-1]
+
+
+def test_users_in_folders_of_text_are_refused_with_a_remedy(tmp_path):
+    folder = write(tmp_path / "h", "user", STARS, "item,rating\n")
+    with raises("column.missing", "'user'", "write that column into the files"):
+        understand(folder)

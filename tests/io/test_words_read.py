@@ -115,9 +115,8 @@ class TestWithoutAnOrder:
         assert "words without an order" in capsys.readouterr().out
         assert (tmp_path / "out.csv").read_text() == words_file.read_text()
 
-    def test_a_word_is_no_like(self, words_file):
-        with raises("rating.words"):
-            understand(words_file, likes=True)
+    def test_a_word_is_a_like_if_likes_are_declared(self, words_file):
+        assert understand(words_file, likes=True).ratings.is_unary
 
     @pytest.mark.parametrize(
         ("words", "code", "said"),

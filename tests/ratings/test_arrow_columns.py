@@ -1,7 +1,7 @@
 """Columns of any type that Arrow has, in any place, are read, or refused in words."""
 
 from decimal import Decimal
-from uuid import UUID
+from uuid import NAMESPACE_DNS, UUID, uuid5
 
 import pandas as pd
 import pyarrow as pa
@@ -135,6 +135,27 @@ def test_uuids_are_their_usual_text(tmp_path, form):
         once = pa.array([each.bytes for each in users[:2]], pa.uuid())
         source = frame.set_column(0, "user", pa.DictionaryArray.from_arrays([0, 1, 0], once))
     assert understand(source).ratings.users.tolist() == sorted(map(str, set(users)))
+
+
+@pytest.mark.parametrize("kind", [pa.binary(16), pa.binary(), pa.large_binary()])
+def test_bytes_that_are_uuids_are_their_usual_text(tmp_path, kind):
+    users = [uuid5(NAMESPACE_DNS, str(n % 5)) for n in range(40)]
+    ids = pa.array([each.bytes for each in users], kind)
+    table = pa.table({"user": ids, "item": [n // 5 for n in range(40)], "rating": [4, 2] * 20})
+    (tmp_path / "parts").mkdir()
+    pq.write_table(table.slice(0, 20), tmp_path / "parts" / "0.parquet")
+    pq.write_table(table.slice(20), tmp_path / "parts" / "1.parquet")
+    for source in table, tmp_path / "parts":
+        assert understand(source).ratings.users.tolist() == sorted(map(str, set(users)))
+    gap = pa.array([*ids.to_pylist()[1:], None], kind)
+    pq.write_table(table.set_column(0, "user", gap), tmp_path / "gap.parquet")
+    with raises("id.missing", "row 40"):
+        understand(tmp_path / "gap.parquet")
+    others = bytes(16), users[0].bytes[:15] + b"\0\0", bytes(range(16))
+    for other in others[:1] if pa.types.is_fixed_size_binary(kind) else others:
+        mixed = pa.array([*ids.to_pylist()[1:], other], kind)
+        with raises("id.type", "hexadecimal"):
+            understand(table.set_column(0, "user", mixed))
 
 
 def test_a_missing_uuid_is_named(tmp_path):

@@ -89,7 +89,7 @@ def test_levels_of_counts_are_those_of_the_simplest_rule(counts):
         ([0, 0, 0], Feedback(one_value=True), "all 3 ratings", "rating.zero"),
         ([1, None, 1], Feedback(likes=True), "row 1", "rating.missing"),
         ([None, None], Feedback(), "row 0", "rating.missing"),
-        (["good", "bad"], Feedback(likes=True), "row 0", "rating.words"),
+        (["good", "bad"], Feedback(counts="likes"), "row 0", "rating.words"),
     ],
 )
 def test_what_is_asked_about(values, feedback, place, code):

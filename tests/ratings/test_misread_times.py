@@ -9,8 +9,10 @@ import pytest
 
 from error_assertions import raises
 from recveil import cli, read_ratings
+from recveil.auditing import audit
 from recveil.io.ingestion import understand
-from recveil.ratings.times import parse_days
+from recveil.ratings import Ratings
+from recveil.ratings.times import describe_repeated, parse_days
 from recveil.runtime.errors import RecveilError
 
 INSTANTS = [
@@ -228,3 +230,42 @@ def test_a_few_days_that_stand_for_an_unknown_time_are_noted_in_every_form(form,
     file, options = table_of(dates, form, tmp_path)
     with pytest.warns(UserWarning, match=f"2 of 80 times.*{day:%Y-%m-%d}"):
         assert read_ratings(file, **options).days.size == 80
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+@pytest.mark.parametrize("first", [3_000_001, 400_000_001, 741_000_001, 741_000_001.5])
+def test_unix_seconds_before_1996_are_read_with_their_format(first, kind, tmp_path):
+    """Without the format they may be seconds since 2001, as Apple counts them."""
+    seconds = [first + 77_777 * number for number in range(120)]
+    n = range(120)
+    columns = {"user": [f"u{i // 8}" for i in n], "item": [f"i{i % 8}" for i in n]}
+    times = pa.array(seconds).cast(kind, safe=False)
+    table = pa.table({**columns, "rating": [1 + i % 5 for i in n], "timestamp": times})
+    pq.write_table(table, tmp_path / "r.parquet")
+    with raises("time.unreadable"):
+        audit(tmp_path / "r.parquet")
+    ratings = understand(tmp_path / "r.parquet", time_format="%s").ratings
+    assert sorted(ratings.days) == [int(second // 86_400) for second in seconds]
+    beyond = table.set_column(3, "timestamp", [pa.array([*seconds[:-1], 741_000_000_000])])
+    with raises("time.format", "row 119", "--time-format"):
+        Ratings.from_frame(beyond, time_format="%s")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_day_with_far_more_times_than_others_is_noted(form, tmp_path):
+    dates = [datetime(2018, 1 + number % 2, 1 + number % 28) for number in range(80)]
+    dates[:32] = [datetime(2019, 5, 6)] * 32
+    file, options = table_of(dates, form, tmp_path)
+    with pytest.warns(UserWarning, match="32 of 80 times .*2019-05-06.*import"):
+        assert read_ratings(file, **options).days.size == 80
+
+
+def test_a_day_that_is_busy_among_busy_days_is_not_noted():
+    usual = np.repeat(np.arange(40), 4)
+    assert describe_repeated(np.append(usual, np.full(41, 99))) == (
+        "41 of 201 times (20%) are on one day, 1970-04-10, and 4 on a usual day; if that is the "
+        "date of an import, and not of the ratings, the audit understates the risk"
+    )
+    assert not describe_repeated(np.append(usual, np.full(39, 99)))
+    few = np.repeat(np.arange(19), 2)
+    assert not describe_repeated(np.append(few, np.full(30, 99)))

@@ -242,7 +242,7 @@ def test_the_row_that_is_no_date_among_dates_is_named(odd):
 def test_unix_seconds_before_1996_have_a_remedy():
     found = parse_days(column([741_000_000 + 7_777_777 * n for n in range(8)]), str)
     assert found.problem
-    assert "otherwise to ISO dates" in found.problem
+    assert "(--time-format %s)" in found.problem
 
 
 def test_dates_with_and_without_a_time_of_day_are_read():

@@ -129,3 +129,13 @@ def test_whole_numbers_that_are_no_unix_seconds_are_refused(spark, time):
     )
     with raises("column.type"):
         lake_of(frame, times=True)
+
+
+@pytest.mark.parametrize(
+    "odd", ["i1;user_2001;i2;4", '{"user": "user_2001", "item": "i2", "rating": 4}']
+)
+def test_a_row_within_an_item_id_is_refused(spark, odd):
+    rows = [(f"user_{1000 + n}", f"i{n % 5}", 1.0 + n % 5) for n in range(60)]
+    assert lake_of(frame_of(spark, [*rows, ("user_1000", "i1; the 4th", 2.0)])).items.size == 6
+    with raises("id.row-within", "item"):
+        lake_of(frame_of(spark, [*rows, ("user_1000", odd, 2.0)]))

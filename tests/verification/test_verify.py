@@ -14,6 +14,7 @@ import pytest
 from forging import forge
 
 from error_assertions import raises
+from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.ratings import RatingScale
@@ -434,3 +435,26 @@ class TestSettingsThatTheRowsRefute:
     def test_crowds_as_they_are_hold(self, table, tmp_path, crowd):
         SparseRows(20, crowd, seed=1).anonymize(table).write(tmp_path / "out")
         assert verify(tmp_path / "out").holds
+
+
+@pytest.mark.parametrize("address", ["sqlite:///w.db", "s3://bucket/out", "http://host/out"])
+def test_an_address_is_named_as_it_was_given(address):
+    with raises("input.address", address):
+        verify(address, k=2)
+    with raises("input.address", "host/shop") as refused:
+        verify("postgresql://ann:geheim@host/shop", k=2)
+    assert "geheim" not in str(refused.value)
+    with raises("input.address", "sqlite:///"):
+        verify(Path("sqlite:///w.db"), k=2)
+
+
+def test_the_address_of_a_folder_is_verified(releases):
+    folder = releases / "users-csv"
+    assert verify(folder.as_uri()).holds
+
+
+def test_the_command_names_an_address_as_it_was_given(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", "sqlite:///w.db"])
+    assert ended.value.code == 2
+    assert "sqlite:///w.db" in capsys.readouterr().err

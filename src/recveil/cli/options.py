@@ -242,8 +242,8 @@ TimeFormat = Annotated[
     typer.Option(
         metavar="FORMAT",
         rich_help_panel=_INPUT,
-        help="Format of times that are neither ISO dates nor Unix times, such as %d/%m/%Y for "
-        "31/12/2025.",
+        help="How times are written if they are neither ISO dates nor Unix times: %d/%m/%Y "
+        "for 31/12/2025, say; %s for Unix seconds before 1996.",
     ),
 ]
 Delimiter = Annotated[

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def verify(
     path: Annotated[
-        Path,
-        typer.Argument(help="A release folder, or any file of ratings; - reads standard input."),
+        str,
+        options.table_argument("A release folder, or any file of ratings; - reads standard input."),
     ],
     k: Annotated[
         int | None,
@@ -94,6 +94,7 @@ def verify(
         words_of,
         write_json,
     )
+    from recveil.io.inputs import path_of
     from recveil.runtime.compiled import HAS_COMPILER
     from recveil.verification import verify
 
@@ -114,11 +115,12 @@ def verify(
     checked |= {"user": user, "item": item, "rating": rating, "time": time}
     checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
-    result = _by_spark(path, master, checked) if engine == "spark" else verify(path, **checked)
+    place = path_of(path)
+    result = _by_spark(place, master, asked) if engine == "spark" else verify(place, **asked)
     if croissant is not None:
-        result = _with_croissant(result, path, croissant)
+        result = _with_croissant(result, place, croissant)
     if write_json(result.to_dict(), json):
-        show_verification(result, str(path))
+        show_verification(result, str(place))
         if result.private_found is not None and not result.private_found:
             echo("The release contains nothing of the private folder.")
         if links:

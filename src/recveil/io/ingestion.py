@@ -268,6 +268,7 @@ def read_ratings(
     time_format : str, optional
         Format of times that are neither ISO dates nor Unix times, with the directives of
         ``datetime.strptime``, such as ``%d/%m/%Y``. The order of day and month is never guessed.
+        ``%s`` stands for Unix seconds of any year.
     user, item, rating, time : str, optional
         Names of the columns, or their places from 1. If not given, columns are found by their usual
         names or, without a header, taken in this order. `understand` reports the result.

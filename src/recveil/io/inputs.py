@@ -106,6 +106,32 @@ def file_at(source: object) -> Path | None:
     return None if address is None or address.is_server else Path(address.place)
 
 
+def path_of(source: str | PathLike[str]) -> Path:
+    """Return the path of a release or a file, which its address may give, for verification.
+
+    Raises
+    ------
+    RecveilError
+        For the address of a database or a remote file.
+
+    Examples
+    --------
+    >>> path_of("out"), path_of("file:///data/out")
+    (PosixPath('out'), PosixPath('/data/out'))
+    """
+    _reject_lost_slash(source)
+    scheme = scheme_of(source)
+    if scheme is None:
+        return Path(source)
+    if scheme == "file":
+        return local_path(str(source))
+    raise RecveilError(
+        f"{source}: verify reads a release folder or a file, and no address; name a path, or write "
+        f"the table to a file, such as CSV, and name that",
+        code="input.address",
+    )
+
+
 def _database_file(address: Address) -> Path:
     """Return the path of a file database."""
     path = Path(address.place)

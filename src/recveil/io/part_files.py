@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
@@ -291,7 +291,27 @@ def read_parts(
     keys: Mapping[str, str],
     time: str | None = None,
 ) -> Source:
-    """Read all parts as one table."""
+    """Read all parts as one table.
+
+    Parameters
+    ----------
+    name : str
+        What to call all of them in an error.
+    parts : sequence of Part
+    read : callable
+        Reads one, in no more memory than may be taken then.
+    keys : mapping of str to str
+        For each role that a key tells, that key, whatever the files hold.
+    time : str or None
+        The key whose values are the times, if no column holds them.
+
+    Raises
+    ------
+    RecveilError
+        For the first part that cannot be read, or whose columns are not those of the first.
+    MemoryLimitError
+        If all of them take more memory than may be taken.
+    """
     sources: list[Source] = []
     held = 0
     for part in parts:
@@ -466,21 +486,31 @@ _OF_TIME = frozenset(
         *("h", "minute", "yearmonth", "yyyymm", "yyyymmdd", "dt", "ds"),
     )
 )
-# Users and items are looked for in the files alone.
-_TOLD = ("rating", "time")
 # How writers call what only spreads the rows; and what is called as another column.
-_OF_NO_RATING = frozenset(
+_OF_SPREADING = frozenset(
     (
         *("part", "partition", "shard", "bucket", "chunk", "batch", "file", "fold", "split"),
         *("userbucket", "itembucket"),
-        *(name for role in ("user", "item", "time") for name in USUAL_NAMES[role]),
     )
 )
+_OF_NO_RATING = _OF_SPREADING.union(*(USUAL_NAMES[role] for role in ("user", "item", "time")))
+# Names of the day of rows, which are no usual names of columns in files.
+_OF_DAYS = ("dt", "ds")
 
 
 @brief
 class Keyed(NamedTuple):
-    """What the names of folders tell of a table, and what is left to be read of its files."""
+    """What the names of folders tell of a table, and what is left to be read of its files.
+
+    Attributes
+    ----------
+    selection : Selection
+        For the files, without what the folders tell.
+    roles : dict of str to str
+        The keys that hold users, items, ratings or times.
+    left : tuple of str
+        Other keys, which are not read, unless one tells the times of files without any.
+    """
 
     # For the files, without what the folders tell
     selection: Selection
@@ -489,12 +519,12 @@ class Keyed(NamedTuple):
     # Other keys, which are not read
     left: tuple[str, ...]
 
-    @property
-    def said(self) -> tuple[str, ...]:
-        """What the table's owner should know of it."""
+    def describe(self, names: Collection[str | int]) -> tuple[str, ...]:
+        """Describe what the folders tell of a table, given the names of its columns."""
         read = [f"{role} from its folders' names" for role in self.roles if role != "time"]
-        left = f"not read: {listed(self.left, 60)} in its folders' names"
-        return (*read, left) if self.left else tuple(read)
+        left = [key for key in self.left if key not in names]
+        unread = f"not read: {listed(left, 60)} in its folders' names"
+        return (*read, unread) if left else tuple(read)
 
 
 def time_key(parts: Sequence[Part]) -> str | None:
@@ -507,23 +537,62 @@ def time_key(parts: Sequence[Part]) -> str | None:
     'date'
     """
     for key in parts[0].keys:
-        if plain_name(key) in USUAL_NAMES["time"] and all(
+        if plain_name(key) in (*USUAL_NAMES["time"], *_OF_DAYS) and all(
             _DATE.fullmatch(part.keys.get(key) or "") for part in parts
         ):
             return key
     return None
 
 
-def keyed(parts: Sequence[Part], names: Sequence[str], selection: Selection, where: str) -> Keyed:
-    """Say which columns the names of folders tell, by the rules for those of a file."""
+def keyed(
+    parts: Sequence[Part], names: Sequence[str], selection: Selection, where: str, format: str
+) -> Keyed:
+    """Say which columns the names of folders tell, by the rules for those of a file.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    names : sequence of str
+        What the first file calls its columns.
+    selection : Selection
+        What is asked for.
+    where : str
+        What to call the table in an error.
+    format : str
+        The format of the files.
+
+    Raises
+    ------
+    RecveilError
+        If no file holds ratings, nobody said that rows are likes, and a key may be what people
+        thought: then they are not taken for likes, and the keys are named. If the files of another
+        format than Parquet and Arrow hold no users or no items, and a key may be these.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> part = Part(Path("0.csv"), "stars=5/0.csv", {"stars": "5"})
+    >>> keyed([part], ["user", "item"], Selection(feedback=LIKED), "h", "csv").roles
+    {'rating': 'stars'}
+    """
     keys = [key for key in keys_of(parts) if key not in names]
     given = {role: name for role, name in selection.given.items() if name is not None}
-    roles = {role: name for role, name in given.items() if name in keys and role in _TOLD}
+    roles = {role: name for role, name in given.items() if name in keys}
+    roles |= _ids_in_keys(keys, names, given)
+    folders = {role: key for role, key in roles.items() if role in ("user", "item")}
+    if folders and format not in ("parquet", "arrow"):
+        role, key = next(iter(folders.items()))
+        raise RecveilError(
+            f"{shortened(where, 60)}: no {role} column in its files, and {quoted(key, 40)} in its "
+            f"folders' names, where that is read for Parquet and Arrow alone; write that column "
+            f"into the files",
+            code="column.missing",
+        )
     doubtful = [key for key in keys if key not in given.values() and not _is_no_rating(key, parts)]
     if doubtful and "rating" not in given:
         told = f"{shortened(where, 60)} (with {listed(doubtful, 60)} in its folders' names)"
         left = {role: name for role, name in given.items() if role not in roles}
-        asked = replace(selection, given=left)
+        asked = replace(selection, given=left, folders=folders)
         found = asked.choose([*names, *doubtful], told).get("rating")
         if found in doubtful:
             roles["rating"] = found
@@ -534,8 +603,24 @@ def keyed(parts: Sequence[Part], names: Sequence[str], selection: Selection, whe
         given={role: name for role, name in given.items() if role not in roles},
         feedback=LIKED if "rating" in roles else selection.feedback,
         times=selection.times and "time" not in roles,
+        folders=folders,
     )
-    return Keyed(selection, roles, tuple(key for key in doubtful if key not in roles.values()))
+    unread = [key for key in keys if plain_name(key) not in _OF_SPREADING]
+    return Keyed(selection, roles, tuple(key for key in unread if key not in roles.values()))
+
+
+def _ids_in_keys(
+    keys: Sequence[str], names: Sequence[str], given: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the keys that hold users or items, if neither the caller nor a file has a column."""
+    found = {}
+    plain = {plain_name(name) for name in names if name not in given.values()}
+    for role in ("user", "item"):
+        usual = USUAL_NAMES[role]
+        fitting = [key for key in keys if plain_name(key) in usual]
+        if role not in given and fitting and plain.isdisjoint(usual):
+            found[role] = min(fitting, key=lambda key: usual.index(plain_name(key)))
+    return found
 
 
 def keys_of(parts: Sequence[Part]) -> list[str]:

@@ -200,13 +200,31 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The columns of a file to read."""
+    """The columns of a file to read.
+
+    Parameters
+    ----------
+    given : mapping of str to (str or None)
+        The file's names for `user`, `item`, `rating` and `time`, or their places from 1, where the
+        caller knows them.
+    times : bool
+        Whether to read the times.
+    extras : bool
+        Whether to read the other columns, too.
+    time_is_text : bool
+        Whether times must stay text, to be parsed with a given format.
+    feedback : Feedback, optional
+        If given, a table may be certain to have no ratings.
+    folders : mapping of str to str
+        Columns that are in the names of folders, by role, and not in the file.
+    """
 
     given: Mapping[str, str | None] = field(default_factory=dict)
     times: bool = True
     extras: bool = False
     time_is_text: bool = False
     feedback: Feedback | None = MUST_RATE
+    folders: Mapping[str, str] = field(default_factory=dict)
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map each column to be read to its place in a file without a header.
@@ -254,10 +272,12 @@ class Selection:
         """
         reject_many_columns(len(names), where, read=self.extras)
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
-        found = self._find(names, where, given)
+        known = [*names, *self.folders.values()]
+        found = self._find(known, where, {**given, **self.folders})
         if GROUP_SIZE in names and not self.extras:
             reject_groups(where)
-        chosen = found.by_role()
+        by_role = found.by_role().items()
+        chosen = {role: name for role, name in by_role if role not in self.folders}
         # Without ratings, whether the column holds times decides whether the rows are likes.
         if not self.times and found.rating is not None:
             chosen.pop("time", None)

@@ -368,7 +368,7 @@ def _read_parts(
         first = _recognize(parts[0].path, format, layout)
         _reject_doubtful_header(parts[0].path, format, first, selection)
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
-    keyed_parts = keyed(parts, names, selection, path.name)
+    keyed_parts = keyed(parts, names, selection, path.name, first.format)
     with naming_part(parts[0]):
         look, selection = _looked(parts[0].path, first, keyed_parts.selection)
 
@@ -376,7 +376,8 @@ def _read_parts(
         return _read_recognized(part, _recognize(part, format, layout), selection)
 
     source = read_parts(path.name, parts, read, keyed_parts.roles, time)
-    source = source._replace(look=look, layout=(*source.layout, *keyed_parts.said))
+    said = keyed_parts.describe(source.names.values())
+    source = source._replace(look=look, layout=(*source.layout, *said))
     if "rating" in source.table.column_names:
         return source
     if not selection.feedback or not selection.feedback.likes:

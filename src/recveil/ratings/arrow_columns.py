@@ -170,7 +170,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind: Any = column.type
     if _is_uuid(kind.value_type if pa.types.is_dictionary(kind) else kind):
         index = kind.index_type if pa.types.is_dictionary(kind) else pa.int32()
-        return _each(column, _uuids_as_text, pa.dictionary(index, pa.string()))
+        return _each(column, uuids_as_text, pa.dictionary(index, pa.string()))
     if isinstance(kind, pa.BaseExtensionType):
         return plain_column(_each(column, lambda part: part.storage, kind.storage_type))
     if pa.types.is_run_end_encoded(kind):
@@ -215,18 +215,18 @@ def _is_uuid(kind: Any) -> bool:
     return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == _UUID
 
 
-def _uuids_as_text(part: Any) -> pa.DictionaryArray:
-    """Return UUIDs as dictionary-encoded text.
+def uuids_as_text(part: Any) -> pa.DictionaryArray:
+    """Return UUIDs, or their bytes, as dictionary-encoded text.
 
     Examples
     --------
     >>> column = pa.array([bytes(range(16)), None], pa.uuid())
-    >>> _uuids_as_text(column).to_pylist()
+    >>> uuids_as_text(column).to_pylist()
     ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]
     """
     is_encoded = pa.types.is_dictionary(part.type)
-    encoded = part if is_encoded else part.storage.dictionary_encode()
-    values = encoded.dictionary.storage if is_encoded else encoded.dictionary
+    encoded = part if is_encoded else _storage(part).dictionary_encode()
+    values = _storage(encoded.dictionary)
     known = values.is_valid().to_numpy(zero_copy_only=False)
     digits = np.frombuffer(hexlify(b"".join(values.drop_null().to_pylist())), np.uint8)
     pieces = np.split(digits.reshape(-1, 32), np.cumsum(_GROUPS_OF_DIGITS)[:-1], axis=1)
@@ -235,6 +235,35 @@ def _uuids_as_text(part: Any) -> pa.DictionaryArray:
     texts = np.full(len(values), None, object)
     texts[known] = [row.decode() for row in rows.view("S36").ravel().tolist()]
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(texts, pa.string()))
+
+
+def _storage(values: Any) -> Any:
+    return values.storage if _is_uuid(values.type) else values
+
+
+def holds_uuids(column: pa.ChunkedArray) -> bool:
+    """Return whether a column of bytes holds nothing but UUIDs, of versions 1 to 8.
+
+    Examples
+    --------
+    >>> from uuid import uuid4
+    >>> holds_uuids(pa.chunked_array([[uuid4().bytes, None]]))
+    True
+    >>> holds_uuids(pa.chunked_array([[bytes(range(16))]]))
+    False
+    """
+    types = pa.types
+    kind = column.type
+    if not (
+        types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind)
+    ):
+        return False
+    values = column.unique().drop_null()
+    if not len(values) or pc.any(pc.not_equal(pc.binary_length(values), 16)).as_py():
+        return False
+    numbers = np.frombuffer(b"".join(values.to_pylist()), np.uint8).reshape(-1, 16)
+    versions, variants = numbers[:, 6] >> 4, numbers[:, 8] >> 6
+    return bool(((versions >= 1) & (versions <= 8) & (variants == 2)).all())
 
 
 def _each(column: pa.ChunkedArray, change: Any, kind: pa.DataType) -> pa.ChunkedArray:

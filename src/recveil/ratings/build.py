@@ -28,6 +28,7 @@ from recveil.ratings.rows_within_ids import require_no_original_rows, require_no
 from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.ratings.time_columns import one_date_each
 from recveil.ratings.times import (
+    UNIX_SECONDS,
     Days,
     describe_repeated,
     parse_days,
@@ -177,7 +178,38 @@ def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
 
 @brief
 class Built(NamedTuple):
-    """The parts of some ratings, and how many rows are not among them."""
+    """The parts of some ratings, and how many rows are not among them.
+
+    Attributes
+    ----------
+    users, items : ndarray, shape (n_users,) and (n_items,)
+        Labels, ascending.
+    rows : Rows
+    scale : RatingScale
+    duplicates_dropped : int
+        Rows that are gone, because their (user, item) pair stands in another one, too.
+    off_scale_dropped : int
+        Rows that were dropped, because their rating is not on the given scale, or is no like.
+    by_time : bool
+        Whether times said which of several ratings of a pair is the last one.
+    time_problem : str
+        What became of the column of times, if it was not kept: the end of a sentence.
+    why_likes : str
+        If nobody said that they are likes, why they were taken for them: the beginning of a
+        sentence.
+    unrated_dropped : int
+        Rows that were dropped with them, because they have no rating.
+    off_scale_told : str
+        What stood in the rows that were dropped for the scale: sentences, each after a space.
+    times_are_lost : bool
+        Whether the column of times was left out, although it may state when users rated.
+    time_note : str
+        What is odd about the times that were kept: the end of a sentence.
+    rating_note : str
+        Which digits of the ratings were lost, or that words were not read: a sentence.
+    ratings_merged : bool
+        Whether different ratings became equal in those digits that are kept.
+    """
 
     # Labels, ascending
     users: NDArray[Any]
@@ -257,7 +289,7 @@ class _Times(NamedTuple):
             column = times_from_format(column, self.format, locate)
         if pa.types.is_date(column.type) and not self.trusts_days:
             column = column.cast(pa.timestamp("s"))
-        return parse_days(column, locate)
+        return parse_days(column, locate, is_unit_given=self.format == UNIX_SECONDS)
 
 
 @brief

@@ -69,7 +69,8 @@ _NO_NUMBER = "is not a number; mend or drop the row"
 # The remedy for ratings that are words.
 _OF_WORDS = (
     "is not a number; if ratings are words, name them from the lowest on with order (--order "
-    "hate,like,love), or say that they have no order with words (--words all)"
+    "hate,like,love), say that they have no order with words (--words all), or that each row is a "
+    "like, whatever its word, with likes (--likes)"
 )
 
 
@@ -462,7 +463,7 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
     except pa.ArrowInvalid:
         for row, text in enumerate(in_turn(column)):
             if not casts(text, pa.float64()):
-                why = _OF_WORDS if role == "rating" and _are_words(column) else _why(text)
+                why = _OF_WORDS if role == "rating" and are_mostly_words(column) else _why(text)
                 raise RecveilError(
                     f"{locate(row)}: {role} {quoted(text)} {why}",
                     code="time.unreadable"
@@ -478,8 +479,14 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
         ) from None
 
 
-def _are_words(column: pa.ChunkedArray) -> bool:
-    """Return whether most of the first distinct values of a column are not numbers."""
+def are_mostly_words(column: pa.ChunkedArray) -> bool:
+    """Return whether most of the first distinct values of a column are not numbers.
+
+    Examples
+    --------
+    >>> are_mostly_words(pa.chunked_array([["good", "bad", "4"]]))
+    True
+    """
     values = list(dict.fromkeys(itertools.islice(in_turn(column), _LOOKED_AT)))
     words = [
         value for value in values if _why(value) == _NO_NUMBER and not casts(value, pa.float64())

@@ -13,13 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.ratings.arrow_columns import tidied
 from recveil.ratings.columns import (
+    MISSING_RATING,
     Feedback,
     Locate,
+    are_mostly_words,
     is_counted,
     is_text,
     parse_ratings,
     parse_ratings_noted,
+    reject_missing,
 )
 from recveil.ratings.ids import describe_null_ids
 from recveil.ratings.ordinal_labels import parse_words, words_found
@@ -154,7 +158,22 @@ def option_of(scale: RatingScale) -> str:
 
 @brief
 class Taken(NamedTuple):
-    """The ratings of a table's rows, and how they were interpreted."""
+    """The ratings of a table's rows, and how they were interpreted.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (n_rows,)
+        All 1, if they are likes.
+    scale : RatingScale or None
+        Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
+        declared.
+    why : str
+        If undeclared ratings were taken for likes, the reason, as the start of a sentence.
+    note : str
+        Which digits were lost, or that words were not read, as a sentence.
+    merged : bool
+        Whether different ratings became equal.
+    """
 
     # All 1, if they are likes
     values: NDArray[np.float32]
@@ -194,7 +213,7 @@ def _take_numbers(
     column: pa.ChunkedArray, feedback: Feedback, scale: RatingScale | None, locate: Locate
 ) -> Taken:
     if feedback.is_specified:
-        values, note, merged = parse_ratings(column, locate), "", False
+        values, note, merged = *_parse_specified(column, feedback, locate), False
     else:
         values, note, merged = parse_ratings_noted(column, locate)
     if not feedback.points and (
@@ -209,7 +228,7 @@ def _take_numbers(
         bins = np.searchsorted(COUNT_BINS, values, side="right")
         return Taken(np.maximum(bins, 1).astype(np.float32), COUNT_SCALE)
     if feedback.is_specified:
-        return Taken(np.ones(values.size, np.float32), LIKES)
+        return Taken(np.ones(values.size, np.float32), LIKES, note=note)
     if feedback.one_value and values.size > 1 and values.min() == values.max():
         _reject_all_zero(values)
         why = f"All {values.size:,} ratings are {values[0]:g}"
@@ -280,10 +299,39 @@ def are_likes(column: pa.ChunkedArray, feedback: Feedback, locate: Locate) -> ND
     >>> are_likes(pa.chunked_array([[1, 0, 1]]), Feedback(likes=True), str)
     array([ True, False,  True])
     """
-    values = parse_ratings(column, locate)
+    values, _ = _parse_specified(column, feedback, locate)
     if feedback.counts is not None:
         _reject_below(values, locate)
     return values > 0
+
+
+# Numbers among words; every other text is a word.
+_A_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+_N_NAMED = 3
+
+
+def _parse_specified(
+    column: pa.ChunkedArray, feedback: Feedback, locate: Locate
+) -> tuple[NDArray[np.float32], str]:
+    """Parse likes or counts; words of likes count as 1, with a note that they were not read."""
+    is_dictionary = pa.types.is_dictionary(column.type)
+    has_text = is_text(column.type.value_type if is_dictionary else column.type)
+    if not (feedback.likes and has_text and are_mostly_words(column)):
+        return parse_ratings(column, locate), ""
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    column = tidied(column if is_dictionary else column.dictionary_encode())
+    texts = column.chunk(0).dictionary.to_pylist()
+    trimmed = pc.utf8_trim_whitespace(column.chunk(0).dictionary)
+    is_number = pc.match_substring_regex(trimmed, _A_NUMBER)
+    numbers = pc.if_else(is_number, trimmed, "1").cast(pa.float64()).to_numpy()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    told = ", ".join(quoted(text, 20) for text in texts[:_N_NAMED])
+    more = " and others" if len(texts) > _N_NAMED else ""
+    note = (
+        f"Ratings are words ({told}{more}), which were not read: each row is a like (likes, "
+        f"--likes)."
+    )
+    return numbers.astype(np.float32)[codes], note
 
 
 def _reject_below(values: NDArray[np.float32], locate: Locate) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.ratings.arrow_columns import tidied
+from recveil.ratings.arrow_columns import holds_uuids, tidied, uuids_as_text
 from recveil.ratings.columns import Locate, is_text, pieces, reject_first, reject_missing
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
@@ -122,12 +122,15 @@ def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArra
         return column.cast(pa.decimal256(76, 0)).cast(pa.string())
     if pa.types.is_null(kind):
         reject_missing(column, f"the {role} is missing; drop the row", locate, code="id.missing")
+    if holds_uuids(column):  # as Spark and older writers store them, without their type
+        return pa.chunked_array([uuids_as_text(chunk) for chunk in column.chunks])
     label = kind.value_type if pa.types.is_dictionary(kind) else kind
     floating = pa.types.is_floating(label) and not pa.types.is_dictionary(kind)
     if not (pa.types.is_integer(label) or is_text(label) or floating or pa.types.is_null(label)):
+        is_bytes = "binary" in str(kind)  # which no cast turns into text
+        remedy = "convert it to text" + ", such as hexadecimal digits" * is_bytes
         raise RecveilError(
-            f"{role} column: expected text or whole numbers, got {shortened(str(kind))}; "
-            f"convert it to text",
+            f"{role} column: expected text or whole numbers, got {shortened(str(kind))}; {remedy}",
             code="id.type",
         )
     return column

@@ -213,6 +213,9 @@ _TRIED = 1_000
 # So many times, of which most are on one day, are noted; so many whole days in January 1970 are no
 # times.
 _LEAST_REPEATED = 50
+# A day is noted, too, if it has a fifth of the times, and ten times the median of the other days,
+# of which there are at least 20: fewer do not show how many ratings a day usually has.
+_LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
 
 
 def find_misreading(
@@ -335,6 +338,8 @@ _MISSING = (
     "the time is missing; fill it in, or name the column neither with time (--time) nor by a "
     "time_format (--time-format): then it is left out"
 )
+# The format that says so of numbers which may be of another unit, such as seconds of 1994.
+UNIX_SECONDS = "%s"
 _HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y"
 
 
@@ -350,13 +355,35 @@ class Days(NamedTuple):
     note: str = ""
 
 
-def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
+def parse_days(column: pa.ChunkedArray, locate: Locate, *, is_unit_given: bool = False) -> Days:
     """Read times as whole days.
 
     Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their
     size, or dates such as 20051231 or 20051231235958; text is ISO 8601 or such a number. Numbers
     that all would be seconds before March 1973 count something else: they are no dates. Nor are
     numbers whose latest one would be before 1996, or whose first one would be in the future.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    locate : callable
+        Turns a row's position into the place that an error names.
+    is_unit_given : bool
+        Whether the caller said in which unit timestamps were counted, so that none are misread.
+
+    Raises
+    ------
+    RecveilError
+        For the first row without a time, or with one that cannot be read, and for the first number
+        before March 1973 among later ones: 0, 1 and -1 often stand for a time that nobody knows.
+        For the first date before 1900 or after 4999, such as 9999-12-31, too.
+
+    Examples
+    --------
+    >>> parse_days(pa.chunked_array([["2005-12-31"]]), str).days
+    array([13148], dtype=int32)
+    >>> print(parse_days(pa.chunked_array([[1, 2, 3]]), str).problem)
+    its numbers, from 1 to 3, would be seconds before March 1973, so that they count something else
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
@@ -370,7 +397,7 @@ def parse_days(column: pa.ChunkedArray, locate: Locate) -> Days:
     if is_text(column.type) or pa.types.is_dictionary(column.type):
         column = times_from_text(column, locate)
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        return _days_from_instants(column, locate)
+        return _days_from_instants(column, locate, is_unit_given)
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
         raise RecveilError(
             f"time column: expected times or dates, got {column.type}; convert it",
@@ -443,12 +470,29 @@ def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> pa.ChunkedArray:
     """Read text that is written in a format of its own, in UTC where it names no zone.
 
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Text, or numbers such as 31122005.
+    format : str
+        As for Python's ``datetime.strptime``, or `UNIX_SECONDS`. Which of 03/04 is the month is not
+        guessed.
+    locate : callable
+        Turns a row's position into the place that an error names.
+
+    Raises
+    ------
+    RecveilError
+        For a format without day, month and year, and the first row that is not written in it.
+
     Examples
     --------
     >>> column = pa.chunked_array([["14/12/2009", "15/12/2009"]])
     >>> parse_days(times_from_format(column, "%d/%m/%Y", str), str).days
     array([14592, 14593], dtype=int32)
     """
+    if format == UNIX_SECONDS:
+        return _times_from_seconds(column, locate)
     _check_format(format)
     reject_missing(column, _MISSING, locate, code="time.missing")
     if pa.types.is_floating(column.type):
@@ -488,6 +532,24 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
             instants.append(None)  # which stands in no row
     known = pa.array(instants, pa.timestamp("us"))
     return pa.chunked_array([known.take(chunk.indices) for chunk in column.chunks])
+
+
+def _times_from_seconds(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
+    """Read numbers as Unix seconds, whatever the years, which would be implausible otherwise."""
+    reject_missing(column, _MISSING, locate, code="time.missing")
+    seconds = numbers_of(column, "time", locate).to_numpy()
+    beyond = ~(np.abs(seconds) < _UNITS[0][0])
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise RecveilError(
+            f"{locate(row)}: time {seconds[row]:.15g} counts no Unix seconds, as time_format "
+            f"(--time-format) says, {UNIX_SECONDS}; mend the row, or leave the format out",
+            code="time.format",
+        )
+    is_whole = not (seconds % 1).any()
+    numbers = seconds if is_whole else np.floor(seconds * 1e6)
+    kind = pa.timestamp("s" if is_whole else "us")
+    return pa.chunked_array([pa.array(numbers.astype(np.int64)).cast(kind)])
 
 
 def _check_format(format: str) -> None:
@@ -643,8 +705,9 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
         )
     first = np.format_float_positional(times[0], trim="-")
     joint = " " if formats else "; "
-    if not formats and unit.startswith("if") and would_be.startswith("Unix seconds"):
-        remedy += ", otherwise to ISO dates"
+    if would_be.startswith("Unix seconds") and times.max() < LEAST_LATEST:
+        said = f"time_format (--time-format {UNIX_SECONDS})"
+        remedy += f"; if they are Unix seconds, say so with {said}"
     return Days(
         None,
         f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
@@ -662,17 +725,38 @@ def _year(second: float) -> int:
 
 
 def describe_repeated(days: NDArray[np.integer]) -> str:
-    """Report the day that holds most of the times, as in a filled column; "" if none does."""
+    """Describe a day that holds most times, or far more than others; "" if there is none.
+
+    Such a column was filled in, or a part of it holds the date of an import.
+
+    Examples
+    --------
+    >>> describe_repeated(np.full(60, 18000))
+    'all 60 times are on one day, 2019-04-14; if users rated on other days, the audit ...'
+    >>> describe_repeated(np.append(np.arange(60), np.full(40, 18000)))
+    '40 of 100 times (40%) are on one day, 2019-04-14, and 1 on a usual day; if that is ...'
+    >>> describe_repeated(np.arange(60))
+    ''
+    """
     if days.size < _LEAST_REPEATED:
         return ""
     distinct, counts = np.unique(days, return_counts=True)
-    most = int(counts.max())
-    if 2 * most <= days.size:
+    at = int(counts.argmax())
+    most = int(counts[at])
+    day = np.datetime64(int(distinct[at]), "D")
+    if 2 * most > days.size:
+        share = "all" if most == days.size else f"{most:,} of"
+        return (
+            f"{share} {days.size:,} times are on one day, {day}; if users rated on other days, the "
+            f"audit understates the risk"
+        )
+    usual = np.median(np.delete(counts, at))
+    is_far_above = most >= _LEAST_SHARE * days.size and most >= _TIMES_A_DAY * usual
+    if counts.size <= _LEAST_OTHERS or not is_far_above:
         return ""
-    day = np.datetime64(int(distinct[counts.argmax()]), "D")
-    share = "all" if most == days.size else f"{most:,} of"
     return (
-        f"{share} {days.size:,} times are on one day, {day}; if users rated on other days, the "
+        f"{most:,} of {days.size:,} times ({most / days.size:.0%}) are on one day, {day}, and "
+        f"{usual:,g} on a usual day; if that is the date of an import, and not of the ratings, the "
         f"audit understates the risk"
     )
 
@@ -756,7 +840,7 @@ def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.asarray(numbers // (SECONDS_A_DAY * _A_SECOND[unit]), np.int64)
 
 
-def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
+def _days_from_instants(column: pa.ChunkedArray, locate: Locate, is_unit_given: bool) -> Days:
     """Turn dates and timestamps into days; refuse such as would not be read again as they are."""
     days = whole_days(column)
     outside = (days < _FIRST_DAY) | (days > _LAST_DAY)
@@ -770,7 +854,8 @@ def _days_from_instants(column: pa.ChunkedArray, locate: Locate) -> Days:
             code="time.implausible",
         )
     _reject_sentinel_days(days, locate)
-    if misread := find_misreading(column, days, seconds_of_digits):
+    misread = "" if is_unit_given else find_misreading(column, days, seconds_of_digits)
+    if misread:
         return Days(None, misread)
     return Days(days.astype(np.int32), note=_describe_odd(days))
 

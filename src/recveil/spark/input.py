@@ -24,6 +24,7 @@ from recveil.ratings.columns import (
 )
 from recveil.ratings.ids import NOT_IN_IDS, encode_labels
 from recveil.ratings.rating_scale import LIKES, require_scale
+from recveil.ratings.rows_within_ids import require_no_rows_within
 from recveil.ratings.times import is_plausible
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
@@ -41,6 +42,8 @@ _NO_TEXT, _LINE_BREAK, _PART, _EXACT = "no text", "line break", "part", "exact"
 _A_NUMBER = r"\A[\s\pZ]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[\s\pZ]*\z"
 _TEXT = ("string", "varchar", "char")
 _WHOLE = ("byte", "short", "integer", "long")
+# All users never come to the driver; so many show what their ids look like.
+_USERS_LOOKED_AT = 2_000
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -78,7 +81,29 @@ def lake_of(
     time: str | None = None,
     times: bool = False,
 ) -> Lake:
-    """Look at a table: which column is which, which items there are, and on which scale."""
+    """Look at a table: which column is which, which items there are, and on which scale.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One rating a row.
+    user, item, rating : str, optional
+        Names of the columns; found by the usual names if not given.
+    scale : RatingScale, optional
+        Inferred from the ratings if not given.
+    likes : bool
+        Each row is a like, whatever its rating.
+    time : str, optional
+        The name of the column of times.
+    times : bool
+        Whether times are wanted, too: as the column `time`, if there is one.
+
+    Raises
+    ------
+    RecveilError
+        For missing columns or values, ratings off the scale, a table without rows, and an item id
+        that contains the row of a user whose id looks like those of a sample.
+    """
     from pyspark.sql import functions as sql
 
     require_scale(scale)
@@ -116,10 +141,27 @@ def lake_of(
             "the items: one id is written in two ways, such as 7 and 7.0; write each in one way",
             code="id.duplicate",
         )
+    if items.dtype == object:
+        both = _sample_of_users(rows), items
+        require_no_rows_within(items, codes, "item", both, _locate_in_items, is_unrated=is_likes)
     named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
     return Lake(
         rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.", *lost_digits)
     )
+
+
+def _sample_of_users(rows: "DataFrame") -> list[str]:
+    """Return some user ids, chosen by their hashes, which show what the others look like."""
+    from pyspark.sql import functions as sql
+
+    distinct = rows.select("user").distinct()
+    chosen = distinct.orderBy(sql.xxhash64("user"), "user").limit(_USERS_LOOKED_AT)
+    users: list[str] = chosen.toArrow()["user"].to_pylist()
+    return users
+
+
+def _locate_in_items(_: int) -> str:
+    return "the items"
 
 
 def _reject_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:

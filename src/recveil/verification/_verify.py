@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from recveil.io import spooled
+from recveil.io.inputs import path_of
 from recveil.io.layout import layout_of, reject_given
 from recveil.io.pipes import require_path
 from recveil.io.source import as_text
@@ -45,8 +46,8 @@ def verify(
     ----------
     path : path, Ratings, or data frame
         A release folder, whose own claim, counts and checksums are checked; or any file of
-        ratings that `recveil.io` can read; a pipe, or "-" for standard input; or a table in memory
-        that is to be published as it is.
+        ratings that `recveil.io` can read, also as ``file:///data/release``, but no database; a
+        pipe, or "-" for standard input; or a table in memory that is to be published as it is.
     k : int, optional
         Minimum number of users per row. A release states its own; a file needs it. In a release
         with privacy levels, each row also states its own minimum.
@@ -118,6 +119,8 @@ def verify(
     given = as_text({"user": user, "item": item, "rating": rating, "time": time})
     layout = layout_of(delimiter, None, wide, null)
     written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
+    if isinstance(path, str | PathLike):
+        path = path_of(path)
     if private is not None:
         require_path("the private folder of a release", private=private)
         if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):

@@ -22,7 +22,7 @@ def read_columnar(path: Path, format: str, selection: Selection) -> Source:
             format,
             columns=list(chosen.values()),
             # Text ids repeat: as dictionaries they take a fraction of the memory.
-            dictionary=[chosen["user"], chosen["item"]],
+            dictionary=[chosen[role] for role in ("user", "item") if role in chosen],
             narrow=not selection.extras,
             packings=PACKINGS,
         )
