@@ -116,7 +116,7 @@ def verify(
     checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
     place = path_of(path)
-    result = _by_spark(place, master, asked) if engine == "spark" else verify(place, **asked)
+    result = _by_spark(place, master, checked) if engine == "spark" else verify(place, **checked)
     if croissant is not None:
         result = _with_croissant(result, place, croissant)
     if write_json(result.to_dict(), json):

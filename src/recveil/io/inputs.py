@@ -109,11 +109,6 @@ def file_at(source: object) -> Path | None:
 def path_of(source: str | PathLike[str]) -> Path:
     """Return the path of a release or a file, which its address may give, for verification.
 
-    Raises
-    ------
-    RecveilError
-        For the address of a database or a remote file.
-
     Examples
     --------
     >>> path_of("out"), path_of("file:///data/out")

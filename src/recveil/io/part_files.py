@@ -291,27 +291,7 @@ def read_parts(
     keys: Mapping[str, str],
     time: str | None = None,
 ) -> Source:
-    """Read all parts as one table.
-
-    Parameters
-    ----------
-    name : str
-        What to call all of them in an error.
-    parts : sequence of Part
-    read : callable
-        Reads one, in no more memory than may be taken then.
-    keys : mapping of str to str
-        For each role that a key tells, that key, whatever the files hold.
-    time : str or None
-        The key whose values are the times, if no column holds them.
-
-    Raises
-    ------
-    RecveilError
-        For the first part that cannot be read, or whose columns are not those of the first.
-    MemoryLimitError
-        If all of them take more memory than may be taken.
-    """
+    """Read all parts as one table."""
     sources: list[Source] = []
     held = 0
     for part in parts:
@@ -500,23 +480,16 @@ _OF_DAYS = ("dt", "ds")
 
 @brief
 class Keyed(NamedTuple):
-    """What the names of folders tell of a table, and what is left to be read of its files.
+    """What the names of folders tell of a table, and what is left to be read of its files."""
 
-    Attributes
-    ----------
-    selection : Selection
-        For the files, without what the folders tell.
-    roles : dict of str to str
-        The keys that hold users, items, ratings or times.
-    left : tuple of str
-        Other keys, which are not read, unless one tells the times of files without any.
-    """
-
+    # For the files, without what the folders tell
     # For the files, without what the folders tell
     selection: Selection
     # The keys that hold the ratings or the times
+    # The keys that hold users, items, ratings or times
     roles: dict[str, str]
     # Other keys, which are not read
+    # Other keys, which are not read, unless one tells the times of files without any
     left: tuple[str, ...]
 
     def describe(self, names: Collection[str | int]) -> tuple[str, ...]:
@@ -547,34 +520,7 @@ def time_key(parts: Sequence[Part]) -> str | None:
 def keyed(
     parts: Sequence[Part], names: Sequence[str], selection: Selection, where: str, format: str
 ) -> Keyed:
-    """Say which columns the names of folders tell, by the rules for those of a file.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    names : sequence of str
-        What the first file calls its columns.
-    selection : Selection
-        What is asked for.
-    where : str
-        What to call the table in an error.
-    format : str
-        The format of the files.
-
-    Raises
-    ------
-    RecveilError
-        If no file holds ratings, nobody said that rows are likes, and a key may be what people
-        thought: then they are not taken for likes, and the keys are named. If the files of another
-        format than Parquet and Arrow hold no users or no items, and a key may be these.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> part = Part(Path("0.csv"), "stars=5/0.csv", {"stars": "5"})
-    >>> keyed([part], ["user", "item"], Selection(feedback=LIKED), "h", "csv").roles
-    {'rating': 'stars'}
-    """
+    """Say which columns the names of folders tell, by the rules for those of a file."""
     keys = [key for key in keys_of(parts) if key not in names]
     given = {role: name for role, name in selection.given.items() if name is not None}
     roles = {role: name for role, name in given.items() if name in keys}

@@ -200,24 +200,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The columns of a file to read.
-
-    Parameters
-    ----------
-    given : mapping of str to (str or None)
-        The file's names for `user`, `item`, `rating` and `time`, or their places from 1, where the
-        caller knows them.
-    times : bool
-        Whether to read the times.
-    extras : bool
-        Whether to read the other columns, too.
-    time_is_text : bool
-        Whether times must stay text, to be parsed with a given format.
-    feedback : Feedback, optional
-        If given, a table may be certain to have no ratings.
-    folders : mapping of str to str
-        Columns that are in the names of folders, by role, and not in the file.
-    """
+    """The columns of a file to read."""
 
     given: Mapping[str, str | None] = field(default_factory=dict)
     times: bool = True

@@ -178,64 +178,45 @@ def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
 
 @brief
 class Built(NamedTuple):
-    """The parts of some ratings, and how many rows are not among them.
+    """The parts of some ratings, and how many rows are not among them."""
 
-    Attributes
-    ----------
-    users, items : ndarray, shape (n_users,) and (n_items,)
-        Labels, ascending.
-    rows : Rows
-    scale : RatingScale
-    duplicates_dropped : int
-        Rows that are gone, because their (user, item) pair stands in another one, too.
-    off_scale_dropped : int
-        Rows that were dropped, because their rating is not on the given scale, or is no like.
-    by_time : bool
-        Whether times said which of several ratings of a pair is the last one.
-    time_problem : str
-        What became of the column of times, if it was not kept: the end of a sentence.
-    why_likes : str
-        If nobody said that they are likes, why they were taken for them: the beginning of a
-        sentence.
-    unrated_dropped : int
-        Rows that were dropped with them, because they have no rating.
-    off_scale_told : str
-        What stood in the rows that were dropped for the scale: sentences, each after a space.
-    times_are_lost : bool
-        Whether the column of times was left out, although it may state when users rated.
-    time_note : str
-        What is odd about the times that were kept: the end of a sentence.
-    rating_note : str
-        Which digits of the ratings were lost, or that words were not read: a sentence.
-    ratings_merged : bool
-        Whether different ratings became equal in those digits that are kept.
-    """
-
+    # Labels, ascending
     # Labels, ascending
     users: NDArray[Any]
     items: NDArray[Any]
     rows: Rows
     scale: RatingScale
     # Rows that are gone, because their (user, item) pair stands in another one, too
+    # Rows that are gone, because their (user, item) pair stands in another one, too
     duplicates_dropped: int
+    # Rows that were dropped, because their rating is not on the given scale, or is no like
     # Rows that were dropped, because their rating is not on the given scale, or is no like
     off_scale_dropped: int
     # Whether times said which of several ratings of a pair is the last one
+    # Whether times said which of several ratings of a pair is the last one
     by_time: bool
+    # What became of the column of times, if it was not kept: the end of a sentence
     # What became of the column of times, if it was not kept: the end of a sentence
     time_problem: str
     # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
+    # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
     why_likes: str = ""
+    # Rows that were dropped with them, because they have no rating
     # Rows that were dropped with them, because they have no rating
     unrated_dropped: int = 0
     # What stood in the rows that were dropped for the scale: sentences, each after a space
+    # What stood in the rows that were dropped for the scale: sentences, each after a space
     off_scale_told: str = ""
+    # Whether the column of times was left out, although it may state when users rated
     # Whether the column of times was left out, although it may state when users rated
     times_are_lost: bool = False
     # What is odd about the times that were kept: the end of a sentence
+    # What is odd about the times that were kept: the end of a sentence
     time_note: str = ""
     # Which digits of the ratings were lost: a sentence
+    # Which digits of the ratings were lost, or that words were not read: a sentence
     rating_note: str = ""
+    # Whether different ratings became equal in those digits that are kept
     # Whether different ratings became equal in those digits that are kept
     ratings_merged: bool = False
 

@@ -67,26 +67,6 @@ def feedback_of(
 ) -> Feedback:
     """Validate the caller's statements about a table's ratings.
 
-    Parameters
-    ----------
-    likes : bool
-        Whether each row is a like, whatever its rating.
-    counts : {"log", "likes"} or None
-        How to convert ratings that are counts.
-    scale : RatingScale or None
-        The scale named by the caller.
-    one_value : bool
-        Whether ratings that are all equal are likes, unless a scale has other levels.
-    words : bool
-        Whether the ratings are words without an order.
-    points : bool
-        Whether points are declared as decimal points.
-
-    Raises
-    ------
-    RecveilError
-        For an invalid value or combination.
-
     Examples
     --------
     >>> feedback_of(likes=True, counts=None, scale=None)
@@ -158,32 +138,23 @@ def option_of(scale: RatingScale) -> str:
 
 @brief
 class Taken(NamedTuple):
-    """The ratings of a table's rows, and how they were interpreted.
+    """The ratings of a table's rows, and how they were interpreted."""
 
-    Attributes
-    ----------
-    values : ndarray of float32, shape (n_rows,)
-        All 1, if they are likes.
-    scale : RatingScale or None
-        Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
-        declared.
-    why : str
-        If undeclared ratings were taken for likes, the reason, as the start of a sentence.
-    note : str
-        Which digits were lost, or that words were not read, as a sentence.
-    merged : bool
-        Whether different ratings became equal.
-    """
-
+    # All 1, if they are likes
     # All 1, if they are likes
     values: NDArray[np.float32]
     # Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
     # declared
+    # Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
+    # declared
     scale: RatingScale | None
+    # If undeclared ratings were taken for likes, the reason, as the start of a sentence
     # If undeclared ratings were taken for likes, the reason, as the start of a sentence
     why: str = ""
     # Which digits were lost, as a sentence
+    # Which digits were lost, or that words were not read, as a sentence
     note: str = ""
+    # Whether different ratings became equal
     # Whether different ratings became equal
     merged: bool = False
 

@@ -47,15 +47,7 @@ def _without_entities(text: str) -> str:
 
 
 def decoded_forms(text: str) -> list[str]:
-    r"""Return a text as it is, without escapes, and without quoted-printable signs as well.
-
-    Examples
-    --------
-    >>> decoded_forms("user=1020&amp;4")
-    ['user=1020&amp;4', 'user=1020&4', 'user\x1020&4']
-    >>> decoded_forms("Heat")
-    ['Heat']
-    """
+    r"""Return a text as it is, without escapes, and without quoted-printable signs as well."""
     if not _ENCODED.search(text):
         return [text]
     decoded = ESCAPED.sub("\n", _without_entities(text))

@@ -78,21 +78,6 @@ def find_repeated_rows(
 
     Words are compared in small letters, without zeros in front and without ``.0``, and whatever
     separates them. Letters in front of numbers may be missing, or too many.
-
-    Parameters
-    ----------
-    scale : RatingScale or None
-        The possible ratings; likes have none. None for any short number.
-
-    Examples
-    --------
-    >>> users, items, scale = [1020, 1021], ["Alien", "Heat"], RatingScale(1, 5, 1)
-    >>> labels = ["user 1020 ALIEN: 4, user 1021 HEAT: 5", "Alien 1020 (4)", "1020 saw Alien, Heat"]
-    >>> find_repeated_rows(labels, users, items, scale)
-    [0]
-    >>> likes = RatingScale(1, 1, 1, unary=True)
-    >>> find_repeated_rows(["1020 Alien/1021 Heat"], users, items, likes)
-    [0]
     """
     is_unrated = scale is not None and scale.low == scale.high
     items = [*items]
@@ -164,14 +149,7 @@ def is_like_title(text: str) -> bool:
 
 
 class _Vocabulary:
-    """Ids of users or items, by their words.
-
-    Parameters
-    ----------
-    ids : iterable
-    wanted : set of str
-        Ids of other words are left out.
-    """
+    """Ids of users or items, by their words."""
 
     def __init__(self, ids: Iterable[Any], wanted: set[str]):
         ids = [*ids]

@@ -249,13 +249,7 @@ class _Search(NamedTuple):
     def _is_row(
         self, text: _Text, first: int, end: int, before: list[int], after: list[int]
     ) -> bool:
-        """Return whether a user id, from one word to another, is that of a row.
-
-        Parameters
-        ----------
-        before, after : list of int
-            Where item ids begin that end at the user id, and where those end that follow it.
-        """
+        """Return whether a user id, from one word to another, is that of a row."""
         gaps, is_word = text.gaps, self._is_word(text.part(first, end))
         if before and after and gaps[first] == gaps[end] and (gaps[end] == "," or not is_word):
             return True
@@ -527,15 +521,7 @@ def require_no_original_rows(
     scale: RatingScale,
     locate: tuple[Locate, Locate],
 ) -> None:
-    """Raise for the first id that contains rows in whatever notation.
-
-    Parameters
-    ----------
-    ids : tuple of ndarray
-        The ids of users, and of items, of which `rows` contains the positions.
-    locate : tuple of callable
-        Describe where a user id is, and where an item id is, given its position.
-    """
+    """Raise for the first id that contains rows in whatever notation."""
     if ids[1].dtype == object and (found := find_original_rows(*ids, rows, scale)):
         raise RecveilError(
             f"{locate[1](found[0])}: the item contains the ids of a user and another item, and the "
@@ -555,14 +541,6 @@ def find_original_rows(
     Words may be in any order and notation (percent-encoded, quoted-printable, full width, in other
     capitals, with zeros in front). Titles hold numbers and names by chance: so the user, the item
     and the rating must all be words of the id, or, of likes, two users and items of two rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> items = np.array(["i7", "i8", "U12 gave I7 a 4", "u12 and i8"], object)
-    >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([4, 2], np.float32), None)
-    >>> find_original_rows(np.array(["u12"], object), items, rows, RatingScale(1, 5, 1))
-    [2]
     """
     has_numbers = not scale.unary and not scale.words
     texts = [(at, text) for at, item in enumerate(items) for text in texts_of(item)]

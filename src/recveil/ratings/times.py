@@ -362,28 +362,6 @@ def parse_days(column: pa.ChunkedArray, locate: Locate, *, is_unit_given: bool =
     size, or dates such as 20051231 or 20051231235958; text is ISO 8601 or such a number. Numbers
     that all would be seconds before March 1973 count something else: they are no dates. Nor are
     numbers whose latest one would be before 1996, or whose first one would be in the future.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    locate : callable
-        Turns a row's position into the place that an error names.
-    is_unit_given : bool
-        Whether the caller said in which unit timestamps were counted, so that none are misread.
-
-    Raises
-    ------
-    RecveilError
-        For the first row without a time, or with one that cannot be read, and for the first number
-        before March 1973 among later ones: 0, 1 and -1 often stand for a time that nobody knows.
-        For the first date before 1900 or after 4999, such as 9999-12-31, too.
-
-    Examples
-    --------
-    >>> parse_days(pa.chunked_array([["2005-12-31"]]), str).days
-    array([13148], dtype=int32)
-    >>> print(parse_days(pa.chunked_array([[1, 2, 3]]), str).problem)
-    its numbers, from 1 to 3, would be seconds before March 1973, so that they count something else
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
@@ -469,21 +447,6 @@ def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> pa.ChunkedArray:
     """Read text that is written in a format of its own, in UTC where it names no zone.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, or numbers such as 31122005.
-    format : str
-        As for Python's ``datetime.strptime``, or `UNIX_SECONDS`. Which of 03/04 is the month is not
-        guessed.
-    locate : callable
-        Turns a row's position into the place that an error names.
-
-    Raises
-    ------
-    RecveilError
-        For a format without day, month and year, and the first row that is not written in it.
 
     Examples
     --------
@@ -728,15 +691,6 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
     """Describe a day that holds most times, or far more than others; "" if there is none.
 
     Such a column was filled in, or a part of it holds the date of an import.
-
-    Examples
-    --------
-    >>> describe_repeated(np.full(60, 18000))
-    'all 60 times are on one day, 2019-04-14; if users rated on other days, the audit ...'
-    >>> describe_repeated(np.append(np.arange(60), np.full(40, 18000)))
-    '40 of 100 times (40%) are on one day, 2019-04-14, and 1 on a usual day; if that is ...'
-    >>> describe_repeated(np.arange(60))
-    ''
     """
     if days.size < _LEAST_REPEATED:
         return ""

@@ -81,29 +81,7 @@ def lake_of(
     time: str | None = None,
     times: bool = False,
 ) -> Lake:
-    """Look at a table: which column is which, which items there are, and on which scale.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One rating a row.
-    user, item, rating : str, optional
-        Names of the columns; found by the usual names if not given.
-    scale : RatingScale, optional
-        Inferred from the ratings if not given.
-    likes : bool
-        Each row is a like, whatever its rating.
-    time : str, optional
-        The name of the column of times.
-    times : bool
-        Whether times are wanted, too: as the column `time`, if there is one.
-
-    Raises
-    ------
-    RecveilError
-        For missing columns or values, ratings off the scale, a table without rows, and an item id
-        that contains the row of a user whose id looks like those of a sample.
-    """
+    """Look at a table: which column is which, which items there are, and on which scale."""
     from pyspark.sql import functions as sql
 
     require_scale(scale)

@@ -20,28 +20,6 @@ def reject_two_readings(lines: Sequence[str], mark: str, name: str) -> None:
 
     A header settles it: it names columns at one delimiter only, or has as many columns as the
     lines below at one only.
-
-    Parameters
-    ----------
-    lines : sequence of str
-        The first lines, without blank ones.
-    mark : str
-        The delimiter that seems likeliest.
-    name : str
-        Name of the file in an error.
-
-    Raises
-    ------
-    RecveilError
-        With both readings, and the options that choose between them.
-
-    Examples
-    --------
-    >>> reject_two_readings(["7;Heat, 1995;3,5", "8;Brazil, 1985;4,0"], ";", "r.csv")
-    Traceback (most recent call last):
-    ...
-    recveil.RecveilError: r.csv: ';' splits it into 3 columns ('7', 'Heat, 1995', ...) and...
-    >>> reject_two_readings(["7;Heat;3,5", "8;Brazil;4,0"], ";", "r.csv")
     """
     rows = [_split(line, mark) for line in lines]
     if names_columns(rows[0]):

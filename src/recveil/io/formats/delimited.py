@@ -349,13 +349,6 @@ def _may_hold_a_row(field: str, is_last: bool, dialect: Dialect) -> bool:
 
     A stray quote in the last column swallows rows that begin below the first line of the field. In
     another column, it swallows the rest of its own row, too.
-
-    Examples
-    --------
-    >>> _may_hold_a_row("nice,\nreally", True, DIALECTS["csv"])
-    False
-    >>> _may_hold_a_row("nice\n2,b,4,so good", True, DIALECTS["csv"])
-    True
     """
     lines = _LINE_END.split(field)
     return any(dialect.character in line for line in lines[is_last:])

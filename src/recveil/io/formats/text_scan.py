@@ -31,28 +31,20 @@ class Place(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Number of multi-line quoted fields, in a file or in all parts of a table.
-
-    Attributes
-    ----------
-    n_fields : int
-        How many are in columns other than the user, item, rating and time.
-    n_lines, n_rows, n_headers : int
-        Number of lines, without blank ones between rows, and of the rows and headers in them.
-    first : str
-        Where the first of them opens and ends: the start of an error.
-    has_marks : bool
-        Whether one of them has a delimiter where another row would have one.
-    """
+    """Number of multi-line quoted fields, in a file or in all parts of a table."""
 
     # How many are in columns other than the user, item, rating and time
+    # How many are in columns other than the user, item, rating and time
     n_fields: int
+    # Number of lines, without blank ones between rows, and of the rows and headers in them
     # Number of lines, without blank ones between rows, and of the rows and headers in them
     n_lines: int
     n_rows: int
     n_headers: int
     # Where the first of them opens and ends: the start of an error
+    # Where the first of them opens and ends: the start of an error
     first: str = ""
+    # Whether one of them has a delimiter where another row would have one
     has_marks: bool = False
 
     def __add__(self, other: "Spans") -> "Spans":  # type: ignore[override]
@@ -62,11 +54,6 @@ class Spans(NamedTuple):
 
     def describe(self, name: str) -> list[str]:
         """Return the counts as a sentence, if there are multi-line fields.
-
-        Raises
-        ------
-        RecveilError
-            If there is only one, which a stray quote may have opened, and other rows may be in it.
 
         Examples
         --------
