@@ -293,8 +293,8 @@ class TestAsking:
             return stop.value.code or 0, capsys.readouterr().out
 
         code, text = run("--private", f"{out}.private")
-        assert (code, "Nothing of the private side was found" in text) == (0, True)
-        assert "Nothing of the private side" not in run()[1]
+        assert (code, "The release contains nothing of the private folder" in text) == (0, True)
+        assert "nothing of the private folder" not in run()[1]
         with (out / "README.md").open("a") as card:
             card.write(USERS[0])
         code, text = run("--private", f"{out}.private", "--json", "-")

@@ -42,7 +42,7 @@ def test_a_word_more_does_not_hold(folder, tmp_path):
 
 
 def test_people_are_drawn_from_the_model(tmp_path):
-    drawn = sample(HERE / "format_5" / "synthetic-model", tmp_path / "drawn", people=35, seed=1)
+    drawn = sample(HERE / "format_5" / "synthetic-model", tmp_path / "drawn", n_users=35, seed=1)
     assert (drawn.holds, drawn.users) == (True, 35)
 
 

@@ -37,7 +37,7 @@ FOLDERS = {
 # What a verb is about; all other inputs stand beside it.
 _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or perhaps words instead.
-_TABLES = ("source", "train", "test", "aux", "privacy_levels", "catalogue", "trust")
+_TABLES = ("source", "path", "train", "test", "aux", "privacy_levels", "catalogue", "trust")
 _RELEASES = ("release", "against", "earlier_release", "path")
 # What is typed without the name of an option, beside these.
 _ARGUMENTS = (

@@ -335,8 +335,7 @@ def prepare(
     is_dry: bool = False,
 ) -> Prepared:
     """Read and check the input, and write nothing; `is_dry` keeps files of interrupted runs."""
-    source, output, k = request.source, Path(request.output), request.k
-    hide_items = request.hide_items
+    source, k, hide_items = request.source, request.k, request.hide_items
     maker = maker_of(choose_method(request.method, k, request.options))
     reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
     options = check_options(maker.method, request.options)
@@ -346,6 +345,7 @@ def prepare(
     check_layout(maker.method, request.layout)
     check_many_drawn(options, request.layout, allow_large=request.allow_large)
     require_path("a release", is_output=True, output=request.output)
+    output = Path(request.output)
     if request.earlier_release is not None:
         require_path("a release folder", earlier_release=request.earlier_release)
     files = _files(maker, options)
