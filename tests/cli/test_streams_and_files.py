@@ -141,11 +141,15 @@ def test_ctrl_c_in_a_compiled_kernel_is_no_fault(capfd, monkeypatch):
     from recveil.cli import show
 
     count(1)
-    monkeypatch.setattr(show, "write_json", lambda *_: count(300_000))
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+
+    def work(*_):
+        timer.start()
+        count(300_000)
+
+    monkeypatch.setattr(show, "write_json", work)
     # A shell's background asks not to hear it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     code, _, err = ended(capfd, "verify", "ratings.csv", "--k", "2")
     timer.join()
     signal.signal(signal.SIGINT, before)
