@@ -227,7 +227,7 @@ def test_the_risk_that_nobody_asked_for_replaces_nothing_elsewhere(run, tmp_path
     (tmp_path / "out.private" / "risk.csv").symlink_to("../home.rc")
     code, out, err = run("audit", "ratings.csv", "--release", "out", "--targets", 9)
     assert (code, out) == (2, "")
-    assert "out.private/risk.csv is a link, and nobody named it as an output" in err
+    assert "out.private/risk.csv is a link, and was not named as an output" in err
     assert (tmp_path / "home.rc").read_text() == "my only one"
 
 

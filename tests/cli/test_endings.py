@@ -137,6 +137,6 @@ def test_the_result_of_verify_is_not_written_into_the_release(
     PredictiveAnonymizer(k=5, seed=1).anonymize(ratings).write("out")
     code, out, err = ended(capsys, "verify", "out", "--json", "out/found.json")
     assert (code, out) == (2, "")
-    assert "would stand in the release" in " ".join(err.replace("│", " ").split())
+    assert "would be inside the release" in " ".join(err.replace("│", " ").split())
     monkeypatch.chdir(tmp_path / "out")
     assert ended(capsys, "verify", ".", "--json", "-")[0] == 0

@@ -45,7 +45,7 @@ def test_without_the_private_twin_it_says_what_is_missing(run, tmp_path):
         ((*FILES, "--release", "nowhere"), "expected the folder of a release"),
         ((*FILES, "--release", "out", "--null-rule", "one"), "null-rule"),
         ((*FILES, "--release", "out", "--json", "train.csv"), "is the input itself"),
-        ((*FILES, "--release", "out", "--json", "out/found.json"), "would stand in the release"),
+        ((*FILES, "--release", "out", "--json", "out/found.json"), "would be inside the release"),
         (("--train", "test.csv", "--test", "test.csv", "--release", "out"), "error: none of the"),
     ],
 )

@@ -69,7 +69,7 @@ AUDIT, EVALUATE = (
     ("evaluate", "--train", "ratings.csv", "--release", "old"),
 )
 ANONYMIZE = ("anonymize", "ratings.csv", "--k", "2")
-BOTH = "one place, where each would replace the other"
+BOTH = "are the same path"
 REFUSED = [
     # at one place
     ((*AUDIT, "--html", "x", "--risk", "x"), BOTH),
@@ -86,12 +86,12 @@ REFUSED = [
     (("sample", "old", "--n-users", "9", "-o", "x", "--json", "x"), BOTH),
     (("compare", "ratings.csv", "-o", "x", "--json", "x"), BOTH),
     # in a folder that is written
-    ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would stand in --output empty, which"),
-    ((*ANONYMIZE, "-o", "sub", "--json", "down/x.json", "--force"), "would stand in --output sub"),
+    ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would be inside --output empty, which"),
+    ((*ANONYMIZE, "-o", "sub", "--json", "down/x.json", "--force"), "would be inside --output sub"),
     ((*ANONYMIZE, "-o", "old", "--json", "old.private/x", "--force"), "which also writes"),
-    (("sample", "old", "--n-users", "9", "-o", "empty", "--json", "empty/x"), "would stand in"),
-    (("demo", "-o", "empty", "--json", "empty/x"), "would stand in"),
-    (("compare", "ratings.csv", "-o", "empty", "--json", "empty/x"), "would stand in"),
+    (("sample", "old", "--n-users", "9", "-o", "empty", "--json", "empty/x"), "would be inside"),
+    (("demo", "-o", "empty", "--json", "empty/x"), "would be inside"),
+    (("compare", "ratings.csv", "-o", "empty", "--json", "empty/x"), "would be inside"),
     # an input
     ((*AUDIT, "--json", "hard.csv"), "is the input itself"),
     ((*AUDIT, "--aux", "other.csv", "--html", "other.csv"), "is an input itself"),
@@ -118,12 +118,12 @@ REFUSED = [
     (("audit", "linked/*", "--risk", "other.csv"), "is a file of the input linked/*"),
     (("selftest", "linked", "--json", "to-other"), "is a file of the input linked"),
     (("anonymize", "linked", "--k", "2", "-o", "x", "--json", "other.csv"), "is a file of"),
-    (("anonymize", "inward", "--k", "2", "-o", "sub", "--force"), "inward stands in the output"),
+    (("anonymize", "inward", "--k", "2", "-o", "sub", "--force"), "inward is inside the output"),
     ((*EVALUATE, "--test", "linked", "--json", "other.csv"), "is a file of the input linked"),
     (("verify", "old", "--json", "behind"), "is a file of the input old"),
     (("verify", "old", "--private", "old.private", "--json", "behind"), "is a file of"),
-    (("convert", "shop.db", "shop.db-wal", "--force"), "that a database keeps beside SOURCE"),
-    (("convert", "shop.db", "shop.db-journal"), "that a database keeps beside SOURCE shop.db"),
+    (("convert", "shop.db", "shop.db-wal", "--force"), "that a database keeps next to SOURCE"),
+    (("convert", "shop.db", "shop.db-journal"), "that a database keeps next to SOURCE shop.db"),
     (("selftest", "sqlite:///shop.db", "--json", "shop.db-shm"), "a file that a database keeps"),
     (("selftest", "duckdb:///shop.db", "--json", "shop.db.wal"), "a file that a database keeps"),
     (("selftest", "to-shop", "--json", "sub/../shop.db-wal"), "a file that a database keeps"),
@@ -131,22 +131,22 @@ REFUSED = [
     (("evaluate", "--train", "shop.db", "--test", "other.csv", "--json", "shop.db-wal"), "keeps"),
     (("anonymize", "shop.db", "--k", "2", "-o", "shop.db-journal"), "that a database keeps"),
     # what the next run would read as a part
-    (("convert", "parts", "parts/all.csv"), "would stand among the files of SOURCE parts"),
-    (("convert", "parts/*.csv", "parts/all.csv"), "would stand among the files of SOURCE"),
-    (("convert", "parts/**/*.csv", "parts/all.csv"), "would stand among the files of"),
-    (("convert", "parts/[a-f]??.csv", "sub/../parts/all.csv"), "would stand among the files of"),
-    (("selftest", "parts/*", "--json", "parts/found.json"), "would stand among the files of"),
-    (("anonymize", "parts", "--k", "2", "-o", "parts/out"), "would stand among the files of"),
-    (("anonymize", "parts/*", "--k", "2", "-o", "parts/out"), "would stand among the files of"),
-    (("compare", "parts", "-o", "parts/out"), "would stand among the files of"),
+    (("convert", "parts", "parts/all.csv"), "would be among the files of SOURCE parts"),
+    (("convert", "parts/*.csv", "parts/all.csv"), "would be among the files of SOURCE"),
+    (("convert", "parts/**/*.csv", "parts/all.csv"), "would be among the files of"),
+    (("convert", "parts/[a-f]??.csv", "sub/../parts/all.csv"), "would be among the files of"),
+    (("selftest", "parts/*", "--json", "parts/found.json"), "would be among the files of"),
+    (("anonymize", "parts", "--k", "2", "-o", "parts/out"), "would be among the files of"),
+    (("anonymize", "parts/*", "--k", "2", "-o", "parts/out"), "would be among the files of"),
+    (("compare", "parts", "-o", "parts/out"), "would be among the files of"),
     # in a release, or what tells who is who
-    (("verify", "old", "--json", "old/x.json"), "would stand in the release"),
-    ((*EVALUATE, "--test", "other.csv", "--json", "old/x.json"), "would stand in the release"),
-    ((*AUDIT, "--release", "old", "--html", "old/x.html"), "would stand in the release"),
+    (("verify", "old", "--json", "old/x.json"), "would be inside the release"),
+    ((*EVALUATE, "--test", "other.csv", "--json", "old/x.json"), "would be inside the release"),
+    ((*AUDIT, "--release", "old", "--html", "old/x.html"), "would be inside the release"),
     ((*AUDIT, "--html", "old/x.html"), "is a release, to be published"),
     (("selftest", "ratings.csv", "--json", "old/x"), "is a release, to be published"),
-    ((*AUDIT, "--risk", "old.private/assignment.parquet"), "who is who"),
-    (("convert", "ratings.csv", "old.private/assignment.parquet", "--force"), "who is who"),
+    ((*AUDIT, "--risk", "old.private/assignment.parquet"), "a private file of a release"),
+    (("convert", "ratings.csv", "old.private/assignment.parquet", "--force"), "a private file of a release"),
     # nowhere
     ((*AUDIT, "--html", "no/x"), "cannot be written; expected a file in a folder"),
     (("selftest", "ratings.csv", "--json", "sub"), "cannot be written; expected a file in"),

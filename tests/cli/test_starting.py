@@ -13,7 +13,7 @@ from shared.cli_starting import PLENTY, START, is_running, resource, run, until,
 def test_too_few_addresses_are_told_at_once(addresses):
     found = run(["-m", "recveil", "verify", "ratings.csv"], addresses)
     assert found.returncode == 2
-    assert found.stderr.startswith("error: not enough memory: this process may take ")
+    assert found.stderr.startswith("error: not enough memory: this process may use ")
     assert found.stderr.endswith("raise that limit\n")
 
 
@@ -44,7 +44,7 @@ def test_ctrl_c_while_it_is_loaded_is_no_traceback():
         "launcher.main(['--version'])"
     )
     found = run(["-c", finder], PLENTY)
-    assert (found.returncode, found.stderr) == (130, "Interrupted; nothing was begun.\n")
+    assert (found.returncode, found.stderr) == (130, "Interrupted; nothing was started.\n")
 
 
 def test_without_a_limit_nothing_is_watched(monkeypatch):
@@ -100,5 +100,5 @@ def test_too_little_data_is_told_as_too_few_addresses_are(tmp_path, data):
     if data > 200_000_000 and found.returncode == 0:
         return  # it was enough
     assert found.returncode == 2
-    assert "error: not enough memory: this process may take " in found.stderr
+    assert "error: not enough memory: this process may use " in found.stderr
     assert "of data (ulimit -d)" in found.stderr

@@ -1,4 +1,4 @@
-"""Where everybody's risk goes, which is for its owner alone."""
+"""Checks of output paths before the work begins."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recveil.auditing import Risk
 
 
-# What a verb writes beside --json: files, and folders that are put into place whole.
+# Outputs of each verb in addition to --json: files, and folders that are replaced as a whole.
 FILES = {
     "audit": ("html", "risk"),
     "config": ("output",),
@@ -34,46 +34,46 @@ FOLDERS = {
     "demo": ("output",),
     "compare": ("out",),
 }
-# What a verb is about; all other inputs stand beside it.
+# The main inputs; all others are secondary.
 _MAIN = ("source", "path", "train", "test")
-# Options that take a path or an address, or perhaps words instead.
+# Options that take a path or an address, or possibly other text.
 _TABLES = ("source", "path", "train", "test", "aux", "privacy_levels", "catalogue", "trust")
 _RELEASES = ("release", "against", "earlier_release", "path")
-# What is typed without the name of an option, beside these.
+# Further positional arguments.
 _ARGUMENTS = (
     *(("convert", "target"), ("describe", "output"), ("generate", "output")),
     *(("sample", "release"), ("describe", "release"), ("config", "output")),
 )
-# What stands in a private folder, and can be made anew by nobody.
-_WHO_IS_WHO = ("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet")
+# Files of a private folder, which cannot be recreated.
+_PRIVATE_FILES = ("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet")
 
 
 @brief
 class NamedPath(NamedTuple):
-    """Something that is read or written: what it is called, and where it is."""
+    """An input or output with the name of its option."""
 
     name: str
     path: Path
-    is_whole: bool = True  # a folder that is replaced as a whole
+    is_whole: bool = True  # whether a folder is replaced as a whole
 
     @property
-    def told(self) -> str:
-        """What to call it, for its owner."""
+    def label(self) -> str:
+        """The option and the path, without passwords."""
         return without_secrets(f"{self.name} {self.path}")
 
     @property
     def real(self) -> Path:
-        """Where it is, or would be, behind all links."""
+        """The path with all links resolved."""
         return Path(os.path.realpath(self.path))
 
     def is_same(self, other: "NamedPath") -> bool:
-        """Say whether both are one file or folder, by whatever links and dots."""
+        """Return whether both are the same file or folder."""
         if self.real == other.real:
             return True
         return self.path.exists() and other.path.exists() and self.path.samefile(other.path)
 
     def is_within(self, folder: "NamedPath") -> bool:
-        """Say whether it stands in a folder, however deep."""
+        """Return whether it is inside a folder, at any depth."""
         return folder.real in self.real.parents
 
 
@@ -85,8 +85,8 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
     reject_two_standard_outputs(files)
     files = [each for each in files if not is_stdout(each.path) and each.path != Path(os.devnull)]
     inputs = list(_inputs(verb, given, {*names, *FOLDERS.get(verb, ())}))
-    _reject_each_other([*files, *_unasked(verb, given)], folders)
-    # Other files are replaced by force alone, so that this is what is to be said first.
+    _reject_each_other([*files, *_implied(verb, given)], folders)
+    # Other files are replaced only with --force, whose error comes first.
     replaced = [each for each in files if each.name.startswith("--") or given.get("force")]
     _reject_inputs(replaced, folders, inputs)
     _reject_among([*files, *folders], inputs)
@@ -104,28 +104,30 @@ def _place(verb: str, name: str, path: Any) -> NamedPath:
 
 
 def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
-    """Yield the folders that a verb writes, and what it puts beside them."""
+    """Yield the folders that a verb writes, and those next to them."""
     for name in FOLDERS.get(verb, ()):
         if given.get(name) is None:
             continue
         folder = _place(verb, name, given[name])._replace(is_whole=verb != "compare")
         yield folder
         whole = folder.real
-        if not whole.name:  # the root of all folders
-            raise typer.BadParameter(f"{folder.told} has no name; expected a folder in another one")
-        beside = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
-        for ending in beside.get(verb, []):
+        if not whole.name:  # the root directory
+            raise typer.BadParameter(
+                f"{folder.label} has no name; expected a folder in another one"
+            )
+        siblings = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
+        for suffix in siblings.get(verb, []):
             yield NamedPath(
-                f"{folder.name}, which also writes", whole.with_name(whole.name + ending)
+                f"{folder.name}, which also writes", whole.with_name(whole.name + suffix)
             )
 
 
-def _unasked(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
-    """Yield what an audit writes where nobody said so."""
+def _implied(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
+    """Yield what an audit writes by default."""
     if verb == "audit" and given.get("release") is not None and given.get("risk") is None:
         from recveil.release.manifest import RISK, private_twin
 
-        yield NamedPath("everybody's risk in", private_twin(given["release"]) / RISK)
+        yield NamedPath("the risk of each user in", private_twin(given["release"]) / RISK)
 
 
 def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
@@ -147,7 +149,7 @@ def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[
 
 
 def _file_at(source: object) -> Path | None:
-    """Return the file that a path or an address leads to, if it lies here."""
+    """Return the local file of a path or an address."""
     if isinstance(source, str) and "://" in source:
         from recveil.io import file_at
 
@@ -156,113 +158,112 @@ def _file_at(source: object) -> Path | None:
 
 
 def _reject_each_other(files: list[NamedPath], folders: list[NamedPath]) -> None:
-    """Refuse outputs at one place, and one in a folder that another one is."""
+    """Reject outputs at the same path, and outputs inside another output."""
     outputs = [*folders, *files]
     for at, one in enumerate(outputs):
         for other in outputs[:at]:
             if one.is_same(other):
                 raise typer.BadParameter(
-                    f"{one.told} and {other.told} are one place, where each would replace the "
-                    f"other; name two"
+                    f"{one.label} and {other.label} are the same path; name two different ones"
                 )
     for each in files:
         for folder in folders:
             if each.is_within(folder):
                 raise typer.BadParameter(
-                    f"{each.told} would stand in {folder.told}, which is written by itself; name "
-                    f"a file elsewhere"
+                    f"{each.label} would be inside {folder.label}, which is replaced as a whole; "
+                    f"name a file elsewhere"
                 )
 
 
 def _reject_inputs(
     files: list[NamedPath], folders: list[NamedPath], inputs: list[NamedPath]
 ) -> None:
-    """Refuse an output that is an input, stands in one, or is a folder in which one stands."""
+    """Reject an output that is an input, is inside one, or contains one."""
     from recveil.io.inputs import files_at, identity
 
     for given in inputs if files or folders else []:
         option = given.name.removeprefix("--").lower()
         what = "the input" if option in _MAIN else "an input"
-        behind = files_at(given.path)
-        held = {identity(file): file for file in behind}
+        files_of_input = files_at(given.path)
+        known = {identity(file): file for file in files_of_input}
         for each in [*files, *folders]:
-            file = held.get(own) if (own := identity(each.path)) else None
+            file = known.get(own) if (own := identity(each.path)) else None
             if file == given.path:
-                raise typer.BadParameter(f"{each.told} is {what} itself; name another place")
+                raise typer.BadParameter(f"{each.label} is {what} itself; name another path")
             if file is not None:
                 raise typer.BadParameter(
-                    f"{each.told} is a file of {what} {shortened(str(given.path), 80)}; name "
-                    f"another place"
+                    f"{each.label} is a file of {what} {shortened(str(given.path), 80)}; name "
+                    f"another path"
                 )
         for each in files:
             if given.path.is_dir() and each.is_within(given):
                 within = "the release" if option in _RELEASES else what
                 raise typer.BadParameter(
-                    f"{each.told} would stand in {within} {given.path}; name another place"
+                    f"{each.label} would be inside {within} {given.path}; name another path"
                 )
         for folder in folders:
-            parts = (NamedPath(given.name, file) for file in [given.path, *behind])
+            parts = (NamedPath(given.name, file) for file in [given.path, *files_of_input])
             if folder.is_whole and any(part.is_within(folder) for part in parts):
                 raise typer.BadParameter(
-                    f"{given.told} stands in the output {folder.path}; name others"
+                    f"{given.label} is inside the output {folder.path}; name another output"
                 )
 
 
 def _reject_among(outputs: list[NamedPath], inputs: list[NamedPath]) -> None:
-    """Refuse what the next run would read with an input: a part of it, or a database's log."""
+    """Reject what the next run would read with an input: a part of it, or a database's log."""
     from recveil.io.inputs import is_log_of, would_be_read
 
     for given in inputs:
         for each in outputs:
             if is_log_of(each.path, given.path):
                 raise typer.BadParameter(
-                    f"{each.told} is a file that a database keeps beside {given.told}, or would be "
-                    f"taken for one; name another place"
+                    f"{each.label} is a file that a database keeps next to {given.label}, or has "
+                    f"the name of one; name another path"
                 )
             if would_be_read(each.path, given.path):
                 raise typer.BadParameter(
-                    f"{each.told} would stand among the files of {given.told}, which the next run "
-                    f"reads; name another place"
+                    f"{each.label} would be among the files of {given.label}, which the next run "
+                    f"reads; name another path"
                 )
 
 
 def _reject_unwritable(output: NamedPath) -> None:
-    """Refuse what cannot be written or must not, before the work begins and not after it."""
+    """Reject what cannot or must not be written, before the work begins."""
     from recveil.runtime.atomic_writes import reject_in_release
 
     path = output.path
     is_free = path.is_file() or not path.exists()
-    can_be = is_free and path.parent.is_dir() and os.access(path.parent, os.W_OK)
-    leads_nowhere = output.real.is_symlink()  # a link to itself
-    if leads_nowhere or (output.name.startswith("--") and not can_be):
-        raise typer.BadParameter(f"{output.told} cannot be written; expected a file in a folder")
+    is_writable = is_free and path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    is_circular = output.real.is_symlink()  # a link to itself
+    if is_circular or (output.name.startswith("--") and not is_writable):
+        raise typer.BadParameter(f"{output.label} cannot be written; expected a file in a folder")
     reject_in_release(path)
     whole = output.real
-    is_own = any(fnmatch(whole.name, name) for name in _WHO_IS_WHO)
-    if is_own and (whole.parent / _WHO_IS_WHO[0]).exists():
+    is_private = any(fnmatch(whole.name, name) for name in _PRIVATE_FILES)
+    if is_private and (whole.parent / _PRIVATE_FILES[0]).exists():
         raise typer.BadParameter(
-            f"{output.told} would replace what tells who is who in a release; name another file"
+            f"{output.label} would replace a private file of a release; name another file"
         )
 
 
 def is_stdout(path: object) -> bool:
-    """Say whether an output is to go to standard output."""
+    """Return whether an output goes to standard output."""
     return str(path) == "-"
 
 
 def reject_two_standard_outputs(outputs: list[NamedPath]) -> None:
-    """Refuse to mix two outputs on standard output."""
-    both = [each.name for each in outputs if is_stdout(each.path)]
-    if len(both) > 1:
+    """Reject two outputs on standard output."""
+    on_stdout = [each.name for each in outputs if is_stdout(each.path)]
+    if len(on_stdout) > 1:
         raise typer.BadParameter(
-            f"{' and '.join(both)} would both go to standard output (-); name a file for one"
+            f"{' and '.join(on_stdout)} would both go to standard output (-); name a file for one"
         )
 
 
 def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
-    """Return where the risk goes: where somebody said, or into the private twin of a release.
+    """Return the named file for the risk of each user, or one in the private folder of a release.
 
-    Nowhere, if nobody said, and there is no such twin, as of people drawn from a model.
+    None if no file is named and there is no private folder, as for synthetic users from a model.
     """
     if risk is not None or release is None:
         return risk
@@ -271,15 +272,15 @@ def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
     twin = private_twin(release)
     if (twin / RISK).is_symlink():
         raise RecveilError(
-            f"{twin / RISK} is a link, and nobody named it as an output; remove it, or name a file "
-            f"for everybody's risk (--risk FILE)",
+            f"{twin / RISK} is a link, and was not named as an output; remove it, or name a file "
+            f"for the risk of each user (--risk FILE)",
             code="output.not-writable",
         )
     return twin / RISK if twin.is_dir() and os.access(twin, os.W_OK) else None
 
 
 def write_risk_file(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
-    """Write who is found how often to a file of its owner alone, or to standard output."""
+    """Write the risk of each user to a file with owner-only access, or to standard output."""
     from recveil.auditing.risk import risk_table, write_risk
 
     if is_stdout(path):

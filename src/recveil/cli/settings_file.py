@@ -1,4 +1,4 @@
-"""A settings file: options of verbs, in place of typing them; read, checked, and written."""
+"""Settings files: options of verbs that are not typed."""
 
 import difflib
 import inspect
@@ -28,13 +28,13 @@ from recveil.runtime.devices import (
 from recveil.runtime.errors import RecveilError, listed, printable, quoted, shortened
 from recveil.runtime.safe_repr import brief
 
-# What whoever publishes keeps to themselves: it stands in no file that is passed on.
+# Secrets of the publisher, which no settings file may contain.
 _SECRETS = {("anonymize", "seed")}
-# Options that say how ratings and times are written, for verbs that read a table, and others that
-# change no number, as (verb, parameter). These alone count in a file that nobody named: whoever
-# made the folder may have put it there. The rest says what is read and replaced, promised, attacked
-# or judged, or leads to who is who: a table read across hides its items, and publishes its people.
-_OF_WRITING = {"scale", "time_format", "decimal", "order"}
+# Options of how ratings and times are written, for verbs that read a table, and options that change
+# no number, as (verb, parameter). These alone count in a file that was not named, which may come
+# with the folder. All others change what is read, replaced, claimed, attacked or evaluated:
+# exchanged columns, for example, would publish user ids as items.
+_NOTATION = {"scale", "time_format", "decimal", "order"}
 _READING = {"inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert"}
 _HARMLESS = {
     *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),
@@ -47,31 +47,31 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 class KnownOption(NamedTuple):
     """An option of a verb."""
 
-    # How it is typed, without the two hyphens
+    # The option without the two hyphens
     name: str
-    # What the verb calls it
+    # The parameter of the verb
     parameter: str
-    # Paths are texts
+    # Of bool, int, float and str; paths are str
     kind: str
-    # All that it can be, with commas between, if that is known; else empty
+    # All choices, separated by commas; empty if unknown
     choices: str
-    # Whether it can be given more than once
+    # Whether it may be repeated
     several: bool
-    # What it is if nobody says, as it stands in a file of settings; empty if that is nothing
+    # The default as TOML; empty for none
     default: str
-    # Of a number
+    # Limits of a number
     least: float | None
     most: float | None
     help: str
     metavar: str
-    # Whether no file may hold it
+    # Whether no file may contain it
     is_secret: bool
-    # Whether it counts in a file that stands in the folder, and that nobody named
-    counts_found: bool
+    # Whether it counts in a file that was not named
+    counts_unnamed: bool
 
     @property
     def expected(self) -> str:
-        """What it takes, in words.
+        """A description of its values.
 
         Examples
         --------
@@ -111,23 +111,22 @@ def _options(verb: str, signature: inspect.Signature) -> Iterator[KnownOption]:
                 help=" ".join((info.help or "").split()),
                 metavar=info.metavar or "",
                 is_secret=(verb, parameter.name) in _SECRETS,
-                counts_found=_counts_found(verb, parameter.name),
+                counts_unnamed=_counts_unnamed(verb, parameter.name),
             )
 
 
-def _counts_found(verb: str, parameter: str) -> bool:
-    says_how = verb in _READING and parameter in _OF_WRITING
-    return says_how or (verb, parameter) in _HARMLESS
+def _counts_unnamed(verb: str, parameter: str) -> bool:
+    return (verb in _READING and parameter in _NOTATION) or (verb, parameter) in _HARMLESS
 
 
 def _declared(info: OptionInfo) -> list[str]:
-    """Return how an option is typed, as its declaration says; the first stands for its default."""
+    """Return the declared spellings of an option."""
     first = [info.default] if isinstance(info.default, str) else []
     return [name for name in (*first, *(info.param_decls or ())) if name.startswith("-")]
 
 
 def _name(parameter: str, declared: Iterable[str]) -> str:
-    """Return the long name of an option; of a switch, the one that turns it on."""
+    """Return the long name of an option; for a switch, the one that turns it on."""
     long = [name for name in declared if name.startswith("--")]
     return long[0].partition("/")[0][2:] if long else parameter.replace("_", "-")
 
@@ -145,7 +144,7 @@ def _kind(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
 
 
 def as_toml(value: Any) -> str:
-    """Write a value as TOML; nothing for none.
+    """Format a value as TOML; None becomes an empty text.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def as_toml(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    r"""Write a text as TOML.
+    r"""Format a text as TOML.
 
     Examples
     --------
@@ -173,15 +172,15 @@ def _text(text: str) -> str:
 
 
 _HEAD = """\
-# Options of recveil's verbs, in place of typing them. What is typed wins.
-# recveil takes this file where it is called recveil.toml and stands in the
-# folder in which a verb runs, or is named with --config; each run says which
-# options it took from here. Options marked "With --config alone" are refused
-# in a file that nobody named.
-# Take the # away before what you need. What several verbs take alike is told
-# below the first of them, and named below the others: copy its line to each
-# verb that is to take it.
-# No secret belongs in here.
+# Options of recveil's verbs. Typed options take precedence.
+# recveil reads this file if it is named recveil.toml and is in the current
+# folder, or is named with --config; each run reports which options it used.
+# Options marked "With --config alone" are rejected in a file that was not
+# named.
+# Remove the # from what you need. An option of several verbs is described
+# below the first of them, and listed below the others: copy its line to each
+# verb that needs it.
+# Do not put secrets here.
 """
 _WIDTH = 80
 
@@ -189,18 +188,18 @@ Known = Mapping[str, Iterable[KnownOption]]
 
 
 def settings_text(known: Known) -> str:
-    """Return such a file as text."""
+    """Return the content of a settings file with all options as comments."""
     parts: list[str] = [_HEAD]
-    first: dict[str, str] = {}  # the verb below which something is told
+    first: dict[str, str] = {}  # the verb below which an option is described
     for verb, options in known.items():
-        own, alike = [], dict[str, list[str]]()
+        own, shared = [], dict[str, list[str]]()
         for option in (each for each in options if not each.is_secret):
-            told = _told(option)
-            if first.setdefault(told, verb) == verb:
-                own.append(told)
+            text = _described(option)
+            if first.setdefault(text, verb) == verb:
+                own.append(text)
             else:
-                alike.setdefault(first[told], []).append(option.name)
-        own += [_commented(f"As in [{one}]: {', '.join(names)}.") for one, names in alike.items()]
+                shared.setdefault(first[text], []).append(option.name)
+        own += [_commented(f"As in [{one}]: {', '.join(names)}.") for one, names in shared.items()]
         parts.append(f"[{verb}]\n" + "\n\n".join(own) + "\n")
     return "\n".join(parts)
 
@@ -210,9 +209,9 @@ def _commented(text: str) -> str:
     return "\n".join(f"# {line}" for line in lines)
 
 
-def _told(option: KnownOption) -> str:
-    """Return an option's help and its line, which is not in force."""
-    alone = "" if option.counts_found else " With --config alone."
+def _described(option: KnownOption) -> str:
+    """Return an option's help and its line, commented out."""
+    alone = "" if option.counts_unnamed else " With --config alone."
     if option.default:
         line = f"# {option.name} = {option.default}"
         line += f"  # {option.expected}" if option.choices else ""
@@ -224,7 +223,7 @@ def _told(option: KnownOption) -> str:
 
 FILE = "recveil.toml"
 _MOST_BYTES = 1 << 16
-# Points in one line: a key of many parts takes memory by their square.
+# Dots in one line: memory grows with the square of a key's parts.
 _MOST_POINTS = 100
 _PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]*@")
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -236,19 +235,19 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
-    r"""Read the options that a file holds, and refuse all that is none."""
+    r"""Read the options of a file; raise for anything else."""
     found = {}
     for verb, options in _parsed(path).items():
         if not isinstance(options, dict):
             raise RecveilError(
-                f"{path.name}: {quoted(verb, 40)} stands above all verbs; expected options of a "
-                f"verb below a line with its name, such as [anonymize]",
+                f"{path.name}: {quoted(verb, 40)} is above all verbs; expected options of a verb "
+                f"below a line with its name, such as [anonymize]",
                 code="settings.file",
             )
         if verb not in known:
             raise RecveilError(
                 f"{path.name}: [{verb}] is no verb of recveil; the nearest is "
-                f"[{_nearest(verb, known)}]; mend that line",
+                f"[{_nearest(verb, known)}]; correct that line",
                 code="settings.file",
             )
         found[verb] = _of_verb(verb, f"{path.name}: [{verb}]", options, known[verb])
@@ -258,15 +257,14 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
 def _of_verb(
     verb: str, where: str, options: Mapping[str, Any], known: Iterable[KnownOption]
 ) -> dict[str, Any]:
-    """Return the values of a verb's options; none stands twice, as in all of TOML."""
+    """Return the values of a verb's options; each may be given once."""
     names = {option.name: option for option in known}
     found: dict[str, Any] = {}
-    for name, given in options.items():
-        parameter, value = _checked(verb, where, name, given, names)
+    for name, raw in options.items():
+        parameter, value = _checked(verb, where, name, raw, names)
         if parameter in found:
             raise RecveilError(
-                f"{where} {quoted(name, 40)} stands there twice, with a hyphen and with an "
-                f"underscore; take one of them out",
+                f"{where} {quoted(name, 40)} is given twice, by two spellings; remove one of them",
                 code="option.conflict",
             )
         found[parameter] = value
@@ -274,11 +272,7 @@ def _of_verb(
 
 
 def reject_options_of_others(path: Path) -> None:
-    """Refuse a settings file that nobody named and that somebody else could have written.
-
-    It says how ratings are written, and whoever left one in a folder for several people is not who
-    runs a verb there.
-    """
+    """Reject a settings file that was not named and that another user could have written."""
     for found in (path.lstat(), path.stat()):
         if is_anothers(found):
             why = f"belongs to the user {owner_name(found)}"
@@ -287,8 +281,8 @@ def reject_options_of_others(path: Path) -> None:
         else:
             continue
         raise RecveilError(
-            f"{path} in this folder {why}; look into it, and name it with --config {path} if it is "
-            f"to count, or run in another folder",
+            f"{path} in this folder {why}; check it, and name it with --config {path} to use it, "
+            f"or run in another folder",
             code="settings.untrusted",
         )
 
@@ -296,53 +290,53 @@ def reject_options_of_others(path: Path) -> None:
 def reject_unnamed(
     path: Path, verb: str, given: Iterable[str], options: Iterable[KnownOption]
 ) -> None:
-    r"""Refuse options that count only in a file that somebody named.
+    r"""Reject options that count only in a named file.
 
-    Whoever made a folder may have put a settings file into it, and what one unpacks or clones
-    belongs to oneself. So a file that is merely found says how ratings and times are written. Which
-    column is what, so that nobody is published in place of items, and what is read besides, written
-    or replaced, promised, attacked and judged comes from whoever types.
+    A settings file may come with a folder that was unpacked or cloned. So a file that was not named
+    may only define how ratings and times are written.
     """
     given = set(given)
-    refused = [each.name for each in options if each.parameter in given and not each.counts_found]
-    if refused:
-        count = "counts" if len(refused) == 1 else "count"
+    rejected = [
+        each.name for each in options if each.parameter in given and not each.counts_unnamed
+    ]
+    if rejected:
+        count = "counts" if len(rejected) == 1 else "count"
         raise RecveilError(
-            f"{path}, found in this folder: [{verb}] {listed(refused, 100)} {count} only in a file "
-            f"that you name; look into it, and type --config {path} if it is yours, or take that "
-            f"out of it",
+            f"{path}, found in this folder: [{verb}] {listed(rejected, 100)} {count} only in a "
+            f"file that you name; check it, and type --config {path} if it is yours, or remove "
+            f"that",
             code="settings.untrusted",
         )
 
 
 def _content(path: Path) -> bytes:
-    """Return what a settings file holds; nothing that could be waited for is one."""
+    """Return the content of a settings file, which cannot be a pipe or a device."""
     if str(path) == os.devnull:
         return b""
     if is_device(path):
         raise RecveilError(
-            f"{path.name}: a pipe or a device, where a file of options was expected",
+            f"{path.name}: expected a settings file, got a pipe or a device; name a file",
             code="settings.file",
         )
     try:
         content = read_whole(path, _MOST_BYTES)
     except IsTooLargeError:
         raise RecveilError(
-            f"{path.name}: more than {_MOST_BYTES:,} bytes, where options were expected; take out "
-            f"what is none",
+            f"{path.name}: expected a settings file of at most {_MOST_BYTES:,} bytes; remove what "
+            f"is no option",
             code="settings.file",
         ) from None
     if any(line.count(b".") > _MOST_POINTS for line in content.splitlines()):
         raise RecveilError(
-            f"{path.name}: a line of more than {_MOST_POINTS} points, where options were expected; "
-            f"write each option in a line of its own, such as k = 5",
+            f"{path.name}: a line with more than {_MOST_POINTS} dots; expected each option in its "
+            f"own line, such as k = 5",
             code="settings.file",
         )
     return content
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    from recveil.io.files import naming  # with it comes pyarrow, which takes a moment
+    from recveil.io.files import naming  # imports pyarrow, which takes a moment
 
     with naming(path):
         content = _content(path)
@@ -350,51 +344,52 @@ def _parsed(path: Path) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise RecveilError(
-            f"{path.name}: no UTF-8 text; save it as UTF-8", code="settings.file"
+            f"{path.name}: expected UTF-8 text; save it as UTF-8", code="settings.file"
         ) from None
     except tomllib.TOMLDecodeError as error:
         raise RecveilError(
-            f"{path.name}: no TOML: {error}; expected lines such as k = 5 below a line "
+            f"{path.name}: invalid TOML: {error}; expected lines such as k = 5 below a line "
             f"[anonymize] (recveil config writes such a file)",
             code="settings.file",
         ) from None
     except RecursionError:
         raise RecveilError(
-            f"{path.name}: no options: lists stand in lists too deep", code="settings.file"
+            f"{path.name}: lists are nested too deeply; expected options such as k = 5",
+            code="settings.file",
         ) from None
 
 
 def _checked(
     verb: str, where: str, name: str, value: Any, known: Mapping[str, KnownOption]
 ) -> tuple[str, Any]:
-    """Return what the verb calls an option, and its value."""
+    """Return the parameter of an option, and its value."""
     option = known.get(name) or known.get(name.replace("_", "-"))
     if option is None and (new := RENAMED.get(verb, {}).get(name.replace("_", "-"))):
         option = known[new]
         echo(f"{where} {name} is now {new}", err=True)
     if option is None:
         raise RecveilError(
-            f"{where} {quoted(name, 40)} is no option of it; the nearest is "
-            f"{_nearest(name, known)}; mend that line, or take it out",
+            f"{where} {quoted(name, 40)} is not an option of it; the nearest is "
+            f"{_nearest(name, known)}; correct that line, or remove it",
             code="option.unknown",
         )
     if option.is_secret:
         raise RecveilError(
-            f"{where} {option.name}: a secret of whoever publishes, which no file may hold; take "
-            f"that line out, and type --{option.name} if you must",
+            f"{where} {option.name} is a secret of the publisher, which no file may contain; "
+            f"remove that line, and type --{option.name} if needed",
             code="settings.secret",
         )
     values = value if option.several and isinstance(value, list) else [value]
     if option.several != isinstance(value, list) or not all(_fits(each, option) for each in values):
         raise RecveilError(
-            f"{where} {option.name} is {quoted(value, 40)}; expected {option.expected}; mend that "
-            f"line",
+            f"{where} {option.name} is {quoted(value, 40)}; expected {option.expected}; correct "
+            f"that line",
             code="option.value",
         )
     if any(isinstance(each, str) and _PASSWORD.search(each) for each in values):
         raise RecveilError(
-            f"{where} {option.name} holds a password, which no file of options may; keep it in the "
-            f"environment, or in the service's own file",
+            f"{where} {option.name} contains a password, which no settings file may; keep it in "
+            f"the environment, or in the service's own file",
             code="settings.secret",
         )
     return option.parameter, [
@@ -403,7 +398,7 @@ def _checked(
 
 
 def _fits(value: Any, option: KnownOption) -> bool:
-    """Say whether an option can have a value; where text is typed, a number may stand, too."""
+    """Return whether an option accepts a value; text options accept numbers, too."""
     kinds = _KINDS[option.kind]
     if not isinstance(value, kinds) or (isinstance(value, bool) and option.kind != "bool"):
         return False
@@ -420,12 +415,12 @@ def _plain(value: Any, option: KnownOption) -> Any:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    """Return the name that is most like another one."""
+    """Return the most similar name."""
     return max(names, key=lambda each: difflib.SequenceMatcher(None, name, each).ratio())
 
 
 def config(output: str | PathLike[str], known: Known, *, force: bool = False) -> list[str]:
-    """Write a file of all options, with what each does; none of them is in force."""
+    """Write a settings file with all options and their help, commented out."""
     path = Path(output)
     if path.exists() and not force:
         raise RecveilError(
@@ -440,33 +435,33 @@ def config(output: str | PathLike[str], known: Known, *, force: bool = False) ->
         )
     reject_in_release(path)
     text = settings_text(known)
-    write_atomically(path, lambda beside: beside.write_text(text, "utf-8"))
+    write_atomically(path, lambda staged: staged.write_text(text, "utf-8"))
     return list(known)
 
 
 def _require_settings(path: Path, known: Known) -> None:
-    """Refuse to replace what is no file of options: it may be the table itself."""
+    """Reject replacing what is not a settings file: it may be the table itself."""
     try:
-        is_one = all(verb in known for verb in _parsed(path))
+        is_settings = all(verb in known for verb in _parsed(path))
     except RecveilError:
-        is_one = False
-    if not is_one:
+        is_settings = False
+    if not is_settings:
         raise RecveilError(
-            f"{path} is no file of options, which alone is replaced by one; choose another output",
+            f"{path} is not a settings file, and is not replaced by one; choose another output",
             code="output.exists",
         )
 
 
-def taken_in_words(path: Path, taken: Mapping[str, Any]) -> str:
-    """Say which options came from a file.
+def describe_used(path: Path, taken: Mapping[str, Any]) -> str:
+    """Describe which options came from a file.
 
     Examples
     --------
-    >>> taken_in_words(Path("recveil.toml"), {"k": 5, "layout": "users"})
-    'recveil.toml gives k = 5, layout = "users"; what is typed wins'
+    >>> describe_used(Path("recveil.toml"), {"k": 5, "layout": "users"})
+    'recveil.toml sets k = 5, layout = "users"; typed options take precedence'
     """
-    told = ", ".join(f"{name} = {_shown(value)}" for name, value in taken.items())
-    return f"{path} gives {told}; what is typed wins"
+    used = ", ".join(f"{name} = {_shown(value)}" for name, value in taken.items())
+    return f"{path} sets {used}; typed options take precedence"
 
 
 def _shown(value: Any) -> str:
@@ -499,7 +494,7 @@ class Settings(NamedTuple):
             if _came_from_file(self.context, parameter) and parameter not in self.beaten()
         }
         if taken:
-            echo(printable(f"{taken_in_words(self.path, taken)}."), err=True)
+            echo(printable(f"{describe_used(self.path, taken)}."), err=True)
 
     def beaten(self) -> set[str]:
         """Return parameters that do not count, since an exclusive one was typed."""

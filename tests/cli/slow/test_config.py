@@ -15,5 +15,8 @@ class TestTaken:
             *("anonymize", "ratings.csv", "-o", "out", "--k", 6, "--config", "recveil.toml")
         )
         assert code == 0
-        assert err.splitlines()[0] == 'recveil.toml gives layout = "users"; what is typed wins.'
+        assert (
+            err.splitlines()[0]
+            == 'recveil.toml sets layout = "users"; typed options take precedence.'
+        )
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 6
