@@ -56,7 +56,7 @@ def with_method_options(verb: Verb) -> Verb:
 
 
 def _method_help() -> str:
-    usual = next((method for method in _writing() if not method.asked_by), None)
+    usual = next((method for method in _writing() if not method.selector), None)
     told = [
         f"{method.name}{_taken_by(method, usual)}: {method.description}" for method in _writing()
     ]
@@ -65,8 +65,8 @@ def _method_help() -> str:
 
 def _taken_by(method: Method, usual: Method | None) -> str:
     """Say by which option a method is taken if nobody names one."""
-    if method.asked_by:
-        return f" (with --{method.asked_by})"
+    if method.selector:
+        return f" (with --{method.selector})"
     return " (default with --k)" if method is usual else ""
 
 

@@ -71,9 +71,9 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
     ('predictive', 'k-corating')
     """
     # The guarantee of one class is requested by k; every other one by its own option.
-    asked = [each for each in all_methods() if each.asked_by and given.get(each.asked_by)]
+    asked = [each for each in all_methods() if each.selector and given.get(each.selector)]
     if k is not None and asked:
-        flag = asked[0].asked_by
+        flag = asked[0].selector
         raise RecveilError(
             f"k (--k) and {flag} (--{flag}): two promises that no release makes together; "
             f"{_promises()}; give one",
@@ -81,9 +81,9 @@ def choose_method(method: str | None, k: int | None, given: Mapping[str, Any]) -
         )
     if method is not None:
         named = next((each for each in all_methods() if each.name == method), None)
-        is_asked = named is None or (named in asked if named.asked_by else k is not None)
+        is_asked = named is None or (named in asked if named.selector else k is not None)
         if not is_asked:
-            flag = "k" if named is None else named.asked_by or "k"
+            flag = "k" if named is None else named.selector or "k"
             raise RecveilError(
                 f"the method {method} is asked for by {flag} (--{flag}), which was not given; "
                 f"give it, or take another method (--method)",
@@ -101,7 +101,7 @@ def _promises() -> str:
     """Format the guarantees that can be requested, one per line."""
     lines = ["--k K: at least k people share each published row"]
     lines += [
-        f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
+        f"--{each.selector} E: {each.promise_in_short}" for each in all_methods() if each.selector
     ]
     return "".join(f"\n  {line}" for line in lines)
 
@@ -429,7 +429,7 @@ def _reject_idle(
         )
     if seed is not None and maker.is_secret(given):
         raise RecveilError(
-            f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise is drawn in "
+            f"seed (--seed): with {method.selector} (--{method.selector}) the noise is drawn in "
             f"secret, as whoever guesses a seed takes the noise away; leave it out",
             code="option.conflict",
         )
@@ -449,12 +449,12 @@ def _reject_idle(
 
 
 def _can_hide(method: Method) -> bool:
-    return not (method.takes_unordered or method.asked_by)
+    return not (method.takes_unordered or method.selector)
 
 
 def check_layout(method: Method, layout: Layout) -> None:
     """Raise a RecveilError for a layout that the method does not have, before any work."""
-    if layout == "groups" and method.asked_by:
+    if layout == "groups" and method.selector:
         raise RecveilError(
             f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
             f"who have no groups; take users or model",
@@ -481,7 +481,7 @@ def _reject_unpaid_scale(maker: Maker, ratings: Ratings) -> None:
     if ratings.scale.inferred:
         raise RecveilError(
             f"scale (--scale): {ratings.scale} was read off the ratings, and the lowest and "
-            f"highest may be one person's; with {maker.method.asked_by} nothing is told of one "
+            f"highest may be one person's; with {maker.method.selector} nothing is told of one "
             f"person, so name the scale, such as --scale {ratings.scale}",
             code="scale.inferred",
         )
@@ -492,7 +492,7 @@ def _reject_unsaid_likes(maker: Maker, likes: Ratings) -> None:
     if likes.scale.inferred:
         raise RecveilError(
             f"likes (--likes): all ratings are equal, and were taken for likes; one person could "
-            f"change that, and with {maker.method.asked_by} nothing is told of one person, so say "
+            f"change that, and with {maker.method.selector} nothing is told of one person, so say "
             f"that they are likes (--likes), or name the scale (--scale)",
             code="scale.inferred",
         )
