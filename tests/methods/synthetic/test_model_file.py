@@ -94,8 +94,8 @@ def test_other_directions_than_the_settings_tell_of_are_refused():
     settings = model_settings(model._replace(tilts=np.ones(2), likings=np.ones(2)))
     with raises("release.damaged") as caught:
         read_model(model_table(np.arange(50), model), settings, model.scale)
-    assert "3 directions" in str(caught.value)
-    assert "tells of 2" in str(caught.value)
+    assert "3 factors" in str(caught.value)
+    assert "states 2" in str(caught.value)
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
