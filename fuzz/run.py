@@ -27,7 +27,7 @@ COMPILED = (
         "recveil.verification.diversity",
         "recveil.verification.parquet_accounting",
     ),
-    *("recveil.runtime.bit_sets", "recveil.release.as_given"),
+    "recveil.release.exact_ratings",
 )
 OF_LINES = ("text", "gzip", "packed", "json", "wide", "netflix", "catalogue", "levels")
 OF_PARTS = ("stored-ratings", "stored-model")

@@ -254,7 +254,7 @@ class DrawnByShares:
             default_layout="users",
             model=lambda: model,
         )
-        private = Private(users=ratings.users, groups=Groups.of_nobody(), seed=self.seed)
+        private = Private(users=ratings.users, groups=Groups.empty(), seed=self.seed)
         return Release(published, private)
 
     def _ledger(self, n_items):

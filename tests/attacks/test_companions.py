@@ -15,7 +15,7 @@ from recveil.attacks.inference.companions import (
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.as_given import count_exact_ratings
+from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.records import Groups, Records
 
 STARS = RatingScale(1, 5, 1)

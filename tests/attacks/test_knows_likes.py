@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.attacks import PRESETS, Adversary, draw_knowledge
-from recveil.attacks.knowledge import liking, with_likes
+from recveil.attacks.knowledge import like_levels, with_likes
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
@@ -12,7 +12,7 @@ from recveil.ratings import Ratings, RatingScale
 @given(st.integers(1, 12), st.sampled_from([0.5, 1.0, 2.0]))
 def test_a_word_leaves_open_its_own_kind_and_no_other(n_steps, step):
     scale = RatingScale(1, 1 + n_steps * step, step)
-    middle, not_liked, liked, error = liking(scale)
+    middle, not_liked, liked, error = like_levels(scale)
     for level in scale.levels:
         own, other = (liked, not_liked) if level > middle else (not_liked, liked)
         assert abs(level - own) <= error + 1e-9
@@ -32,7 +32,7 @@ def test_a_wrong_word_is_the_other_one():
     adversary = Adversary(known=2, right=0, likes_only=True)
     known = draw_knowledge(ratings, adversary, np.arange(30))
     truth = ratings.csr[np.repeat(known.targets, 2), known.items]
-    middle, _, liked, _ = liking(ratings.scale)
+    middle, _, liked, _ = like_levels(ratings.scale)
     assert ((known.values == liked) != (np.asarray(truth).ravel() > middle)).all()
 
 

@@ -132,7 +132,7 @@ def test_one_person_has_no_stranger(ratings):
 
 
 def test_of_many_people_some_are_taken(ratings, monkeypatch):
-    monkeypatch.setattr(linkage, "MOST_PEOPLE", 30)
+    monkeypatch.setattr(linkage, "MOST_USERS", 30)
     tables = released(ratings, simple("mdav"), simple("k-member"))
     assert infer_links(ratings, *tables, np.arange(200)).both.trials == 30
 

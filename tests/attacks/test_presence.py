@@ -11,7 +11,7 @@ from recveil.attacks import Adversary, Candidates, area_under_curve, hold_out
 from recveil.attacks.knowledge import Knowledge, World, draw_knowledge, know_everything
 from recveil.attacks.membership.held_out import only
 from recveil.attacks.membership.inference import KNOWN, SCORERS, infer_memberships
-from recveil.attacks.membership.scores import chance_to_stand, score_by_presence
+from recveil.attacks.membership.scores import chance_in_row, score_by_presence
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, RawRelease, SparseRows
 from recveil.ratings import Ratings
@@ -87,7 +87,7 @@ def test_by_hand():
     world = Ratings.from_columns([1, 2, 2, 3], ["a", "a", "b", "c"])
     candidates = Candidates.from_ratings(only(world, np.array([0, 1])))
     known = know_everything(world, np.arange(3))
-    raters, chance = chance_to_stand(candidates, known.world)
+    raters, chance = chance_in_row(candidates, known.world)
     assert raters.tolist() == [0, 1, 2]
     assert chance.tolist() == [0.125, 0.5, 0.875]  # none; one of two; all, both short of the ends
     share, weighted, told, _ = score_by_presence(candidates, EXACT, known, world.scale)

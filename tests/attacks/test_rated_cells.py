@@ -75,7 +75,7 @@ def test_the_unit_of_a_scale_changes_nothing():
         scale = RatingScale(1 * per_point, 5 * per_point, per_point)
         found.append(find_residuals(Candidates.from_records([records], 30, scale), scale))
     assert np.allclose(found[0].cells.fitted, found[1].cells.fitted)
-    assert np.allclose(found[0].found.nobody, found[1].found.nobody, atol=1e-6)
+    assert np.allclose(found[0].found.unrated, found[1].found.unrated, atol=1e-6)
     assert np.allclose(found[1].levels, 20 * found[0].levels)
 
 

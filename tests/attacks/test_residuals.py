@@ -162,14 +162,14 @@ def test_the_model_of_one_cell_by_hand():
     )
     total = none * normal(0.4, blur) + sum(by_one) + by_two
     assert found.level[0, 0] == 4
-    assert found.nobody[0, 0] < 1e-4
+    assert found.unrated[0, 0] < 1e-4
     expected = (sum(by_one) + 2 * by_two) / total
     assert found.raters[0, 0] == pytest.approx(expected, abs=0.1)
-    by_fit, by_label = weigh_ratings(cells, model, STARS)
+    by_fit, by_value = weigh_ratings(cells, model, STARS)
     assert by_fit[0, 0] == pytest.approx(shares, abs=1e-3)
-    assert by_label[0, 0].argmax() == 4
-    assert by_label[0, 0, 4] > by_fit[0, 0, 4]  # who gave a five fits better than without the label
-    assert by_label[0, 0, 0] < by_fit[0, 0, 0]
+    assert by_value[0, 0].argmax() == 4
+    assert by_value[0, 0, 4] > by_fit[0, 0, 4]  # who gave a five fits better than without the label
+    assert by_value[0, 0, 0] < by_fit[0, 0, 0]
 
 
 @settings(deadline=None, max_examples=30)
@@ -185,7 +185,7 @@ def test_probabilities_are_probabilities(seed, people, half):
     )
     model = RaterModel(rng.uniform(0, 0.8), 0.2, 0.0, 0.9, half)
     found = explain(cells, model, STARS)
-    assert ((found.nobody >= 0) & (found.nobody <= 1)).all()
+    assert ((found.unrated >= 0) & (found.unrated <= 1)).all()
     assert (found.weights > 0).all()
     assert np.isfinite(found.targets).all()
     assert all(np.isfinite(weights).all() for weights in weigh_ratings(cells, model, STARS))
@@ -309,7 +309,7 @@ def test_every_kind_of_knowledge_is_scored(invented, adversary):
     known = draw_knowledge(invented, adversary, np.arange(300), seed=1)
     attack = ResidualAttack.of(adversary, invented.scale)
     found = find_residuals(table.candidates, invented.scale)
-    hearing, certain = attack._hearing(found.levels, known)
+    hearing, certain = attack._known_likelihoods(found.levels, known)
     assert certain == (0.75 if adversary.wrong_kind == "item" else 1.0)
     if adversary.rating_error is not None:
         heard = np.rint(known.values[:20] - 1).astype(int)

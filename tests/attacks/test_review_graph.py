@@ -203,10 +203,10 @@ def test_labels_never_help_less_than_the_structure(invented):
     found, everyone = Candidates.from_ratings(invented), np.arange(invented.n_users)
     knowledge = draw_knowledge(invented, Adversary(known=4), everyone)
     by_structure = structure_based(found, knowledge, everyone)
-    by_label = label_based(found, knowledge, everyone)
-    assert (by_label.people <= by_structure.people).all()
-    assert (by_label.people >= 1).all()
-    assert (homogeneity(found, knowledge, everyone).profiles <= by_label.records).all()
+    by_value = label_based(found, knowledge, everyone)
+    assert (by_value.people <= by_structure.people).all()
+    assert (by_value.people >= 1).all()
+    assert (homogeneity(found, knowledge, everyone).profiles <= by_value.records).all()
 
 
 def test_match_known_ratings_by_hand(six_people):

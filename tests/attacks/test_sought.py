@@ -12,7 +12,7 @@ from recveil.attacks import (
     choose_targets,
     draw_knowledge,
 )
-from recveil.attacks.knowledge import Sought, own_rows
+from recveil.attacks.knowledge import Sought, target_rows
 from recveil.datasets import make_ratings
 
 KNOWN = Adversary(known=4, date_error=14, rating_error=1, activity_error=0.5)
@@ -23,7 +23,7 @@ class Cut(Candidates):
     """Candidates that are looked through in parts."""
 
     def look(self, work, sought, threads):
-        cuts = [cut for cut in CUTS if cut[0] < sought.own.size]
+        cuts = [cut for cut in CUTS if cut[0] < sought.target_records.size]
         found = [work(self, sought.part(*cut), 1) for cut in cuts]
         return tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
 
@@ -58,7 +58,7 @@ def test_a_part_has_what_is_known_of_its_targets(ratings):
     knowledge = draw_knowledge(ratings, KNOWN, np.arange(150), seed=3)
     weights = np.arange(knowledge.items.size, dtype=np.float32)
     part = Sought(knowledge, knowledge.targets, weights).part(3, 5)
-    assert part.own.tolist() == knowledge.targets[3:5].tolist()
+    assert part.target_records.tolist() == knowledge.targets[3:5].tolist()
     assert part.knowledge.items.tolist() == knowledge.items[12:20].tolist()
     assert part.knowledge.days.tolist() == knowledge.days[12:20].tolist()
     assert part.knowledge.activity.tolist() == knowledge.activity[3:5].tolist()
@@ -68,7 +68,7 @@ def test_a_part_has_what_is_known_of_its_targets(ratings):
 
 def test_own_rows_are_those_of_the_table(ratings):
     users = np.array([7, 3, 149])
-    rows = own_rows(ratings, users)
+    rows = target_rows(ratings, users)
     for at, user in enumerate(users):
         own = slice(rows.indptr[at], rows.indptr[at + 1])
         items, values = ratings.row(int(user))

@@ -18,7 +18,7 @@ from recveil.auditing.statements import (
     remarks_of,
     rows_of,
 )
-from recveil.release.as_given import ExactRatings
+from recveil.release.exact_ratings import ExactRatings
 
 FIGURE = re.compile(r"(?<![\w.])\d+\.\d+")
 

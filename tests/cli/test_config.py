@@ -28,7 +28,8 @@ class TestTaken:
         put(tmp_path, '[anonymize]\nk = 4\noutput = "out"\nhomogenize = "simple"\n')
         code, out, err = run("anonymize", "ratings.csv", "--config", "recveil.toml")
         assert code == 0
-        told = 'recveil.toml sets output = "out", k = 4, homogenize = "simple"; typed options take precedence.'
+        told = 'recveil.toml sets output = "out", k = 4, homogenize = "simple"; typed options '
+        told += "take precedence."
         assert sorted(err.splitlines()[0].split()) == sorted(told.split())
         assert "shared by at least 4 people" in out
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 4
@@ -349,7 +350,7 @@ def test_only_a_file_of_options_is_replaced_by_one(run, tmp_path):
     assert run("config", "mine.toml", "--force")[0] == 0
 
 
-# A file that was found, and that nobody named, gives none of these. With those that `counts_unnamed`
+# A file that was found, and was not named, gives none of these. With those that `counts_unnamed`
 # allows they are all that there are: a new option must be given a place here or there.
 NAMED_ALONE = {
     "demo": "output k epsilon seed force json",

@@ -86,7 +86,7 @@ REFUSED = [
     (("sample", "old", "--n-users", "9", "-o", "x", "--json", "x"), BOTH),
     (("compare", "ratings.csv", "-o", "x", "--json", "x"), BOTH),
     # in a folder that is written
-    ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would be inside --output empty, which"),
+    ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would be inside --output empty"),
     ((*ANONYMIZE, "-o", "sub", "--json", "down/x.json", "--force"), "would be inside --output sub"),
     ((*ANONYMIZE, "-o", "old", "--json", "old.private/x", "--force"), "which also writes"),
     (("sample", "old", "--n-users", "9", "-o", "empty", "--json", "empty/x"), "would be inside"),
@@ -146,7 +146,7 @@ REFUSED = [
     ((*AUDIT, "--html", "old/x.html"), "is a release, to be published"),
     (("selftest", "ratings.csv", "--json", "old/x"), "is a release, to be published"),
     ((*AUDIT, "--risk", "old.private/assignment.parquet"), "a private file of a release"),
-    (("convert", "ratings.csv", "old.private/assignment.parquet", "--force"), "a private file of a release"),
+    (("convert", "ratings.csv", "old.private/assignment.parquet", "--force"), "a private file of"),
     # nowhere
     ((*AUDIT, "--html", "no/x"), "cannot be written; expected a file in a folder"),
     (("selftest", "ratings.csv", "--json", "sub"), "cannot be written; expected a file in"),

@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.clustering import MDAV, KGather, sse
 from recveil.clustering.base import number_by_lowest_member
 from recveil.clustering.k_gather import (
-    Gathered,
+    GroupState,
     Noise,
     dissolve,
     exchange,
@@ -161,7 +161,7 @@ class TestVoronoiLeaves:
 class TestGroups:
     def test_closeness_rises_by_what_the_sse_falls(self):
         X = crowds(900).astype(np.float32)
-        groups = Gathered(X, 4, np.random.default_rng(0))
+        groups = GroupState(X, 4, np.random.default_rng(0))
         for number in range(4):
             before, closeness = sse(X, groups.labels), groups.closeness
             groups.exchange(temperature=float(number), dissolving=number > 1)
@@ -172,7 +172,7 @@ class TestGroups:
 
     def test_without_noise_no_round_makes_it_worse(self):
         X = crowds(900).astype(np.float32)
-        groups = Gathered(X, 4, np.random.default_rng(0))
+        groups = GroupState(X, 4, np.random.default_rng(0))
         found = [groups.closeness]
         while groups.exchange(temperature=0, dissolving=False):
             found.append(groups.closeness)

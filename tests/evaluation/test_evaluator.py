@@ -243,7 +243,7 @@ class TestEvaluator:
 
 
 def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatch, capsys):
-    monkeypatch.setattr("recveil.runtime.progress._EVERY", 0.05)
+    monkeypatch.setattr("recveil.runtime.progress._SECONDS_BETWEEN_LINES", 0.05)
     Evaluator(split, n_targets=20, with_membership=False).evaluate(padded)
     told = capsys.readouterr().err.splitlines()
     assert told

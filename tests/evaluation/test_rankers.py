@@ -57,7 +57,7 @@ def test_it_is_ease_by_a_plain_inverse(invented):
     labels = rows.matrix(table.n_items).toarray()
     squares = np.where(labels > 0, (labels - 1) / 4, 0) ** 2
     likely = squares.copy()
-    likely[:, found.items] *= np.sqrt(1 - found.found.nobody)
+    likely[:, found.items] *= np.sqrt(1 - found.found.unrated)
     sizes = table.sizes[:, None]
     products = (likely * sizes).T @ likely + (squares * sizes).T @ squares / 4
     (strength,) = model.setting_

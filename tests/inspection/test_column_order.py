@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from recveil.datasets import make_ratings
-from recveil.inspection.column_roles import order_seen
+from recveil.inspection.column_roles import detect_order
 from recveil.inspection.statistics import spread_of
 from recveil.ratings import Ratings
 
 
 def seen(ratings):
-    return order_seen(ratings, spread_of(ratings.activity), spread_of(ratings.support))
+    return detect_order(ratings, spread_of(ratings.activity), spread_of(ratings.support))
 
 
 def swapped(ratings):

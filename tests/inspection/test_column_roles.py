@@ -99,7 +99,7 @@ def test_no_value_stands_in_what_is_told():
     rows = FirstRows(("user", "x"), ("user", ""), (("hugo@example.org", "hugo@example.org"),))
     found = identifiers_of(ratings, rows)
     assert len(found) == 2
-    assert "hugo" not in str([each.to_dict() for each in found]) + repr(found) + repr(rows)
+    assert "hugo" not in str([each._asdict() for each in found]) + repr(found) + repr(rows)
 
 
 def test_a_name_tells_even_where_no_value_is_seen():

@@ -18,7 +18,7 @@ class TestClasses:
             np.random.default_rng(0),
         )
         assert classes.sizes.tolist() == [3, 2, 2]
-        assert classes.crowd_of.tolist() == [0, 0, 1]
+        assert classes.cluster_of.tolist() == [0, 0, 1]
         assert classes.lengths.ravel().tolist() == [2, 8.5, 5]
         assert np.bincount(classes.class_of).tolist() == [3, 2, 2]
         assert set(classes.class_of[[1, 4]]) == {2}
@@ -32,20 +32,20 @@ class TestClasses:
     @pytest.mark.parametrize("k", [2, 3, 7, 20])
     def test_none_is_smaller_than_k_and_lengths_add_up(self, k):
         rng = np.random.default_rng(k)
-        crowd_of = np.repeat(np.arange(9), rng.integers(20, 40, 9))
-        activity = rng.integers(1, 90, (crowd_of.size, 2))
-        classes = deal_classes(crowd_of, activity, k, rng)
+        cluster_of = np.repeat(np.arange(9), rng.integers(20, 40, 9))
+        activity = rng.integers(1, 90, (cluster_of.size, 2))
+        classes = deal_classes(cluster_of, activity, k, rng)
         assert classes.sizes.min() >= k
         assert classes.sizes.max() < 2 * k
         assert np.allclose(classes.sizes @ classes.lengths, activity.sum(axis=0))
-        assert np.array_equal(classes.crowd_of[classes.class_of], crowd_of)
+        assert np.array_equal(classes.cluster_of[classes.class_of], cluster_of)
 
     def test_who_is_in_which_class_has_nothing_to_do_with_activity(self):
         """Over many draws, the most active person is in each class as often."""
-        crowd_of, activity = np.zeros(40, np.int64), np.arange(1, 41)[:, None]
+        cluster_of, activity = np.zeros(40, np.int64), np.arange(1, 41)[:, None]
         counts = np.zeros(8)
         for seed in range(800):
-            classes = deal_classes(crowd_of, activity, 5, np.random.default_rng(seed))
+            classes = deal_classes(cluster_of, activity, 5, np.random.default_rng(seed))
             counts[classes.class_of[39]] += 1
         assert counts.min() > 65
         assert counts.max() < 140

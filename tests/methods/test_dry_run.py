@@ -10,7 +10,7 @@ from recveil.methods.registry import method_names
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.mechanism import Mechanism
 from recveil.ratings import Ratings, RatingScale
-from recveil.runtime.locks import LOCK, held
+from recveil.runtime.locks import LOCK, hold_lock
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -148,7 +148,7 @@ def left_by_a_killed_run(tmp_path):
     """A staging folder with its lock, which nobody holds."""
     left = tmp_path / ".out.partial-0123abcd"
     left.mkdir(mode=0o700)
-    with held(left / LOCK):
+    with hold_lock(left / LOCK):
         pass
     return left
 
@@ -173,7 +173,7 @@ def test_half_a_release_is_not_taken_for_one(ratings, tmp_path, left_by_a_killed
 def test_what_somebody_works_on_is_no_leftover(ratings, tmp_path):
     working = tmp_path / ".out.partial-0123abcd"
     working.mkdir(mode=0o700)
-    with held(working / LOCK):
+    with hold_lock(working / LOCK):
         assert dry_run(ratings, tmp_path / "out", k=5).leftovers == ()
 
 

@@ -14,7 +14,7 @@ from recveil.methods import BASELINES, KCoRater, PredictiveAnonymizer, SparseRow
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import item_keys
-from recveil.release.specs.sparse import LEAST_CROWD
+from recveil.release.specs.sparse import MIN_CLUSTER
 
 GROUPINGS = ("k-gather", "bisecting", "predictive", "bounded-t-means")
 PREDICTIVE = {
@@ -166,7 +166,7 @@ class TestEveryAnonymizer:
             with raises("table.kind"):
                 ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
             return
-        if name == "sparse" and n_users < LEAST_CROWD:
+        if name == "sparse" and n_users < MIN_CLUSTER:
             with raises("table.too-few-users") as caught:
                 ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
             assert f"{n_users} users" in str(caught.value)

@@ -6,7 +6,7 @@ from error_assertions import raises
 from recveil.clustering import BisectingKGather
 from recveil.methods import PredictiveAnonymizer
 from recveil.predict import FunkSVD, ItemMean, UserKNN
-from recveil.release.as_given import count_exact_ratings
+from recveil.release.exact_ratings import count_exact_ratings
 
 
 def _groups_of(release) -> np.ndarray:

@@ -41,7 +41,7 @@ class TestByHand:
         shares = learn_shares(self.RATINGS)
         # Each word counts once more than it was given.
         assert shares.of_items.tolist() == [[1 / 2, 1 / 2], [2 / 3, 1 / 3]]
-        assert shares.of_people.tolist() == [[3 / 4, 1 / 4], [1 / 3, 2 / 3]]
+        assert shares.of_users.tolist() == [[3 / 4, 1 / 4], [1 / 3, 2 / 3]]
 
     def test_what_ben_is_likely_to_say_to_b(self):
         (found,) = learn_shares(self.RATINGS).at(np.array([1]), np.array([1], np.int32))
@@ -137,7 +137,7 @@ class TestHabits:
         ratings = self.table(1)
         shares = learn_shares(ratings, 2)
         assert shares.of_items[:, 5].max() == 0
-        assert shares.of_people[60].tolist() == [0.2] * 5 + [0]
+        assert shares.of_users[60].tolist() == [0.2] * 5 + [0]
         places = place_by_words(ratings, shares, 1)
         assert np.abs(places[60, 6:]).max() < 1e-6
 
@@ -180,7 +180,7 @@ def simple_shares(ratings, groups):
     rows = np.zeros((ratings.n_users, ratings.n_items, n_words))
     for user in range(ratings.n_users):
         for item in range(ratings.n_items):
-            rows[user, item] = (shares.of_items[item] + shares.of_people[user]) / 2
+            rows[user, item] = (shares.of_items[item] + shares.of_users[user]) / 2
         for item, value in zip(*ratings.row(user), strict=True):
             rows[user, item] = np.eye(n_words)[int(value) - 1]
     starts = groups.starts

@@ -57,7 +57,7 @@ def rmse(predictor, ratings):
 
 def test_a_shared_pass_learns_as_well(invented, monkeypatch):
     whole = rmse(FunkSVD(rank=5).fit(invented), invented)
-    monkeypatch.setattr("recveil.predict.funk_svd._WORTH_SHARING", 1)
+    monkeypatch.setattr("recveil.predict.funk_svd._MIN_SHARED_RATINGS", 1)
     shared = FunkSVD(rank=5).fit(invented)
     assert rmse(shared, invented) == pytest.approx(whole, rel=0.02)
     assert rmse(shared, invented) < 0.9 * invented.values.std()
@@ -84,7 +84,7 @@ def test_the_parts_of_the_items_hold_every_rating_once(data, n_parts):
 @pytest.mark.parametrize("sharing_from", [1, 10**9])
 @pytest.mark.parametrize("sequential", [False, True])
 def test_the_number_of_threads_changes_nothing(invented, sequential, sharing_from, monkeypatch):
-    monkeypatch.setattr("recveil.predict.funk_svd._WORTH_SHARING", sharing_from)
+    monkeypatch.setattr("recveil.predict.funk_svd._MIN_SHARED_RATINGS", sharing_from)
     before, found = get_num_threads(), []
     try:
         for threads in (1, before):

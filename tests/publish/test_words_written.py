@@ -26,7 +26,9 @@ class TestReadingBack:
     def test_numbers_of_words_without_an_order_are_called_names(self, words, tmp_path):
         unordered = words.with_scale(RatingScale.of_words(WORDS, ordered=False))
         anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
-        with pytest.warns(UserWarning, match=r"names \(1 is hate, 2 is dislike, .*do not reckon"):
+        with pytest.warns(
+            UserWarning, match=r"numbers \(1 is hate, 2 is dislike, .*do not calculate"
+        ):
             WrittenRelease(tmp_path / "out").to_csr()
 
     @pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.inter", "out.csv.gz"])

@@ -20,7 +20,7 @@ from recveil.publish.folder import write_model
 from recveil.ratings import RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest, to_bytes
-from recveil.release.synthetic_form import QUERIES, label_levels
+from recveil.release.synthetic_form import QUERIES, rating_levels
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
 
@@ -276,6 +276,6 @@ def test_every_query_that_is_asked_stands_in_the_form():
 def test_there_is_a_cut_between_two_levels(low, steps, step):
     assume(steps != 21)  # 2:4.1:0.1 has a bit less than 21 steps, as numbers are rounded
     scale = RatingScale(low, low + steps * (step or 1.0), step)
-    levels = label_levels(scale)
+    levels = rating_levels(scale)
     assert levels.size == (min(steps + 1, 21) if step and steps < 21 else 21)
     assert (levels[0], levels[-1]) == pytest.approx((scale.low, scale.high))

@@ -3,7 +3,7 @@ import threading
 import pytest
 from numba import config
 
-from recveil.runtime.threads import ahead
+from recveil.runtime.threads import prefetch
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def test_the_next_step_is_made_meanwhile():
             event.set()
             yield number
 
-    for number in ahead(steps()):
+    for number in prefetch(steps()):
         if number < 2:
             assert made[number + 1].wait(timeout=60)
 
 
 def test_of_one_thread_there_is_no_second_one(monkeypatch):
     monkeypatch.setattr(config, "NUMBA_NUM_THREADS", 1)
-    makers = ahead(threading.get_ident() for _ in range(3))
+    makers = prefetch(threading.get_ident() for _ in range(3))
     assert set(makers) == {threading.get_ident()}
 
 
@@ -39,7 +39,7 @@ def test_an_error_comes_in_its_place(monkeypatch, threads):
         yield 1
         raise ValueError("no more")
 
-    coming = ahead(steps())
+    coming = prefetch(steps())
     assert next(coming) == 1
     with pytest.raises(ValueError, match="no more"):
         next(coming)
@@ -47,7 +47,7 @@ def test_an_error_comes_in_its_place(monkeypatch, threads):
 
 @pytest.mark.usefixtures("two_threads")
 def test_nothing_to_do():
-    assert list(ahead([])) == []
+    assert list(prefetch([])) == []
 
 
 @pytest.mark.usefixtures("two_threads")
@@ -59,7 +59,7 @@ def test_whoever_stops_early_waits_for_one_step_only():
             made.append(number)
             yield number
 
-    for number in ahead(steps()):
+    for number in prefetch(steps()):
         if number == 1:
             break
     assert len(made) <= 4

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.runtime.bit_sets import count_bits, pack_rows
+from recveil.runtime.compiled import count_bits, pack_rows
 
 
 @given(st.integers(0, 2**64 - 1))

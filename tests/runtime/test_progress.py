@@ -93,7 +93,7 @@ def test_forty_columns_hold_the_part_and_how_far_it_is(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
 def test_a_dumb_terminal_gets_lines(kind, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "_EVERY", 0.1)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.1)
     terminal = open_terminal(monkeypatch)
     monkeypatch.setenv("TERM", kind)
     with busy("Reading"):
@@ -194,7 +194,7 @@ class TestWithoutTerminal:
 
     @pytest.fixture(autouse=True)
     def impatient(self, monkeypatch):
-        monkeypatch.setattr(progress, "_EVERY", 0.1)
+        monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.1)
 
     def test_a_line_says_how_much_is_done_and_left(self, capsys):
         for _ in track(range(4), "Comparing settings"):

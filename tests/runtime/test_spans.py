@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from recveil.runtime import progress
 from recveil.runtime.progress import THE_REST, busy, listening, parts, track
-from recveil.runtime.threads import ahead
+from recveil.runtime.threads import prefetch
 
 
 @pytest.fixture
 def heard(monkeypatch) -> Iterator[list]:
     """What is told, each time."""
-    monkeypatch.setattr(progress, "_SELDOM", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
     told = []
     with listening(told.append):
         yield told
@@ -86,7 +86,7 @@ def test_a_loop_whose_length_nobody_knows_is_done_at_the_end(heard):
 def test_a_step_made_by_a_second_thread_belongs_to_the_same_work(heard):
     with parts("Working", {"Writing": 1, "Checking": 1}) as begin:
         begin("Writing")
-        assert list(ahead(track([1, 2], "Rows", share=1))) == [1, 2]
+        assert list(prefetch(track([1, 2], "Rows", share=1))) == [1, 2]
         begin("Checking")
     assert {0.25, 0.5} < set(fractions(heard))
 

@@ -50,12 +50,12 @@ def test_several_threads_work_at_once():
 
 def test_nobody_waits_for_a_thread_that_never_began():
     program = f"""
-from recveil.runtime.threads import ahead
-from recveil.runtime.progress import shown
+from recveil.runtime.threads import prefetch
+from recveil.runtime.progress import show_progress
 from recveil.runtime.threads import pool
 {DYING}
-with shown("Working"), pool(1) as workers:
-    print(list(ahead(workers.map(abs, [-1, 2]))))
+with show_progress("Working"), pool(1) as workers:
+    print(list(prefetch(workers.map(abs, [-1, 2]))))
 """
     assert ended(program) == "[1, 2]"
 
@@ -65,8 +65,8 @@ with shown("Working"), pool(1) as workers:
     [
         "from recveil.runtime.threads import pool\nwith pool(2) as workers: pass",
         "from recveil.io.databases.postgresql import heard_meanwhile\nheard_meanwhile(lambda: 1)",
-        "from recveil.runtime.threads import ahead\nfrom numba import config\n"
-        "config.NUMBA_NUM_THREADS = 2\nlist(ahead([1]))",
+        "from recveil.runtime.threads import prefetch\nfrom numba import config\n"
+        "config.NUMBA_NUM_THREADS = 2\nlist(prefetch([1]))",
         "from recveil.runtime.progress import bar\nfrom recveil.runtime.progress import Whole\n"
         "with bar(Whole('Working')): pass",
     ],

@@ -12,7 +12,7 @@ from recveil.methods.synthetic.bounded_sums import (
     users_by_activity,
 )
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.synthetic_form import activity_edges, label_levels
+from recveil.release.synthetic_form import activity_edges, rating_levels
 
 STARS = RatingScale(1, 5, 1)
 
@@ -76,7 +76,7 @@ def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
     upper = moments(ratings, chosen, ratings.scale.liked_from, GRID)
     return {
         "people by activity": (users_by_activity(ratings, edges), 1),
-        "labels": (level_sums(ratings, label_levels(ratings.scale)), 2**20),
+        "labels": (level_sums(ratings, rating_levels(ratings.scale)), 2**20),
         "means of people": (spread_sums(ratings), 2**20),
         "item sums": (item_sums(ratings, centre, spread), 2**20),
         # As a vector: each cell above the diagonal counts twice in its squares.

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from recveil.methods.synthetic.fitting import (
+    FitTargets,
     FittedItems,
-    Told,
 )
 
 
@@ -32,10 +32,10 @@ def expected(items, crowd, activity, told):
     return tastes, stands_for * np.sqrt(told.share / activity) @ chances
 
 
-def told_of(n_items, seed=0, n_people=2_000.0, **changed) -> Told:
+def told_of(n_items, seed=0, n_people=2_000.0, **changed) -> FitTargets:
     rng = np.random.default_rng(seed)
     half = rng.random((n_items, n_items))
-    told = Told(
+    told = FitTargets(
         moments=5 * (half + half.T),
         moments_noise=0.7,
         popularity=20 + 100 * rng.random(n_items),

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 def small_crowds():
     """Clusters of a hundred people, and so several parts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(user_model, "_A_CROWD", 100)
+        patch.setattr(user_model, "_BLOCK_OF_USERS", 100)
         yield
 
 

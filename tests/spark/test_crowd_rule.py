@@ -44,7 +44,7 @@ def crowd_of(crowds):
     """The crowd of each person, those of the second bin after those of the first."""
     labels, before = np.empty(RATINGS.n_users, np.int64), 0
     for found, members in zip(crowds.bins, crowds.members, strict=True):
-        crowd_of_key = dict(zip(found.keys.tolist(), found.crowd_of.tolist(), strict=True))
+        crowd_of_key = dict(zip(found.keys.tolist(), found.cluster_of.tolist(), strict=True))
         own = [before + crowd_of_key[key] for key in members["key"].to_pylist()]
         labels[members["number"].to_numpy()] = own
         before += found.sizes.size
@@ -89,7 +89,7 @@ def test_labels_are_as_far_apart_as_people(rule, crowds, known, crowd_of):
     apart = min(2.5, np.sqrt((placed**2).sum() / (sums**2 / sizes).sum()))
     means = np.array([np.bincount(crowd_of, weights=one) for one in factors.T]).T / sizes[:, None]
     middle = factors.mean(axis=0)
-    there = np.vstack([rule.labels(each, 50).of_crowds for each in crowds.bins])
+    there = np.vstack([rule.labels(each, 50).of_clusters for each in crowds.bins])
     assert np.allclose(there, middle + apart * (means - middle), atol=1e-3)
     assert np.array_equal(rule.labels(crowds.bins[0], 50).of_items, known.factors)
 

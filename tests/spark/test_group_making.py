@@ -12,7 +12,7 @@ from recveil.cli import main
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish import Release
 from recveil.ratings import RatingScale
-from recveil.release.as_given import count_exact_ratings
+from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.records import Groups
 from recveil.spark import (
     anonymize,

@@ -6,7 +6,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.spark.verification import put_together
-from recveil.verification.results import Found
+from recveil.verification.results import Violations
 
 
 class Told:
@@ -32,7 +32,7 @@ def row(first, following, **other):
 
 
 def problems(rows):
-    violations = Found()
+    violations = Violations()
     counts, items = put_together(rows, Told, violations)
     return counts, items, [f"{each.where}: {each.problem}" for each in violations]
 
@@ -60,7 +60,7 @@ def test_pseudonyms_must_go_on(rows, where):
 def test_what_parts_found_is_told():
     one = ["ratings-00001.parquet row 3", 3, "x", "its rating is outside the scale"]
     rows = [row(0, 4), row(4, 8, violations=json.dumps([one]), left_out=5), row(8, 9)]
-    violations = Found()
+    violations = Violations()
     put_together(rows, Told, violations)
     assert [tuple(each) for each in violations] == [tuple(one)]
     assert violations.left_out == 5

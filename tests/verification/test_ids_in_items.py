@@ -135,9 +135,9 @@ class TestItSays:
             main(["verify", str(tmp_path / "out"), "--private", str(tmp_path / "out.private")])
         assert not stop.value.code
         said = " ".join(capsys.readouterr().out.split())
-        n_met = sum(name in " ".join(ratings.items) for name in NAMES[:60])
+        n_matched = sum(name in " ".join(ratings.items) for name in NAMES[:60])
         told = "60 are short, words or numbers, and may occur in the ids of items by chance"
-        assert f"{told}: {n_met} do" in said
+        assert f"{told}: {n_matched} do" in said
 
     def test_addresses_are_told_from_numbers(self):
         people = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]

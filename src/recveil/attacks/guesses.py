@@ -45,7 +45,9 @@ class Guesses:
     Examples
     --------
     >>> guesses = Guesses(
-    ...     best=np.array([4, -1]), tied_people=np.array([1, 2]), own_is_top=np.array([True, True])
+    ...     best=np.array([4, -1]),
+    ...     tied_people=np.array([1, 2]),
+    ...     own_is_top=np.array([True, True]),
     ... )
     >>> guesses.chance
     array([1. , 0.5])
@@ -114,8 +116,9 @@ class _Others(NamedTuple):
     """Summary of the scores of all records but the target's own.
 
     `top` and `second` are the two highest (-1 if there are none), `best` a record with the highest,
-    and `n_top` the users of all such records. `total` and `squares` are sums over users. `own_size`
-    and `n_zero` count the users of the target's record, and of the others with score 0.
+    and `n_top` the users of all such records. `total` and `squares` are sums over users.
+    `record_users` and `n_zero` count the users of the target's record, and of the others with
+    score 0.
     """
 
     top: float
@@ -124,30 +127,30 @@ class _Others(NamedTuple):
     n_top: int
     total: float
     squares: float
-    own_size: int
+    record_users: int
     n_zero: int
 
 
 @compiled()
-def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> _Others:
+def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], record: int) -> _Others:
     sizes = search.sizes
-    own_size = 0 if own < 0 else count_users(sizes, own)
+    record_users = 0 if record < 0 else count_users(sizes, record)
     total, squares, n_scoring = sum_up(scores, listed, sizes)
-    n_zero = search.n_people - own_size - n_scoring
+    n_zero = search.n_people - record_users - n_scoring
     top, second, best, n_top = find_top(scores, listed, sizes)
-    for _ in range(min(2, search.n_records - (own >= 0) - listed.size)):
+    for _ in range(min(2, search.n_records - (record >= 0) - listed.size)):
         if top < 0.0:  # records with score 0 may tie; only a sole record can win with it
             top, best, n_top = 0.0, 0, n_zero
         elif second < 0.0:
             second = 0.0
-    return _Others(top, second, best, n_top, total, squares, own_size, n_zero)
+    return _Others(top, second, best, n_top, total, squares, record_users, n_zero)
 
 
 @compiled()
-def lead_of_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], own: int) -> float:
+def lead_of_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], record: int) -> float:
     """Return the eccentricity in a table without the target's own record."""
-    others = _sum_up_others(search, listed, scores, own)
-    sigma = deviation(others.total, others.squares, search.n_people - others.own_size)
+    others = _sum_up_others(search, listed, scores, record)
+    sigma = deviation(others.total, others.squares, search.n_people - others.record_users)
     return _eccentricity(others.top, others.second, sigma)
 
 
@@ -156,35 +159,37 @@ def guess(
     search: Any,
     listed: NDArray[Any],
     scores: NDArray[Any],
-    own: int,
-    own_score: float,
+    record: int,
+    record_score: float,
     target: int,
     sheet: Sheet,
 ) -> None:
     """Turn one target's scores into a row of the sheet."""
     sizes, n_people = search.sizes, search.n_people
-    others = _sum_up_others(search, listed, scores, own)
+    others = _sum_up_others(search, listed, scores, record)
     top, second, best, n_top = others.top, others.second, others.best, others.n_top
-    own_size, n_zero = others.own_size, others.n_zero
-    score = -1.0 if own < 0 else own_score
+    record_users, n_zero = others.record_users, others.n_zero
+    score = -1.0 if record < 0 else record_score
     highest, next_highest = max(score, top), min(max(second, score), top)
     sigma = search.sigma
     if sigma == 0.0:
-        total = others.total + own_size * own_score
-        squares = others.squares + own_size * own_score**2
+        total = others.total + record_users * record_score
+        squares = others.squares + record_users * record_score**2
         sigma = deviation(total, squares, n_people)
-    sheet.best[target] = own if score > top else best if top > max(second, score) else -1
-    sheet.tied_people[target] = n_top * (top == highest) + own_size * (score == highest)
+    sheet.best[target] = record if score > top else best if top > max(second, score) else -1
+    sheet.tied_people[target] = n_top * (top == highest) + record_users * (score == highest)
     sheet.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
     sheet.score[target] = highest
-    sheet.own_is_top[target] = own >= 0 and score == highest
-    if own < 0:
+    sheet.own_is_top[target] = record >= 0 and score == highest
+    if record < 0:
         sheet.bits[target] = np.nan
     elif sigma == 0.0:
         sheet.bits[target] = math.log2(n_people)
     else:
         mass = sum_likelihoods(scores, listed, sizes, highest, sigma)
-        mass += own_size * math.exp((score - highest) / sigma) + n_zero * math.exp(-highest / sigma)
+        mass += record_users * math.exp((score - highest) / sigma) + n_zero * math.exp(
+            -highest / sigma
+        )
         sheet.bits[target] = math.log2(mass) + (highest - score) / sigma / math.log(2.0)
 
 

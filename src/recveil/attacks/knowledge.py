@@ -23,7 +23,7 @@ class UserRowsOnly(NamedTuple):
     items: NDArray[np.int32]
 
 
-def own_rows(ratings: Ratings, users: NDArray[np.int64]) -> UserRowsOnly:
+def target_rows(ratings: Ratings, users: NDArray[np.int64]) -> UserRowsOnly:
     """Return the rows of some users; a remote table is read once."""
     lengths = ratings.activity[users]
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -159,10 +159,10 @@ def draw_knowledge(
     in_pool = _pool(ratings, adversary.outside_top)
     n_true = adversary.known if adversary.wrong_kind == "value" else adversary.n_right
     n_false = adversary.known - n_true
-    own = own_rows(ratings, targets)
+    rows = target_rows(ratings, targets)
     n_rated = np.add.reduceat(
-        np.append(in_pool[own.items], False), own.indptr[:-1], dtype=np.int64
-    ) * (np.diff(own.indptr) > 0)
+        np.append(in_pool[rows.items], False), rows.indptr[:-1], dtype=np.int64
+    ) * (np.diff(rows.indptr) > 0)
     able = (n_rated >= n_true) & (in_pool.sum() - n_rated >= n_false)
     able &= (
         ratings.n_ratings > 0
@@ -170,9 +170,9 @@ def draw_knowledge(
     attacked = targets[able]
     shape = (attacked.size, adversary.known)
     items, places = _draw_items(
-        rng, np.flatnonzero(able), in_pool, own.indptr, own.items, n_true, n_false
+        rng, np.flatnonzero(able), in_pool, rows.indptr, rows.items, n_true, n_false
     )
-    places[places >= 0] = own.places[places[places >= 0]]
+    places[places >= 0] = rows.places[places[places >= 0]]
     # An item that the target did not rate gets the rating and date of a random rating.
     invented = places < 0
     places[invented] = rng.integers(ratings.n_ratings, size=int(invented.sum()))
@@ -202,12 +202,12 @@ def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
     array([5., 1.], dtype=float32)
     """
     able = targets[ratings.activity[targets] > 0]
-    own = own_rows(ratings, able)
+    rows = target_rows(ratings, able)
     return Knowledge(
         targets=able,
-        indptr=own.indptr,
-        items=own.items,
-        values=ratings.values[own.places],
+        indptr=rows.indptr,
+        items=rows.items,
+        values=ratings.values[rows.places],
         days=None,
         activity=None,
         skipped=int(targets.size - able.size),
@@ -329,7 +329,7 @@ def _know_ratings(
     return np.where(exact & ~wrong, truth, drawn)
 
 
-def liking(scale: RatingScale) -> tuple[float, float, float, float]:
+def like_levels(scale: RatingScale) -> tuple[float, float, float, float]:
     """Return the numbers for "liked" and "not liked" on a scale."""
     middle = (scale.low + scale.high) / 2
     last, first = middle, middle
@@ -344,7 +344,7 @@ def _know_likes(
     scale: RatingScale, truth: NDArray[np.float64], wrong: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the "liked" or "not liked" value of each rating; of a wrong entry, the other one."""
-    middle, not_liked, liked, _ = liking(scale)
+    middle, not_liked, liked, _ = like_levels(scale)
     return np.where((truth > middle) ^ wrong, liked, not_liked)
 
 
@@ -375,9 +375,9 @@ def _know_activity(
     if adversary.activity_error is None:
         return None
     error = adversary.activity_error
-    heard = ratings.activity[targets] * rng.uniform(1 - min(error, 1), 1 + error, targets.size)
-    low = heard / (1 + error)
-    high = heard / (1 - error) if error < 1 else np.full_like(heard, np.inf)
+    reported = ratings.activity[targets] * rng.uniform(1 - min(error, 1), 1 + error, targets.size)
+    low = reported / (1 + error)
+    high = reported / (1 - error) if error < 1 else np.full_like(reported, np.inf)
     # Widened slightly, so that rounding never excludes the truth.
     return np.stack([low * (1 - 1e-9), high * (1 + 1e-9)], axis=1)
 
@@ -391,14 +391,14 @@ class Sought(NamedTuple):
 
     knowledge: Knowledge
     # The record of each target, to evaluate guesses; -1 if they have none
-    own: NDArray[np.int64]
+    target_records: NDArray[np.int64]
     # Weight of each known entry, where a search uses one
     weights: NDArray[np.float32] | None = None
 
     def part(self, first: int, end: int) -> Self:
         """Return the targets from `first` to before `end`."""
         known = self.knowledge
-        start, stop = known.indptr[first], known.indptr[min(end, self.own.size)]
+        start, stop = known.indptr[first], known.indptr[min(end, self.target_records.size)]
         entries, targets = slice(start, stop), slice(first, end)
         knowledge = replace(
             known,
@@ -412,7 +412,9 @@ class Sought(NamedTuple):
             world=None,
         )
         weights = None if self.weights is None else self.weights[entries]
-        return self._replace(knowledge=knowledge, own=self.own[targets], weights=weights)
+        return self._replace(
+            knowledge=knowledge, target_records=self.target_records[targets], weights=weights
+        )
 
 
 def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
@@ -484,4 +486,4 @@ def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
     """
     if not adversary.likes_only:
         return adversary
-    return replace(adversary, rating_error=liking(ratings.scale)[-1])
+    return replace(adversary, rating_error=like_levels(ratings.scale)[-1])

@@ -123,8 +123,8 @@ def intersect(
     groups = groups_of(first), groups_of(second)
     group_sizes = users_in_both(*groups)
     is_in_both = group_sizes > 0
-    n_people = int(is_in_both.sum())
-    if not n_people:
+    n_users = int(is_in_both.sum())
+    if not n_users:
         raise RecveilError(
             "nobody stands in both releases; expected two releases of the same people",
             code="release.mismatch",
@@ -133,11 +133,11 @@ def intersect(
         np.bincount(of_release[of_release >= 0])[of_release[is_in_both]] for of_release in groups
     ]
     return Intersection(
-        alone=wilson_interval(int((group_sizes[is_in_both] == 1).sum()), n_people),
+        alone=wilson_interval(int((group_sizes[is_in_both] == 1).sum()), n_users),
         alone_in_one=max(float(np.mean(sizes == 1)) for sizes in in_one),
-        below_k=wilson_interval(int((group_sizes < promised)[is_in_both].sum()), n_people),
+        below_k=wilson_interval(int((group_sizes < promised)[is_in_both].sum()), n_users),
         mean_people=mean_interval(group_sizes[is_in_both]),
-        people=n_people,
+        people=n_users,
     )
 
 
@@ -248,9 +248,9 @@ def find_in_both(
 
 
 # Number of strongest items to infer, where every row has a value for every item.
-MOST_TOLD = 20
+MOST_INFERRED = 20
 # With more users, a random sample is used.
-MOST_PEOPLE = 1_000
+MOST_USERS = 1_000
 # Rank of the smooth fit, and the most values that are fitted.
 _FACTORS, _MOST_LABELS = 10, 1 << 25
 # Residuals below this are rounding.
@@ -305,7 +305,7 @@ def infer_links(
         The truth.
     first, second : ReleasedTable
     targets : ndarray of int64
-        User positions. Users who are not in both releases are left out; of more than `MOST_PEOPLE`,
+        User positions. Users who are not in both releases are left out; of more than `MOST_USERS`,
         a random sample is used.
     seed : int
         Fixes the sample and the control pairs.
@@ -351,8 +351,8 @@ def infer_links(
             f"{inside.size} of the people looked for stand in both releases; expected at least 2",
             code="release.mismatch",
         )
-    if inside.size > MOST_PEOPLE:
-        inside = np.random.default_rng(seed).choice(inside, MOST_PEOPLE, replace=False)
+    if inside.size > MOST_USERS:
+        inside = np.random.default_rng(seed).choice(inside, MOST_USERS, replace=False)
     if any(_is_full(table) and table.values.size > _MOST_LABELS for table in (first, second)):
         return None
     shares = _shares(
@@ -431,8 +431,8 @@ def _rare_words(table: ReleasedTable, ratings: Ratings) -> Table:
     rows = np.repeat(np.arange(n_records), np.diff(table.indptr))
     pairs = table.indices * np.int64(n_words) + np.rint(table.values).astype(np.int64) - 1
     sizes = table.candidates.sizes[rows]
-    n_behind = np.bincount(pairs, sizes, ratings.n_items * n_words)[pairs]
-    share = n_behind / table.candidates.sizes.sum()
+    n_with_word = np.bincount(pairs, sizes, ratings.n_items * n_words)[pairs]
+    share = n_with_word / table.candidates.sizes.sum()
     popularity = np.minimum(ratings.support / ratings.n_users, 1 - 1 / (2 * ratings.n_users))
     odds = popularity / (1 - popularity)
     surely = np.zeros((n_records, ratings.n_items))
@@ -476,10 +476,10 @@ def _shares(
     shares: dict[str, list[float]] = {name: [] for name in LinksOfTwo._fields}
     for user, other in zip(users.tolist(), others.tolist(), strict=True):
         inferred = {
-            "first": _stand_out(first.evidence(user)),
-            "second": _stand_out(second.evidence(user)),
-            "both": _stand_out(_agree(first, user, second, user)),
-            "stranger": _stand_out(_agree(first, user, second, other)),
+            "first": _strongest_items(first.evidence(user)),
+            "second": _strongest_items(second.evidence(user)),
+            "both": _strongest_items(_agree(first, user, second, user)),
+            "stranger": _strongest_items(_agree(first, user, second, other)),
         }
         inferred["popularity"] = by_support[: inferred["both"].size]
         rated = ratings.row(user)[0]
@@ -498,11 +498,11 @@ def _agree(first: _Rows, user: int, second: _Rows, other: int) -> Table:
     return np.where(opposite, 0.0, np.minimum(np.abs(one), np.abs(two)))
 
 
-def _stand_out(evidence: Table) -> NDArray[np.int64]:
+def _strongest_items(evidence: Table) -> NDArray[np.int64]:
     """Return the items with the strongest evidence, with all ties of the last."""
     strength = np.abs(evidence)
     items = np.flatnonzero(strength)
-    if items.size > MOST_TOLD:
-        least = np.partition(strength[items], -MOST_TOLD)[-MOST_TOLD]
+    if items.size > MOST_INFERRED:
+        least = np.partition(strength[items], -MOST_INFERRED)[-MOST_INFERRED]
         items = items[strength[items] >= least]
     return items

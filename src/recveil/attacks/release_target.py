@@ -179,8 +179,8 @@ class ReleasedTable:
 
     def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the item positions (ascending) and values of one class."""
-        own = slice(self.indptr[record], self.indptr[record + 1])
-        return self.indices[own], self.values[own]
+        cells = slice(self.indptr[record], self.indptr[record + 1])
+        return self.indices[cells], self.values[cells]
 
     def item_means(self) -> NDArray[np.float64]:
         """Return each item's mean value over the users who have one, shape (n_items,), else nan."""
@@ -271,10 +271,10 @@ def _assigned(
 ) -> NDArray[np.int64]:
     """Return the class of each user of the ratings; -1 for users without one."""
     users = positions(twin.users, ratings.users, "user", private)
-    strangers = [published_id for published_id in twin.ids if published_id not in class_of_id]
-    if strangers:
+    unknown_ids = [published_id for published_id in twin.ids if published_id not in class_of_id]
+    if unknown_ids:
         raise RecveilError(
-            f"{private}: published id {strangers[0]!r} is not in the release; "
+            f"{private}: published id {unknown_ids[0]!r} is not in the release; "
             f"put the private twin that belongs to it beside it",
             code="private.mismatch",
         )

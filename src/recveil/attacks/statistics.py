@@ -149,16 +149,16 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
 
 
 def no_better(
-    told: Interval | Mean, baseline: float, source: str, about: str = "the release"
+    measured: Interval | Mean, baseline: float, source: str, about: str = "the release"
 ) -> str:
     """Describe an attack as no better than its baseline, unless its interval is above it.
 
     A rate of 10 % is high where no baseline reaches it, and nothing where popularity alone reaches
     66 %.
     """
-    if not told.trials or not told.low <= baseline:  # a nan baseline is none
+    if not measured.trials or not measured.low <= baseline:  # a nan baseline is none
         return ""
-    how = "less" if told.high < baseline else "not clearly more"
+    how = "less" if measured.high < baseline else "not clearly more"
     nothing_new = f", so that it tells nothing new about {about}" if about else ""
     return f", which is {how} than {source} ({format_share(baseline)}){nothing_new}"
 
@@ -204,7 +204,7 @@ def difference_of_means(first: Mean, second: Mean) -> Mean:
 NO_ATTACK = "no attack applied"
 
 
-def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) -> dict[str, Any]:
+def plain_means(members: Mean, non_members: Mean, excess: Mean, *, guessed: bool) -> dict[str, Any]:
     """Return shares of members and non-members as plain data, without rates if no attack guessed.
 
     Examples
@@ -213,7 +213,7 @@ def plain_means(members: Mean, strangers: Mean, excess: Mean, *, guessed: bool) 
     >>> plain_means(some, some, Mean(0.0, 0.0, 0.0, 180), guessed=False)["excess"]
     {'rate': None, 'low': None, 'high': None, 'trials': 180}
     """
-    means = {"members": members, "strangers": strangers, "excess": excess}
+    means = {"members": members, "strangers": non_members, "excess": excess}
     return {
         name: {
             "rate": mean.mean if guessed else None,

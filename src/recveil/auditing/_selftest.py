@@ -18,7 +18,7 @@ from recveil.attacks import (
     choose_targets,
     draw_knowledge,
 )
-from recveil.attacks.knowledge import own_rows
+from recveil.attacks.knowledge import target_rows
 from recveil.attacks.reidentification.nominal_pairs import pairs_of
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
@@ -110,7 +110,7 @@ def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Chec
     """Check that attacks that share no code agree on who is unique."""
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     targets = targets[ratings.activity[targets] > 0]
-    own = own_rows(ratings, targets)
+    own = target_rows(ratings, targets)
     values = ratings.values[own.places]
     knowledge = Knowledge(targets, own.indptr, own.items, values, None, None, 0)
     record_of = np.arange(ratings.n_users)

@@ -33,7 +33,7 @@ from recveil.auditing.paper_measures import GraphAttack, attack_graphs
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.auditing.statements import FigureRow, Statement, in_short, sentences_of
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.as_given import ExactRatings
+from recveil.release.exact_ratings import ExactRatings
 from recveil.release.manifest import Manifest
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
@@ -126,7 +126,7 @@ def measure_content(
         return Content(fills, None, None, graphs, untold)
     if ratings.is_unary:  # values that are all 1 reveal nothing beyond the items
         return Content([], None, None, graphs)
-    method, grid = manifest.known_method, manifest.label_grid
+    method, grid = manifest.known_method, manifest.value_grid
     # For diversity, rows gain items that no user of the class rated.
     are_means = (
         method is not None

@@ -16,7 +16,7 @@ from recveil.attacks import (
     structure_based,
     wilson_interval,
 )
-from recveil.attacks.knowledge import own_rows
+from recveil.attacks.knowledge import target_rows
 from recveil.attacks.registry import attacks_on_table
 from recveil.attacks.release_target import ReleasedTable
 from recveil.auditing.outcome import Outcome
@@ -175,7 +175,7 @@ def _similarities(
     """Return each target record's similarity to the guessed one; -1 without a guess."""
     people, position = np.unique(np.append(knowledge.targets, guessed), return_inverse=True)
     people, position = people[people >= 0], position - np.count_nonzero(people < 0)
-    rows = own_rows(ratings, people)
+    rows = target_rows(ratings, people)
     those = Ratings(
         np.arange(people.size),
         np.arange(ratings.n_items),

@@ -46,7 +46,7 @@ from recveil.auditing.opened_release import OpenedRelease, open_release
 from recveil.auditing.shadow_releases import of_model
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
-from recveil.release.as_given import ExactRatings, count_exact_ratings
+from recveil.release.exact_ratings import ExactRatings, count_exact_ratings
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.records import Groups, Records
@@ -201,7 +201,7 @@ def attack_table(
         unprotected=unprotected,
         lowest_level=lowest,
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
-        as_given=_count_exact_ratings(ratings, table, manifest.label_grid),
+        as_given=_count_exact_ratings(ratings, table, manifest.value_grid),
         content=content,
         hidden_items=hidden,
         all_known=all_known,

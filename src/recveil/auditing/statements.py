@@ -13,7 +13,7 @@ from recveil.attacks.membership.inference import (
 )
 from recveil.attacks.statistics import FEWEST, NO_ATTACK, Interval, no_better, percent
 from recveil.auditing.outcome import best_member
-from recveil.release.as_given import ExactRatings
+from recveil.release.exact_ratings import ExactRatings
 from recveil.runtime.errors import describe_count
 
 

@@ -446,10 +446,10 @@ def declare_method_options() -> Declared:
     ['method', 'homogenize', 'grouping']
     """
     methods = [method for method in all_methods() if method.card]
-    default = next((method for method in methods if not method.asked_by), None)
+    default = next((method for method in methods if not method.selector), None)
     described = []
     for method in methods:
-        when = f" (with --{method.asked_by})" if method.asked_by else ""
+        when = f" (with --{method.selector})" if method.selector else ""
         when = " (default with --k)" if method is default else when
         described.append(f"{method.name}{when}: {method.description}")
     option = typer.Option(

@@ -1,4 +1,4 @@
-"""What every grouping shares: checks, random numbers, and the numbering of its groups."""
+"""The base class of all groupings."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -21,7 +21,7 @@ GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDAr
 class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
     """A scikit-learn clusterer whose groups all have at least `min_size` members.
 
-    Subclasses say how: they store their parameters and implement `_group`.
+    Subclasses store their parameters and implement `_group`.
 
     Attributes
     ----------
@@ -80,7 +80,10 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
 
     def _fit_rows(self, rows: NDArray[Any], group: GroupRows) -> Self:
         """Let a function group the rows, made fit for float32, and learn its labels."""
-        rng = _generator(self.random_state)
+        state: Any = self.random_state
+        if isinstance(state, np.random.RandomState):
+            state = state.randint(2**32, size=4, dtype=np.uint32)
+        rng = np.random.default_rng(state)
         # A product split over threads may round differently, and one bit can move a row into
         # another group: with one thread the labels depend on the data and the seed alone.
         with one_thread():
@@ -97,12 +100,6 @@ def at_least(name: str, value: object, lowest: int) -> None:
             f"{name}: expected a whole number, {lowest} or more, got {value!r}",
             code="argument.value",
         )
-
-
-def _generator(random_state: RandomState) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
 
 
 def _fit_for_float32(X: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Bisecting k-gather: cut the rows in two, again and again, until no group could be cut further."""
+"""Bisecting k-gather: bisect groups until none can be cut further."""
 
 from typing import Any
 
@@ -42,8 +42,8 @@ def bisecting_k_gather(
 @compiled()
 def most_distant_and_closest(X: NDArray[Any], rows: NDArray[Any], k: int) -> NDArray[Any]:
     """Mark, for step 7B, the row most distant from the centroid and the k - 1 closest to it."""
-    everyone = np.ones(len(rows), dtype=np.bool_)
-    most_distant = np.argmax(squared_distances(X, rows, centroid_of(X, rows, everyone)))
+    all_members = np.ones(len(rows), dtype=np.bool_)
+    most_distant = np.argmax(squared_distances(X, rows, centroid_of(X, rows, all_members)))
     distances = squared_distances(X, rows, X[rows[most_distant]].astype(np.float64))
     distances[most_distant] = -1  # ahead of its duplicates
     return mark_lowest(distances, k)

@@ -1,4 +1,4 @@
-"""Predictive grouping: bounded t-means on a sample, then in bins, to reach large tables."""
+"""Bounded t-means, and predictive grouping, which applies it in bins of large tables."""
 
 from typing import Any, NamedTuple
 
@@ -237,9 +237,9 @@ def _position_in_queue(
     """Return how many rows are ahead of each row at the centre that it wants: the nearer ones."""
     queue = np.lexsort((distance, wanted))
     centre = wanted[queue]
-    ahead = np.empty(centre.size, dtype=np.int64)
-    ahead[queue] = np.arange(centre.size) - np.searchsorted(centre, centre)
-    return ahead
+    n_ahead = np.empty(centre.size, dtype=np.int64)
+    n_ahead[queue] = np.arange(centre.size) - np.searchsorted(centre, centre)
+    return n_ahead
 
 
 def _sums(X: NDArray[np.float32], labels: NDArray[np.int64], t: int) -> NDArray[np.float64]:

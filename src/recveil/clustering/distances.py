@@ -1,4 +1,4 @@
-"""Distances of rows from a point, and the nearest of them: kernels that most groupings share."""
+"""Kernels for distances from a point, and for the lowest values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""KGather: MDAV in small leaves, then exchanges between neighbours: better than MDAV, and fast."""
+"""MDAV in small leaves, followed by exchanges between neighbouring groups."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from recveil.runtime.threads import pool
 
 # More centres make rounder cells. The mean of some tens of rows is near enough to a cell's.
 _MOST_CELLS = 256
-_SAMPLED_ROWS_A_CELL = 32
+_SAMPLED_ROWS_PER_CELL = 32
 _TILE = 4096  # rows whose products with all centres stay in the processor's cache
 
 
@@ -76,7 +76,7 @@ def _centres(
     X: NDArray[np.float32], node: NDArray[np.int64], n_cells: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """Draw rows as centres; move each to the mean of the sampled rows to which it is nearest."""
-    n_sampled = min(len(node), n_cells * _SAMPLED_ROWS_A_CELL)
+    n_sampled = min(len(node), n_cells * _SAMPLED_ROWS_PER_CELL)
     sample = node[rng.choice(len(node), n_sampled, replace=False)]
     centres = X[sample[:n_cells]]
     is_in = np.zeros((n_cells, n_sampled), dtype=np.float32)
@@ -111,7 +111,7 @@ def _chain(centres: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _cuts(sizes: NDArray[np.intp], most: int) -> list[int]:
-    """Say where to cut the chain: after as many cells as fit into a leaf, or one that does not.
+    """Return where to cut the chain: after as many cells as fit into a leaf, or one that does not.
 
     Examples
     --------
@@ -300,17 +300,17 @@ def exchange(leaf: Leaf, nearness: NDArray[Any], first: int, k: int, noise: Nois
 @compiled()
 def _two_nearest(leaf: Leaf, i: int, nearness: NDArray[Any]) -> tuple[int, int]:
     """Return the two nearest groups other than the row's own (or -1), and record its regret."""
-    own = leaf.group[i]
+    source = leaf.group[i]
     nearest, second = -1, -1
     highest, next_highest = np.float32(-np.inf), np.float32(-np.inf)
     for b in range(len(nearness)):
-        if nearness[b] > next_highest and b != own:
+        if nearness[b] > next_highest and b != source:
             if nearness[b] > highest:
                 second, next_highest = nearest, highest
                 nearest, highest = b, nearness[b]
             else:
                 second, next_highest = b, nearness[b]
-    leaf.regret[i] = highest - nearness[own]
+    leaf.regret[i] = highest - nearness[source]
     return nearest, second
 
 
@@ -369,27 +369,27 @@ def _squared_distance(leaf: Leaf, i: int, group: int) -> float:
 def _carry_out(leaf: Leaf, i: int, to: int, place: int) -> None:
     """Move row i into a group, in exchange for the member at a place, or for no member (-1)."""
     rows, group, members, sizes, centroids = leaf[:5]
-    own = group[i]
-    own_place = 0
-    while members[own, own_place] != i:
-        own_place += 1
+    source = group[i]
+    source_place = 0
+    while members[source, source_place] != i:
+        source_place += 1
     if place < 0:
-        sizes[own] -= 1
+        sizes[source] -= 1
         sizes[to] += 1
-        members[own, own_place] = members[own, sizes[own]]
+        members[source, source_place] = members[source, sizes[source]]
         members[to, sizes[to] - 1] = i
         for c in range(rows.shape[1]):
-            if sizes[own] > 0:
-                centroids[own, c] += (centroids[own, c] - rows[i, c]) / sizes[own]
+            if sizes[source] > 0:
+                centroids[source, c] += (centroids[source, c] - rows[i, c]) / sizes[source]
             centroids[to, c] += (rows[i, c] - centroids[to, c]) / sizes[to]
     else:
         j = members[to, place]
-        group[j] = own
-        members[own, own_place] = j
+        group[j] = source
+        members[source, source_place] = j
         members[to, place] = i
         for c in range(rows.shape[1]):
             step = rows[j, c] - rows[i, c]
-            centroids[own, c] += step / sizes[own]
+            centroids[source, c] += step / sizes[source]
             centroids[to, c] -= step / sizes[to]
     group[i] = to
 
@@ -413,7 +413,7 @@ def dissolve(leaf: Leaf, k: int) -> None:
         if before + 2 * k * regret <= 0 or _room(leaf, a, k) < len(members):
             continue
         for i in members:
-            after += _price(leaf, i, _nearest_with_room(leaf, i, k))
+            after += _cost_of_joining(leaf, i, _nearest_with_room(leaf, i, k))
         if after < before:
             for i in members:
                 _carry_out(leaf, i, _nearest_with_room(leaf, i, k), -1)
@@ -441,16 +441,16 @@ def _nearest_with_room(leaf: Leaf, i: int, k: int) -> int:
 
 
 @compiled()
-def _price(leaf: Leaf, i: int, to: int) -> float:
+def _cost_of_joining(leaf: Leaf, i: int, to: int) -> float:
     """Return by how much the sum of squares of a group rises when row i joins it."""
     return _squared_distance(leaf, i, to) * leaf.sizes[to] / (leaf.sizes[to] + 1)
 
 
-_ROWS_A_LEAF = 3000  # of the first groups: their Gram matrix takes 36 MB
-_ROWS_A_BLOCK = 512  # of a leaf: their products with all centroids stay in the fast cache
+_ROWS_PER_LEAF = 3000  # of the first groups: their Gram matrix takes 36 MB
+_ROWS_PER_BLOCK = 512  # of a leaf: their products with all centroids stay in the fast cache
 _MORE_SWEEPS = 3  # a round, if one leaf holds all groups: no new leaves would help it
 _NOISE = 2**14
-_GROUPS_A_PART = 4096  # whose sums one thread adds up
+_GROUPS_PER_PART = 4096  # whose sums one thread adds up
 
 
 class KGather(Grouping):
@@ -531,7 +531,7 @@ class KGather(Grouping):
         if k == 1:
             return np.arange(len(X))
         with pool(numba.get_num_threads()) as workers:
-            groups = Gathered(X, k, rng, workers.map)
+            groups = GroupState(X, k, rng, workers.map)
             best, closest, unit = groups.labels, groups.closeness, 0.0
             for number in range(self.n_rounds):
                 before, left = groups.closeness, 1 - number / max(self.n_rounds - 1, 1)
@@ -545,7 +545,7 @@ class KGather(Grouping):
         return best
 
 
-class Gathered:
+class GroupState:
     """The current groups, and the steps of a round.
 
     Parameters
@@ -578,13 +578,13 @@ class Gathered:
         self.k = k
         self.rng = rng
         self.map = map
-        self._take_stock(self._start())
+        self._update_groups(self._start())
 
     def _start(self) -> NDArray[np.int64]:
         """Group the rows of each leaf by MDAV; what a leaf has beyond a multiple of k, the next."""
         labels = np.empty(len(self.X), dtype=np.int64)
         n_groups = len(self.X) // self.k
-        leaves = voronoi_leaves(self.X, _ROWS_A_LEAF, self.rng)
+        leaves = voronoi_leaves(self.X, _ROWS_PER_LEAF, self.rng)
         order = np.concatenate(leaves)
         ends = np.cumsum([len(leaf) for leaf in leaves]) // self.k
         cuts = np.unique(np.append(0, ends))  # in groups, where leaves begin and end
@@ -599,7 +599,7 @@ class Gathered:
         list(self.map(group, cuts[:-1].tolist(), cuts[1:].tolist()))
         return labels
 
-    def _take_stock(self, labels: NDArray[np.int64]) -> None:
+    def _update_groups(self, labels: NDArray[np.int64]) -> None:
         """Note which rows form each group, and their centroid."""
         sizes = np.bincount(labels)
         is_there = sizes > 0  # not so a group that was dissolved
@@ -610,13 +610,13 @@ class Gathered:
         self._centroids = np.empty((len(self._sizes), self.X.shape[1]), dtype=np.float32)
 
         def centre(first: int) -> NDArray[np.float64]:
-            part = slice(first, first + _GROUPS_A_PART)
-            starts = self._starts[first : first + _GROUPS_A_PART + 1]
+            part = slice(first, first + _GROUPS_PER_PART)
+            starts = self._starts[first : first + _GROUPS_PER_PART + 1]
             sums = sums_of_groups(self.X, self._order, starts)
             self._centroids[part] = sums / self._sizes[part, np.newaxis]
             return (sums**2).sum(axis=1) / self._sizes[part]
 
-        parts = range(0, len(self._sizes), _GROUPS_A_PART)
+        parts = range(0, len(self._sizes), _GROUPS_PER_PART)
         self.closeness = float(np.concatenate(list(self.map(centre, parts))).sum())
 
     def exchange(self, temperature: float, dissolving: bool) -> int:
@@ -637,7 +637,7 @@ class Gathered:
             return n_exchanges
 
         n_exchanges = sum(self.map(work, leaves))
-        self._take_stock(labels)
+        self._update_groups(labels)
         return n_exchanges
 
     def _leaf(self, groups: NDArray[np.int64]) -> tuple[Leaf, NDArray[np.int64]]:
@@ -655,8 +655,8 @@ class Gathered:
 def _sweep(leaf: Leaf, k: int, noise: Noise) -> int:
     """Let every row of a leaf look for an exchange, block by block; return how many found one."""
     n_exchanges = 0
-    for first in range(0, len(leaf.rows), _ROWS_A_BLOCK):
-        block = leaf.rows[first : first + _ROWS_A_BLOCK]
+    for first in range(0, len(leaf.rows), _ROWS_PER_BLOCK):
+        block = leaf.rows[first : first + _ROWS_PER_BLOCK]
         nearness = block @ leaf.centroids.T
         nearness -= (leaf.centroids**2).sum(axis=1) / 2
         n_exchanges += exchange(leaf, nearness, first, k, noise)

@@ -1,4 +1,4 @@
-"""Greedy k-member: one group after the other, each growing by the row that costs it least."""
+"""Greedy k-member clustering, in quadratic time."""
 
 from typing import Any
 

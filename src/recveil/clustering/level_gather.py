@@ -1,4 +1,4 @@
-"""Level gather: bisecting k-gather in which every row has a k of its own."""
+"""Bisecting k-gather with a minimum group size per row."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -23,9 +23,9 @@ from recveil.runtime.errors import RecveilError, describe_count
 
 
 class LevelGrouping(Grouping):
-    """A clusterer in which every row sits in a group at least as large as its own level.
+    """A clusterer in which every row is in a group at least as large as its level.
 
-    Source: Chen 2012 (thesis), section 5.1, Definition 1. Subclasses say how: they store their
+    Source: Chen 2012 (thesis), section 5.1, Definition 1. Subclasses store their
     parameters and implement `_group_by_levels`.
 
     Attributes
@@ -57,9 +57,9 @@ class LevelGrouping(Grouping):
         if levels is None:
             return super().fit(X, y)
         rows = self._checked_rows(X)
-        own_levels = checked_levels(levels, len(rows))
+        row_levels = checked_levels(levels, len(rows))
         return self._fit_rows(
-            rows, lambda fitting, rng: self._group_by_levels(fitting, own_levels, rng)
+            rows, lambda fitting, rng: self._group_by_levels(fitting, row_levels, rng)
         )
 
     def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
@@ -74,31 +74,31 @@ class LevelGrouping(Grouping):
 
 def checked_levels(levels: ArrayLike, n_rows: int) -> NDArray[np.int64]:
     """Return levels as int64, shape (n_rows,), or raise a RecveilError that names the first bad."""
-    given = np.asarray(levels)
-    if given.shape != (n_rows,):
+    array = np.asarray(levels)
+    if array.shape != (n_rows,):
         raise RecveilError(
             f"levels: expected one for each of "
-            f"{describe_count(n_rows, 'row')}, got shape {given.shape}",
+            f"{describe_count(n_rows, 'row')}, got shape {array.shape}",
             code="argument.shape",
         )
-    if given.dtype.kind not in "iu":
+    if array.dtype.kind not in "iu":
         raise RecveilError(
-            f"levels: expected whole numbers, got {given.dtype}; round or convert",
+            f"levels: expected whole numbers, got {array.dtype}; round or convert",
             code="argument.type",
         )
-    for bad, wish in ((given < 1, "1 or more"), (given > n_rows, "")):
+    for bad, wish in ((array < 1, "1 or more"), (array > n_rows, "")):
         if bad.any():
             row = int(np.argmax(bad))
             if wish:
                 raise RecveilError(
-                    f"levels: row {row} has {given[row]}; expected {wish}", code="level.value"
+                    f"levels: row {row} has {array[row]}; expected {wish}", code="level.value"
                 )
             raise RecveilError(
-                f"levels: row {row} asks for a group of {given[row]}, but there are {n_rows} "
+                f"levels: row {row} asks for a group of {array[row]}, but there are {n_rows} "
                 f"rows; lower it, or add users",
                 code="level.value",
             )
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 class BisectingOneKGather(LevelGrouping):
@@ -238,7 +238,7 @@ _MOST_CUTS = 64
 
 
 class LevelGather(LevelGrouping):
-    """Gather rows, each of which says how large its group must be at least.
+    """Group rows that each have a minimum group size.
 
     Customized k-anonymity with any levels, which the thesis leaves as future work (Chen 2012,
     section 8.4). Some rows, with the highest level L among them, can be gathered in two ways:
@@ -354,7 +354,7 @@ def _best_fitting_bisection(
     n_bisections: int,
     rng: np.random.Generator,
 ) -> tuple[bool, NDArray[Any]]:
-    """Say whether a random bisection leaves each side enough rows, and mark the best's left."""
+    """Return whether a random bisection leaves each side enough rows, and mark the best's left."""
     n = len(rows)
     is_left, sums = random_bisections(X, rows, n_bisections, rng)
     best, most_between = -1, -1.0
@@ -429,8 +429,8 @@ def _first_of_each(numbers: NDArray[Any]) -> NDArray[Any]:
 def _closest(
     X: NDArray[Any], candidates: NDArray[Any], members: NDArray[Any], count: int
 ) -> NDArray[Any]:
-    everyone = np.ones(len(members), dtype=np.bool_)
-    distances = squared_distances(X, candidates, centroid_of(X, members, everyone))
+    all_members = np.ones(len(members), dtype=np.bool_)
+    distances = squared_distances(X, candidates, centroid_of(X, members, all_members))
     return candidates[np.argsort(distances, kind="mergesort")[:count]]
 
 

@@ -1,4 +1,4 @@
-"""MDAV: groups of k from the outside in, the classic of microaggregation; exact, but quadratic."""
+"""MDAV, the standard algorithm of microaggregation, in quadratic time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How good a grouping is: distances within its groups, and the sizes of these."""
+"""Measures of a grouping: distances within groups, and group sizes."""
 
 from typing import Any, NamedTuple
 
@@ -148,16 +148,16 @@ def group_sizes(labels: ArrayLike) -> GroupSizes:
     >>> group_sizes([0, 0, 1, 1, 2, 2, 2])
     GroupSizes(smallest=2, largest=3, mean=2.3333333333333335, counts={2: 2, 3: 1})
     """
-    given = np.asarray(labels)
-    if given.ndim != 1 or given.size == 0:
+    groups = np.asarray(labels)
+    if groups.ndim != 1 or groups.size == 0:
         raise RecveilError(
-            f"labels: expected one for each row, at least one, got an array of shape {given.shape}",
+            f"labels: expected one for each row, at least one, got shape {groups.shape}",
             code="argument.shape",
         )
-    sizes = np.unique(given, return_counts=True)[1]
+    sizes = np.unique(groups, return_counts=True)[1]
     size, count = np.unique(sizes, return_counts=True)
     counts = dict(zip(size.tolist(), count.tolist(), strict=True))
-    return GroupSizes(int(size[0]), int(size[-1]), given.size / sizes.size, counts)
+    return GroupSizes(int(size[0]), int(size[-1]), groups.size / sizes.size, counts)
 
 
 def _squared_errors(
@@ -165,15 +165,15 @@ def _squared_errors(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return each group's sum of squared distances to its centroid, and its size."""
     rows: NDArray[Any] = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-    given = np.asarray(labels)
-    if given.shape != (len(rows),):
+    groups = np.asarray(labels)
+    if groups.shape != (len(rows),):
         raise RecveilError(
             f"labels: expected one for each of the "
-            f"{describe_count(len(rows), 'row')} of X, got an array of shape {given.shape}",
+            f"{describe_count(len(rows), 'row')} of X, got an array of shape {groups.shape}",
             code="argument.shape",
         )
     _, first, group, sizes = np.unique(
-        given, return_index=True, return_inverse=True, return_counts=True
+        groups, return_index=True, return_inverse=True, return_counts=True
     )
     return _sum_squared_errors(rows, group, first, sizes), sizes
 

@@ -1,4 +1,4 @@
-"""Union-split: clusters grow together from single rows, and what grows too large is parted."""
+"""Union-split clustering: unite small clusters, then split large ones."""
 
 from typing import Any
 

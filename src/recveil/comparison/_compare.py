@@ -35,7 +35,7 @@ from recveil.methods.registry import has_k
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.release.registry import all_variants
-from recveil.runtime.errors import RecveilError, describe_count, listed, meant
+from recveil.runtime.errors import RecveilError, describe_count, listed, suggest_name
 from recveil.runtime.progress import THE_REST, parts
 
 # What a table holds, as far as methods differ in their input.
@@ -115,7 +115,7 @@ def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
     for name in names:
         if name != "all" and name not in all_variants():
             raise RecveilError(
-                f"method {name!r}{meant(name, fitting)}: {expected}", code="method.unknown"
+                f"method {name!r}{suggest_name(name, fitting)}: {expected}", code="method.unknown"
             )
         if name != "all" and name not in fitting:
             raise RecveilError(

@@ -1,4 +1,4 @@
-"""Data to try things on, invented or fetched."""
+"""Synthetic tables, and public data sets to download."""
 
 from recveil.datasets.movielens import fetch_movielens
 from recveil.datasets.synthetic import generate, make_ratings

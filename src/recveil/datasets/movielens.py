@@ -1,4 +1,4 @@
-"""fetch_movielens: GroupLens' public data sets, downloaded once and checked."""
+"""Download of GroupLens' public MovieLens data sets."""
 
 import re
 from pathlib import Path
@@ -35,8 +35,9 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
     RecveilError
         For an unknown name, without network, or if the archive is not the published one.
 
-    Notes ----- The data belongs to GroupLens, University of Minnesota; its README states the terms
-    of use.
+    Notes
+    -----
+    The data belongs to GroupLens, University of Minnesota; its README states the terms of use.
 
     Examples
     --------

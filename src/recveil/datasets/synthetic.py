@@ -1,4 +1,4 @@
-"""generate: invented ratings, straight into a file."""
+"""Synthetic tables of ratings."""
 
 from os import PathLike
 from typing import Any
@@ -15,10 +15,10 @@ from recveil.runtime.errors import RecveilError, quoted
 
 FIRST_DAY = 10_957  # 2000-01-01
 N_DAYS = 2_190  # six years
-_RATINGS_A_SITTING = 8
-_DAYS_BETWEEN_SITTINGS = 12.0
-_TASTE_RANK = 8
-# More users or items are not invented.
+_RATINGS_A_SESSION = 8
+_DAYS_BETWEEN_SESSIONS = 12.0
+_RANK = 8
+# More users or items are not generated.
 _MOST = 2**31 - 1
 
 
@@ -39,7 +39,7 @@ def make_ratings(
     Parameters
     ----------
     n_users, n_items, n_ratings : int
-        Size of the table. Users and items are labelled 1, 2, ...; every user rates at least one
+        Size of the table. The ids of users and items are 1, 2, ...; every user rates at least one
         item.
     seed : int
         The same seed gives the same ratings.
@@ -81,30 +81,21 @@ def make_ratings(
     indptr = np.concatenate([[0], np.cumsum(counts)])
     user_bias = 0.4 * rng.standard_normal(n_users, dtype=np.float32)
     item_bias = 0.4 * rng.standard_normal(n_items, dtype=np.float32)
-    user_taste = rng.standard_normal((n_users, _TASTE_RANK), dtype=np.float32)
-    item_taste = rng.standard_normal((n_items, _TASTE_RANK), dtype=np.float32)
-    item_taste = item_taste / np.sqrt(_TASTE_RANK)
+    user_factors = rng.standard_normal((n_users, _RANK), dtype=np.float32)
+    item_factors = rng.standard_normal((n_items, _RANK), dtype=np.float32)
+    item_factors = item_factors / np.sqrt(_RANK)
     keep, alias = _alias_table(popularity)
     # Users rate above the middle of the scale: 3.6 of 5 in the Netflix Prize data.
     middle, unit = scale.low + 0.65 * scale.range, scale.range / 4 or 1.0
-    items, raw, days = _rate(
-        rng,
-        indptr,
-        keep,
-        alias,
-        user_bias,
-        item_bias,
-        user_taste,
-        item_taste,
-        np.float32(taste),
-        np.float32(noise),
-    )
+    biases, embeddings = (user_bias, item_bias), (user_factors, item_factors)
+    weights = np.float32(taste), np.float32(noise)
+    items, raw, days = _rate(rng, indptr, keep, alias, *biases, *embeddings, *weights)
     nearest = np.rint((middle + unit * raw - scale.low) / (scale.step or 1.0))
     values = levels[np.clip(nearest, 0, levels.size - 1).astype(np.int64)].astype(np.float32)
     for array in (indptr, items, values, days):
         array.flags.writeable = False
-    users, labels = np.arange(1, n_users + 1), np.arange(1, n_items + 1)
-    return Ratings(users, labels, indptr, items, values, days, scale)
+    users, item_ids = np.arange(1, n_users + 1), np.arange(1, n_items + 1)
+    return Ratings(users, item_ids, indptr, items, values, days, scale)
 
 
 def _check_sizes(n_users: int, n_items: int, n_ratings: int) -> None:
@@ -167,8 +158,8 @@ def _rate(
     alias: NDArray[Any],
     user_bias: NDArray[Any],
     item_bias: NDArray[Any],
-    user_taste: NDArray[Any],
-    item_taste: NDArray[Any],
+    user_factors: NDArray[Any],
+    item_factors: NDArray[Any],
     taste: np.float32,
     noise: np.float32,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -191,13 +182,13 @@ def _rate(
                 item = alias[item]
             if rated_by[item] == user:
                 continue
-            liking = np.float32(0)
-            for f in range(user_taste.shape[1]):
-                liking += user_taste[user, f] * item_taste[item, f]
-            if rng.random() * (1 + np.exp(-liking)) > 1:
+            affinity = np.float32(0)
+            for f in range(user_factors.shape[1]):
+                affinity += user_factors[user, f] * item_factors[item, f]
+            if rng.random() * (1 + np.exp(-affinity)) > 1:
                 continue
-            if rng.random() * _RATINGS_A_SITTING < 1:
-                day = (day - _DAYS_BETWEEN_SITTINGS * np.log(1 - rng.random())) % N_DAYS
+            if rng.random() * _RATINGS_A_SESSION < 1:
+                day = (day - _DAYS_BETWEEN_SESSIONS * np.log(1 - rng.random())) % N_DAYS
             rated_by[item] = user
             day_of[item] = FIRST_DAY + int(day)
             items[at] = item
@@ -205,10 +196,10 @@ def _rate(
         items[start:end].sort()
         for at in range(start, end):
             item = items[at]
-            liking = np.float32(0)
-            for f in range(user_taste.shape[1]):
-                liking += user_taste[user, f] * item_taste[item, f]
-            opinion = user_bias[user] + item_bias[item] + taste * liking
+            affinity = np.float32(0)
+            for f in range(user_factors.shape[1]):
+                affinity += user_factors[user, f] * item_factors[item, f]
+            opinion = user_bias[user] + item_bias[item] + taste * affinity
             raw[at] = opinion + noise * np.float32(rng.standard_normal())
             days[at] = day_of[item]
     return items, raw, days

@@ -483,7 +483,7 @@ def _likely_rows(table: TrainingTable) -> sparse.csr_array | None:
         return None
     shares = np.clip((found.cells.labels - STARS.low) / STARS.range, 0, 1)
     squares = shares**2 * np.sqrt(found.cells.people)[:, None]
-    likely = squares * np.sqrt(1 - found.found.nobody)
+    likely = squares * np.sqrt(1 - found.found.unrated)
     both = sparse.csr_array(np.concatenate([likely, _UNRATED * squares]))
     indices = found.items[both.indices].astype(np.int32)
     shape = (both.shape[0], table.n_items)

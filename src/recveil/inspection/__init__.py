@@ -1,4 +1,4 @@
-"""Look first: what a table holds, before anything is done with it."""
+"""Inspection of a table: contents, dates and identifying columns."""
 
 from recveil.inspection._inspect import inspect
 from recveil.inspection.results import Inspection

@@ -1,4 +1,4 @@
-"""inspect: what does this table hold, before anything is done with it?"""
+"""Inspection of a table before anything is done with it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from recveil.inspection.column_roles import identifiers_of, order_seen
+from recveil.inspection.column_roles import detect_order, identifiers_of
 from recveil.inspection.first_rows import (
     FirstRows,
     rows_as_read,
@@ -29,7 +29,7 @@ from recveil.ratings import Ratings
 from recveil.ratings.columns import USUAL_NAMES, plain_name
 from recveil.runtime.errors import RecveilError
 
-_OF_LAYOUT = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
+_LAYOUT_OPTIONS = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 
 
 def inspect(
@@ -71,12 +71,12 @@ def inspect(
     """
     reject_unknown_keywords("inspect", reading, "k", "people_in", "times")
     is_chosen = reading.get("duplicates", "error") != "error"
-    given = reading if is_chosen else {**reading, "duplicates": "last"}
-    seen = _Seen()
+    options = reading if is_chosen else {**reading, "duplicates": "last"}
+    raw = _RawColumns()
     with _stable(source) as stable:
-        with raw_columns_shown(seen.look):
-            found = understand(stable, **given)
-        rows = _rows(stable, found, seen, reading)
+        with raw_columns_shown(raw.look):
+            found = understand(stable, **options)
+        rows = _rows(stable, found, raw, reading)
     if not is_chosen:
         found = _without_choice(found)
     ratings = found.ratings
@@ -86,21 +86,21 @@ def inspect(
         rows=rows,
         activity=activity,
         popularity=popularity,
-        dates=_dates(seen, ratings, reading.get("time_format")),
-        order=order_seen(ratings, activity, popularity, is_named=_is_named(found)),
+        dates=_dates(raw, ratings, reading.get("time_format")),
+        order=detect_order(ratings, activity, popularity, is_named=_is_named(found)),
         identifiers=tuple(identifiers_of(ratings, rows)),
         duplicates_chosen=is_chosen,
     )
 
 
 def _is_named(found: Reading) -> bool:
-    """Say whether the names of both columns say who are users, and what items."""
+    """Return whether the column names identify both the users and the items."""
     names = {column.role: column.name for column in found.columns}
     return all(plain_name(str(names.get(role))) in USUAL_NAMES[role] for role in ("user", "item"))
 
 
-class _Seen:
-    """What was seen of the columns before anything was made of their values."""
+class _RawColumns:
+    """The columns as they were read, before their values were interpreted."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {}
@@ -120,39 +120,41 @@ def _stable(source: Any) -> Iterator[Any]:
         yield source if isinstance(found, Address) else found
 
 
-def _rows(source: Any, found: Reading, seen: _Seen, reading: Mapping[str, Any]) -> FirstRows:
+def _rows(source: Any, found: Reading, raw: _RawColumns, reading: Mapping[str, Any]) -> FirstRows:
     """Return the first rows, with all columns where these can be seen."""
     if isinstance(source, Ratings):
         return FirstRows((), (), ())
     rows = None
     if isinstance(source, str | PathLike):
-        said = {name: reading[name] for name in _OF_LAYOUT if name in reading}
-        with suppress(RecveilError):  # it was read: who cannot look again has seen what is needed
-            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**said))
+        layout = {name: reading[name] for name in _LAYOUT_OPTIONS if name in reading}
+        with suppress(RecveilError):  # it was read already; `raw` has what is needed
+            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**layout))
     else:
         rows = rows_of_frame(source, found)
     read = {column.role for column in found.columns}
     # Values that come from folder names are in no file.
     sees_all = rows is not None and rows.rows and read <= {*rows.roles}
-    return rows if rows is not None and sees_all else rows_as_read(found, seen.values)
+    return rows if rows is not None and sees_all else rows_as_read(found, raw.values)
 
 
 def _without_choice(found: Reading) -> Reading:
-    """Say that other verbs ask which of several ratings to keep."""
+    """Add a note that other verbs require a choice among several ratings of a pair."""
     if not (n := found.duplicates_dropped):
         return found
-    told = (
+    replacement = (
         f"{n:,} {'row rates' if n == 1 else 'rows rate'} an item that the same user rated already; "
         f"other verbs ask which to keep (duplicates, --duplicates last or mean), and here the "
         f"last one counts."
     )
-    notes = (told if "rated an item more than once" in note else note for note in found.notes)
+    notes = (
+        replacement if "rated an item more than once" in note else note for note in found.notes
+    )
     return replace(found, notes=tuple(notes))
 
 
-def _dates(seen: _Seen, ratings: Ratings, time_format: str | None) -> Dates | None:
+def _dates(raw: _RawColumns, ratings: Ratings, time_format: str | None) -> Dates | None:
     if ratings.days is None:
         return None
-    if seen.times is None:  # finished ratings, which know the day alone
+    if raw.times is None:  # `Ratings` hold the day alone
         return dates_of(pa.chunked_array([pa.array(ratings.days, pa.date32())]), ratings.days)
-    return dates_of(seen.times, ratings.days, time_format)
+    return dates_of(raw.times, ratings.days, time_format)

@@ -37,7 +37,7 @@ class ColumnOrder(NamedTuple):
         return {"looks_swapped": self.looks_swapped, "signs": list(self.signs)}
 
 
-def order_seen(
+def detect_order(
     ratings: Ratings, activity: Spread, popularity: Spread, *, is_named: bool = False
 ) -> ColumnOrder:
     """Detect whether the columns of users and items look swapped.
@@ -48,22 +48,20 @@ def order_seen(
     """
     by_ids = _by_ids(ratings)
     if min(ratings.n_users, ratings.n_items) < _FEWEST:
-        says, sign = by_ids
-        return ColumnOrder(says, (sign or "There are too few users or items to tell.",))
-    votes, signs = [], []
+        is_swapped, sign = by_ids
+        return ColumnOrder(is_swapped, (sign or "There are too few users or items to tell.",))
     what = "likes" if ratings.is_unary else "ratings"
     by_spread = _by_spread(activity, popularity, what)
     by_spread = (None, "") if is_named and by_spread[0] else by_spread
-    for says, sign in (by_ids, _by_days(ratings), by_spread):
-        if says is not None:
-            votes.append(says)
-            signs.append(sign)
-    return ColumnOrder(votes[0] if votes else None, tuple(signs))
+    conclusive = [each for each in (by_ids, _by_days(ratings), by_spread) if each[0] is not None]
+    return ColumnOrder(
+        conclusive[0][0] if conclusive else None, tuple(sign for _, sign in conclusive)
+    )
 
 
 def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:
     """Compare which column has ids that look like those of users."""
-    users, items = (user_ids_among(labels) for labels in (ratings.users, ratings.items))
+    users, items = (user_ids_among(ids) for ids in (ratings.users, ratings.items))
     if (users is None) == (items is None):
         return None, ""
     kind, times = users or items or ("", 0)
@@ -75,20 +73,14 @@ def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:
 def _by_days(ratings: Ratings) -> tuple[bool | None, str]:
     if ratings.days is None:
         return None, ""
-    shares = [
-        _share_of_days(places, ratings.days, counts)
-        for places, counts in (
-            (ratings.user_positions(), ratings.activity),
-            (ratings.indices, ratings.support),
-        )
-    ]
-    people, items = shares
-    if people is None or items is None or abs(people - items) < _APART_DAYS:
+    user_share = _share_of_days(ratings.user_positions(), ratings.days, ratings.activity)
+    item_share = _share_of_days(ratings.indices, ratings.days, ratings.support)
+    if user_share is None or item_share is None or abs(user_share - item_share) < _APART_DAYS:
         return None, ""
     what, do = ("likes", "like") if ratings.is_unary else ("ratings", "rate")
-    return people > items, (
-        f"Of ten {what}, those of one user are of {10 * people:.1f} different days, and those of "
-        f"one item of {10 * items:.1f} (medians); people {do} several things a day."
+    return user_share > item_share, (
+        f"Of ten {what}, those of one user are of {10 * user_share:.1f} different days, and "
+        f"those of one item of {10 * item_share:.1f} (medians); people {do} several things a day."
     )
 
 
@@ -129,7 +121,7 @@ _KINDS = {
     "web addresses": re.compile(r"https?://\S+"),
 }
 # Of these, one is too many: the others may be an item's.
-_OF_PEOPLE = ("e-mail addresses", "telephone numbers", "network (IP) addresses")
+_PERSONAL = ("e-mail addresses", "telephone numbers", "network (IP) addresses")
 # Names of columns that hold personal data; other data may have them, too.
 _NAMES = re.compile(
     r"\b(e?mail|phone|tel|mobile|fax|(user|first|last|full|real|nick|sur|given|family)name|surname"
@@ -141,14 +133,14 @@ _NAMES = re.compile(
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _MOST = 0.5
 # Minimum number of rows for which distinct values, or one value per user, are conclusive.
-_ENOUGH_ROWS, _ENOUGH_PEOPLE = 50, 10
+_ENOUGH_ROWS, _ENOUGH_USERS = 50, 10
 # Free text: so many characters and words on average.
 _LONG, _WORDS = 40, 6
 _SAME_IDS = 0.1
 
 _LEFT_OUT = "recveil reads no such column and publishes none of it; do not join it to a release"
 _HIDDEN = "recveil publishes pseudonyms in their place; keep OUTPUT.private secret"
-_AS_THEY_STAND = (
+_PUBLISHED_IDS = (
     "items' ids are published as they stand: rename the items first, or publish pseudonyms "
     "(hide_items, --hide-items)"
 )
@@ -169,10 +161,6 @@ class Identifier(NamedTuple):
     looked_at: int
     advice: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON; no value of the table."""
-        return self._asdict()
-
 
 def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
     """Find probable identifiers in the ids, and in the first rows of all other columns.
@@ -189,26 +177,26 @@ def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
 
 
 def _of_users(column: str | int, ratings: Ratings) -> Identifier:
-    labels = _texts(ratings.users.tolist())
-    kind, times = _kind_of(labels)
+    ids = _texts(ratings.users.tolist())
+    kind, times = _kind_of(ids)
     if not kind:
         whole = ratings.users.dtype != object
-        kind, times = "whole numbers" if whole else "ids as text", len(labels)
-    return Identifier(column, "user", kind, times, len(labels), _HIDDEN)
+        kind, times = "whole numbers" if whole else "ids as text", len(ids)
+    return Identifier(column, "user", kind, times, len(ids), _HIDDEN)
 
 
 def _of_items(column: str | int, ratings: Ratings) -> list[Identifier]:
-    labels = _texts(ratings.items.tolist())
-    found = []
-    for kind in _OF_PEOPLE:
-        if times := sum(bool(_KINDS[kind].fullmatch(label)) for label in labels):
-            found.append(Identifier(column, "item", kind, times, len(labels), _AS_THEY_STAND))
+    ids = _texts(ratings.items.tolist())
+    counts = {kind: sum(map(bool, map(_KINDS[kind].fullmatch, ids))) for kind in _PERSONAL}
     if ratings.users.dtype == object and ratings.items.dtype == object:
-        both = len(set(labels) & set(_texts(ratings.users.tolist())))
-        if both >= _SAME_IDS * min(len(labels), ratings.n_users):
-            kind = "ids that are people's, too"
-            found.append(Identifier(column, "item", kind, both, len(labels), _AS_THEY_STAND))
-    return found
+        both = len(set(ids) & set(_texts(ratings.users.tolist())))
+        if both >= _SAME_IDS * min(len(ids), ratings.n_users):
+            counts["ids that are people's, too"] = both
+    return [
+        Identifier(column, "item", kind, times, len(ids), _PUBLISHED_IDS)
+        for kind, times in counts.items()
+        if times
+    ]
 
 
 def _of_other(rows: FirstRows, at: int) -> Identifier | None:
@@ -241,10 +229,9 @@ def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> 
 
 def _one_each(users: Sequence[str], column: Sequence[str]) -> bool:
     """Return whether each of several users has one value, though they have several rows."""
-    several = [user for user, times in Counter(users).items() if times > 1]
-    pairs = set(zip(users, column, strict=True))
-    values_of = Counter(user for user, _ in pairs)
-    return len(several) >= _ENOUGH_PEOPLE and all(values_of[user] == 1 for user in several)
+    several = {user for user, times in Counter(users).items() if times > 1}
+    pairs = {pair for pair in zip(users, column, strict=True) if pair[0] in several}
+    return len(pairs) == len(several) >= _ENOUGH_USERS
 
 
 def _are_decimals(texts: Iterable[str]) -> bool:
@@ -255,13 +242,13 @@ def _kind_of(texts: Sequence[str]) -> tuple[str, int]:
     """Return the most frequent kind of the values and its count; personal kinds come first."""
     for kind, pattern in _KINDS.items():
         times = sum(bool(pattern.fullmatch(text)) for text in texts)
-        if times >= _MOST * len(texts) or (times and kind in _OF_PEOPLE):
+        if times >= _MOST * len(texts) or (times and kind in _PERSONAL):
             return kind, times
     return "", 0
 
 
-def _texts(labels: Iterable[object]) -> list[str]:
-    return [str(label).strip() for label in labels]
+def _texts(values: Iterable[object]) -> list[str]:
+    return [str(value).strip() for value in values]
 
 
 def _words(name: str) -> str:

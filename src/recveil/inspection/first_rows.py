@@ -101,7 +101,8 @@ def _rows_of_text(path: Path, dialect: Dialect, reading: Reading) -> FirstRows |
 
 
 def _of_table(reading: Reading, table: pa.Table) -> FirstRows:
-    return _with_roles(reading, table.column_names, _columns_as_text(table))
+    columns = [_texts(python_values(column)) for column in table.columns]
+    return _with_roles(reading, table.column_names, list(zip(*columns, strict=True)))
 
 
 def _with_roles(
@@ -109,19 +110,14 @@ def _with_roles(
 ) -> FirstRows:
     role_of = {column.name: column.role for column in reading.columns}
     names = [
-        own if isinstance(name, str) and (own := name_at(name, at)) in role_of else name
+        qualified if isinstance(name, str) and (qualified := name_at(name, at)) in role_of else name
         for at, name in enumerate(names, 1)
     ]
     plain = [name.partition(":")[0] if isinstance(name, str) else name for name in names]
     roles = tuple(
-        role_of.get(name, role_of.get(own, "")) for name, own in zip(names, plain, strict=True)
+        role_of.get(name, role_of.get(bare, "")) for name, bare in zip(names, plain, strict=True)
     )
     return FirstRows(tuple(names), roles, tuple(map(tuple, rows)))
-
-
-def _columns_as_text(table: pa.Table) -> list[tuple[str, ...]]:
-    columns = [_texts(python_values(column)) for column in table.columns]
-    return list(zip(*columns, strict=True))
 
 
 def _texts(values: Sequence[Any]) -> list[str]:

@@ -81,8 +81,7 @@ class Inspection:
     @property
     def ends(self) -> tuple[End, End]:
         """The low and the high end of the scale, and how much they are used."""
-        low, high = (_end(self.ratings, side) for side in ("low", "high"))
-        return low, high
+        return _end(self.ratings, "low"), _end(self.ratings, "high")
 
     @property
     def levels(self) -> list[tuple[float, int]]:
@@ -90,8 +89,7 @@ class Inspection:
         levels = distinct(self.ratings.values)
         if levels.size > MOST_LEVELS:
             return []
-        place = np.searchsorted(levels, self.ratings.values)
-        counts = np.bincount(place, minlength=levels.size).tolist()
+        counts = np.bincount(np.searchsorted(levels, self.ratings.values)).tolist()
         return [
             (float(f"{level:.7g}"), n) for level, n in zip(levels.tolist(), counts, strict=True)
         ]
@@ -101,10 +99,10 @@ class Inspection:
         """Each word of the scale, and how much it is used; empty if ratings are numbers."""
         ratings = self.ratings
         users = ratings.user_positions()
-        given = [ratings.values == at for at in range(1, len(ratings.scale.words) + 1)]
         return [
             WordUse(word, int(here.sum()), int(np.unique(users[here]).size))
-            for word, here in zip(ratings.scale.words, given, strict=True)
+            for at, word in enumerate(ratings.scale.words, 1)
+            for here in [ratings.values == at]
         ]
 
     @property
@@ -152,13 +150,13 @@ class Inspection:
                     else {}
                 ),
             },
-            "dates": self.dates and self.dates.to_dict(),
+            "dates": self.dates and self.dates._asdict(),
             "dropped": self.dropped,
             "duplicates_chosen": self.duplicates_chosen,
             "activity": self.activity.to_dict(),
             "popularity": self.popularity.to_dict(),
             "order_seen": self.order.to_dict(),
-            "identifiers": [each.to_dict() for each in self.identifiers],
+            "identifiers": [each._asdict() for each in self.identifiers],
         }
 
     def _facts(self) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """Distributions of ratings and dates."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,6 @@ from numpy.typing import NDArray
 from recveil.ratings.arrow_columns import missing_rows
 from recveil.ratings.times import seconds_of_digits, sort_keys
 from recveil.runtime.safe_repr import brief
-
-_FIRST_DIGITS = (1, 2, 5)
-_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Step(NamedTuple):
@@ -59,23 +55,19 @@ def spread_of(counts: NDArray[np.int64]) -> Spread:
     in_order = np.sort(counts)
     n, total = in_order.size, max(1, int(in_order.sum()))
     places = 2 * np.arange(1, n + 1) - n - 1
-    least, quarter, median, three_quarters, most = np.quantile(in_order, _QUANTILES).tolist()
+    least, quarter, median, three_quarters, most = np.quantile(in_order, np.arange(5) / 4).tolist()
     return Spread(
-        least=least,
-        quarter=quarter,
-        median=median,
-        three_quarters=three_quarters,
-        most=most,
-        top_tenth=float(in_order[-max(1, n // 10) :].sum() / total),
-        gini=float(places @ in_order / (n * total)),
-        steps=tuple(_steps(in_order)),
+        *(least, quarter, median, three_quarters, most),
+        float(in_order[-max(1, n // 10) :].sum() / total),
+        float(places @ in_order / (n * total)),
+        tuple(_steps(in_order)),
     )
 
 
 def _steps(in_order: NDArray[np.int64]) -> list[Step]:
     """Cut at 1, 2, 5, 10, 20, 50 and so on; the first and last step end where the numbers do."""
     low, high = int(in_order[0]), int(in_order[-1])
-    starts = [digit * 10**zeros for zeros in range(len(str(high))) for digit in _FIRST_DIGITS]
+    starts = [digit * 10**zeros for zeros in range(len(str(high))) for digit in (1, 2, 5)]
     starts = [low, *(start for start in starts if low < start <= high)]
     ends = [start - 1 for start in starts[1:]] + [high]
     below = np.searchsorted(in_order, [*starts, high + 1])
@@ -84,7 +76,6 @@ def _steps(in_order: NDArray[np.int64]) -> list[Step]:
     ]
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _A_DAY, _AN_HOUR, _A_MINUTE = 86_400, 3_600, 60
 # Up to these magnitudes, numbers count seconds, milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (np.inf, 10**9))
@@ -116,10 +107,6 @@ class Dates(NamedTuple):
     # Number of ratings with the most frequent time
     most_equal: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
-        return self._asdict()
-
 
 def dates_of(
     column: pa.ChunkedArray, days: NDArray[np.int32], time_format: str | None = None
@@ -145,8 +132,8 @@ def dates_of(
         coarser, share = _if_many("day", float((seconds % _A_DAY == 0).mean()), chance)
     _, times_each = np.unique(times, return_counts=True)
     return Dates(
-        first=_date(int(days.min())),
-        last=_date(int(days.max())),
+        first=str(np.datetime64(int(days.min()), "D")),
+        last=str(np.datetime64(int(days.max()), "D")),
         granularity=granularity,
         coarser=coarser,
         coarser_share=share,
@@ -203,7 +190,3 @@ def _if_many(name: str, share: float, chance: float) -> tuple[str, float]:
     """Return a coarser granularity and its share, if that is no chance."""
     needed = min(max(_TIMES_CHANCE * chance, _LEAST_SHARE), max(_MOST_NEEDED, 4 * chance))
     return (name, share) if share >= needed else ("", 0.0)
-
-
-def _date(day: int) -> str:
-    return (_EPOCH + timedelta(days=day)).date().isoformat()

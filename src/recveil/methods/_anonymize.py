@@ -57,9 +57,9 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
     ('predictive', 'k-corating')
     """
     # The guarantee of one class is requested by k; every other one by its own option.
-    requested = [each for each in all_methods() if each.asked_by and options.get(each.asked_by)]
+    requested = [each for each in all_methods() if each.selector and options.get(each.selector)]
     if k is not None and requested:
-        flag = requested[0].asked_by
+        flag = requested[0].selector
         raise RecveilError(
             f"k (--k) and {flag} (--{flag}): no release has both guarantees; {_guarantees()}; give "
             f"one",
@@ -67,9 +67,9 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
         )
     if method is not None:
         named = next((each for each in all_methods() if each.name == method), None)
-        is_requested = named is None or (named in requested if named.asked_by else k is not None)
+        is_requested = named is None or (named in requested if named.selector else k is not None)
         if not is_requested:
-            flag = "k" if named is None else named.asked_by or "k"
+            flag = "k" if named is None else named.selector or "k"
             raise RecveilError(
                 f"the method {method} needs {flag} (--{flag}); give it, or choose another method "
                 f"(--method)",
@@ -89,7 +89,7 @@ def _guarantees() -> str:
     """Format the guarantees that can be requested, one per line."""
     lines = ["--k K: at least k users share each published row"]
     lines += [
-        f"--{each.asked_by} E: {each.promise_in_short}" for each in all_methods() if each.asked_by
+        f"--{each.selector} E: {each.promise_in_short}" for each in all_methods() if each.selector
     ]
     return "".join(f"\n  {line}" for line in lines)
 
@@ -417,7 +417,7 @@ def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeReq
         )
     if request.seed is not None and maker.is_secret(options):
         raise RecveilError(
-            f"seed (--seed): with {method.asked_by} (--{method.asked_by}) the noise must be "
+            f"seed (--seed): with {method.selector} (--{method.selector}) the noise must be "
             f"secret, since a known seed removes it; drop it",
             code="option.conflict",
         )
@@ -437,12 +437,12 @@ def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeReq
 
 
 def _can_hide(method: Method) -> bool:
-    return not (method.takes_unordered or method.asked_by)
+    return not (method.takes_unordered or method.selector)
 
 
 def check_layout(method: Method, layout: Layout) -> None:
     """Raise a RecveilError for a layout that the method does not have, before any work."""
-    if layout == "groups" and method.asked_by:
+    if layout == "groups" and method.selector:
         raise RecveilError(
             f"layout (--layout) is groups, but the method {method.name} publishes synthetic users, "
             f"who have no groups; choose users or model",
@@ -469,7 +469,7 @@ def _reject_inferred_scale(maker: Maker, ratings: Ratings) -> None:
     if ratings.scale.inferred:
         raise RecveilError(
             f"scale (--scale): {ratings.scale} was inferred, and one user's rating may be an end "
-            f"of it, which {maker.method.asked_by} must not reveal; name the scale, such as "
+            f"of it, which {maker.method.selector} must not reveal; name the scale, such as "
             f"--scale {ratings.scale}",
             code="scale.inferred",
         )
@@ -480,7 +480,7 @@ def _reject_inferred_likes(maker: Maker, likes: Ratings) -> None:
     if likes.scale.inferred:
         raise RecveilError(
             f"likes (--likes): all ratings are equal and were read as implicit feedback; one user "
-            f"could change that, which {maker.method.asked_by} must not reveal; give likes "
+            f"could change that, which {maker.method.selector} must not reveal; give likes "
             f"(--likes), or name the scale (--scale)",
             code="scale.inferred",
         )

@@ -12,7 +12,7 @@ from recveil.methods.base import check_seed, drawn_seed
 from recveil.methods.registry import sampler_of
 from recveil.methods.synthetic.options import MOST_PEOPLE
 from recveil.publish.folder import check_form, write_drawn
-from recveil.publish.size_estimate import FEWER_PEOPLE, expect_drawn, reject_beyond_disk
+from recveil.publish.size_estimate import FEWER_USERS, expect_drawn, reject_beyond_disk
 from recveil.publish.staging import check_target
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
@@ -132,7 +132,7 @@ def _reject_beyond_disk(
         return
     each = float(np.mean(activity))
     size = expect_drawn(items, manifest.scale, n_users, each, n_users * each, file_format, step)
-    reject_beyond_disk(size, output.absolute().parent, FEWER_PEOPLE)
+    reject_beyond_disk(size, output.absolute().parent, FEWER_USERS)
 
 
 def _check_users(n_users: Any) -> None:

@@ -22,7 +22,7 @@ from recveil.clustering import (
 from recveil.clustering.base import Grouping
 from recveil.clustering.level_gather import LevelGrouping
 from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
-from recveil.release.settings import OF_ITS_OWN
+from recveil.release.settings import CUSTOM_SUFFIX
 from recveil.runtime.errors import RecveilError
 
 # How to make each from a seed, which a mean does not need.
@@ -110,16 +110,16 @@ def _kind(choice: Any) -> str:
 
 def settings_of(predictor: Any, grouping: Any) -> dict[str, Any]:
     """Return all parameters of predictor and grouping, for the private folder."""
-    return {"predictor": _parameters(predictor), "grouping": grouping.get_params()}
+    return {"predictor": parameters_of(predictor), "grouping": grouping.get_params()}
 
 
-def _parameters(part: Any) -> dict[str, Any]:
+def parameters_of(part: Any) -> dict[str, Any]:
     """Return a predictor's parameters, without trust statements."""
-    given = getattr(part, "__dict__", {}).items()
-    return {name: value for name, value in given if not name.endswith("_") and name != "links"}
+    attributes = getattr(part, "__dict__", {}).items()
+    return {name: value for name, value in attributes if not name.endswith("_") and name != "links"}
 
 
-def told(part: Any) -> str:
+def component_name(part: Any) -> str:
     """Return a component's public name, which is its class alone if it has the usual parameters.
 
     A component with other parameters gets another name, so that shadow releases are not made with
@@ -130,14 +130,14 @@ def told(part: Any) -> str:
     name = type(part).__name__
     if name not in ours:
         return name
-    own = type(part) is not ours[name] or _chosen(part) != _chosen(ours[name]())
-    return name + OF_ITS_OWN if own else name
+    is_custom = type(part) is not ours[name] or _chosen(part) != _chosen(ours[name]())
+    return name + CUSTOM_SUFFIX if is_custom else name
 
 
 def _chosen(part: Any) -> dict[str, Any]:
     """Return the parameters that say more than how many people, or which random numbers."""
     return {
         name: value
-        for name, value in _parameters(part).items()
+        for name, value in parameters_of(part).items()
         if name not in ("seed", "random_state", "min_size")
     }

@@ -115,10 +115,10 @@ def _warn(earlier: Earlier, new: _New) -> str:
         measure = (
             f"; recveil audit --release {new.output.name} --against {earlier.folder} measures it"
         )
-    return _said([earlier], new, f"{_all_tell(earlier.history, new.claim)}{measure}.")
+    return _warning([earlier], new, f"{_joint_loss(earlier.history, new.claim)}{measure}.")
 
 
-def _all_tell(history: Sequence[Promised], claim: Claim) -> str:
+def _joint_loss(history: Sequence[Promised], claim: Claim) -> str:
     """Return what remains of guarantees that do not compose, if the adversary has all releases."""
     if claim_kind(claim.kind).contains_users and any(old.contains_users for old in history):
         return (
@@ -138,7 +138,7 @@ def _add_up(earlier: list[Earlier], new: _New) -> str:
     before = each_once(promised for release in earlier for promised in release.history)
     epsilon, delta = _together([Promised.of("", new.claim), *before])
     large = of_large_epsilon(epsilon)
-    return _said(
+    return _warning(
         earlier,
         new,
         f"What releases of drawn people tell of whoever is in all of them adds up: all "
@@ -163,7 +163,7 @@ def _together(history: list[Promised]) -> tuple[float, float]:
     return epsilon_of(mu, delta_left(delta, threshold)), delta
 
 
-def _said(earlier: list[Earlier], new: _New, warning: str) -> str:
+def _warning(earlier: list[Earlier], new: _New, warning: str) -> str:
     """Format which releases contain the users (the first few by name), followed by the warning."""
     are_same = all(map(new.is_of_same, earlier))
     first, *more = [
@@ -236,10 +236,10 @@ def find_earlier(
 
 def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
     """Remove the release that was just written."""
-    own = FileEntry.of(output / MANIFEST).sha256
+    current = FileEntry.of(output / MANIFEST).sha256
     found = []
     for release in earlier:
-        left = tuple(each for each in release.history if each.sha256 != own)
+        left = tuple(each for each in release.history if each.sha256 != current)
         if left or release.problem:
             found.append(release._replace(history=left))
     return found

@@ -49,13 +49,13 @@ def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
     >>> labelled_as(ratings, 2)
     array([0, 1, 1], dtype=int32)
     """
-    stands_for = np.arange(ratings.n_items, dtype=np.int32)
+    target_of = np.arange(ratings.n_items, dtype=np.int32)
     pool = pooled_items(ratings, least)
-    stands_for[pool] = pool[:1]
-    return stands_for
+    target_of[pool] = pool[:1]
+    return target_of
 
 
-def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
+def merge_items(ratings: Ratings, target_of: NDArray[np.int32]) -> Ratings:
     """Return ratings with pooled items merged into one, without dates, on a continuous scale.
 
     A user who rated several merged items gives the pooled item the mean of these ratings. So each
@@ -66,12 +66,12 @@ def merge_items(ratings: Ratings, stands_for: NDArray[np.int32]) -> Ratings:
     Parameters
     ----------
     ratings : Ratings
-    stands_for : ndarray of int32, shape (n_items,)
+    target_of : ndarray of int32, shape (n_items,)
         From `labelled_as`.
     """
-    if (stands_for == np.arange(ratings.n_items)).all():
+    if (target_of == np.arange(ratings.n_items)).all():
         return ratings
-    users, items = ratings.user_positions().astype(np.int64), stands_for[ratings.indices]
+    users, items = ratings.user_positions().astype(np.int64), target_of[ratings.indices]
     cells, cell_of = np.unique(users * ratings.n_items + items, return_inverse=True)
     values = np.bincount(cell_of, ratings.values) / np.bincount(cell_of)
     users, items = np.divmod(cells, ratings.n_items)

@@ -21,7 +21,7 @@ from recveil.methods.baselines.perturbation import (
     RawRelease,
 )
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
-from recveil.methods.components import GROUPINGS, PREDICTORS, told
+from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.k_corating.fills import FILLS
 from recveil.methods.nominal.anonymizer import SharedWords, expect_words
@@ -55,7 +55,7 @@ from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
 from recveil.release.manifest import Manifest
-from recveil.release.method import Method, Variant
+from recveil.release.method import Method, Variant, publishes_likes
 from recveil.release.records import Records
 from recveil.release.registry import (
     all_methods,
@@ -64,7 +64,6 @@ from recveil.release.registry import (
     method_of,
     register_method,
 )
-from recveil.release.settings import publishes_likes
 from recveil.release.sides import Anonymizer, Sides
 from recveil.release.specs.baselines import BASELINES as _BASELINES
 from recveil.release.specs.k_corating import K_CORATING
@@ -79,7 +78,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
     """Return an anonymizer for predictive anonymization; None if a component is custom."""
     settings, claim = manifest.settings, manifest.claim
     # By the names under which releases tell of the parts that have their usual parameters.
-    predictors = {told(make(0)): name for name, make in PREDICTORS.items()}
+    predictors = {component_name(make(0)): name for name, make in PREDICTORS.items()}
     groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
     predictor, grouping = settings["predictor"], settings["grouping"]
     if predictor not in predictors or grouping not in groupings:

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import in_likes
-from recveil.release.as_given import ExactRatings
 from recveil.release.claim import LOUD_DELTA, Claim, of_large_delta, of_large_epsilon
+from recveil.release.exact_ratings import ExactRatings
 from recveil.release.registry import method_of
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
-from recveil.release.specs.sparse import LEAST_CROWD
+from recveil.release.specs.sparse import MIN_CLUSTER
 from recveil.runtime.errors import describe_count
 
 # Threshold of delta times the number of users.
@@ -20,7 +20,7 @@ _LARGE_DELTA = 0.1
 # At epsilon 1, MovieLens 100K has two directions, some 70 % of a user's ratings are dropped, and
 # recommendations retain 45 % of the utility of raw ratings, about as the popularity baseline; at
 # epsilon 3 it has four directions, 37 % are dropped, and 68 % is retained.
-_FEW_TASTES, _MUCH_LEFT_OUT = 3, 0.4
+_FEW_FACTORS, _MUCH_LEFT_OUT = 3, 0.4
 
 
 def describe_predictive(release: Sides, ratings: Ratings) -> list[str]:
@@ -30,25 +30,25 @@ def describe_predictive(release: Sides, ratings: Ratings) -> list[str]:
 
 def rows_as_json(release: Sides, n_users: int, most_raters: int) -> list[str]:
     """Report the same from the number of users and the largest item count."""
-    given, cost = release.private.lone_ratings, release.private.diversity_cost
+    exact, cost = release.private.lone_ratings, release.private.diversity_cost
     lines = []
-    if given is not None:
+    if exact is not None:
         lines.append(
-            f"Published {_how_near(given)}. {given.rating_share:.1%}, from "
-            f"{given.user_share:.1%} of the people, because nobody else in the group rated the "
+            f"Published {_how_near(exact)}. {exact.rating_share:.1%}, from "
+            f"{exact.user_share:.1%} of the people, because nobody else in the group rated the "
             f"item; the others because all who rated it agree, or their rounded mean is the "
             f"rating. With a larger k they are fewer."
         )
-        if given.is_rounded_off:
+        if exact.is_rounded_off:
             lines.append(
                 f"Whoever takes a label for the rating of everybody in the group who rated the "
-                f"item is right, to within {given.within:g}, in {given.near_label_share:.1%} of "
+                f"item is right, to within {exact.within:g}, in {exact.near_label_share:.1%} of "
                 f"cases."
             )
-        elif given.label_share is not None:
+        elif exact.label_share is not None:
             lines.append(
                 f"Whoever takes a label that is a value of the scale for the rating of everybody "
-                f"in the group who rated the item is right in {given.label_share:.1%} of cases."
+                f"in the group who rated the item is right in {exact.label_share:.1%} of cases."
             )
     settings = release.published.settings
     lines += method_of(settings).undone_by(settings)
@@ -72,19 +72,19 @@ def _could_be_sparse(release: Sides, n_users: int, most_raters: int) -> bool:
         and settings.get("labels") != "model"
         and not claim.levels
         and claim.l == 1
-        and n_users >= LEAST_CROWD
+        and n_users >= MIN_CLUSTER
         and most_raters >= claim.k
     )
 
 
-def _how_near(given: ExactRatings) -> str:
+def _how_near(exact: ExactRatings) -> str:
     """Format the share of ratings that the rows disclose, and its precision."""
-    if given.is_rounded_off:
+    if exact.is_rounded_off:
         return (
-            f"to within the rounding ({given.within:g}): {given.near_share:.1%} of the "
-            f"ratings ({given.exact_share:.1%} exactly)"
+            f"to within the rounding ({exact.within:g}): {exact.near_share:.1%} of the "
+            f"ratings ({exact.exact_share:.1%} exactly)"
         )
-    return f"as they are: {given.exact_share:.1%} of the ratings"
+    return f"as they are: {exact.exact_share:.1%} of the ratings"
 
 
 def describe_k_corating(release: Sides, ratings: Ratings) -> list[str]:
@@ -163,14 +163,14 @@ def drawn_as_json(release: Sides) -> list[str]:
             lines.append(f"Warning: {large}")
     if public.settings["pooled_share"] > 0:
         lines.append(_pooled(public.settings["pooled_share"], claim, likes=likes))
-    tastes = release.private.settings["tastes"]
+    n_factors = release.private.settings["tastes"]
     lines.append(
-        f"{tastes:,} {'taste' if tastes == 1 else 'tastes'} of people (directions in which they "
-        f"differ) stood out of the noise."
+        f"{n_factors:,} {'taste' if n_factors == 1 else 'tastes'} of people (directions in which "
+        f"they differ) stood out of the noise."
         if claim.epsilon is not None
-        else f"{tastes:,} tastes of people (directions in which they differ) are kept."
+        else f"{n_factors:,} tastes of people (directions in which they differ) are kept."
     )
-    is_hidden = tastes < _FEW_TASTES or public.settings["pooled_share"] > _MUCH_LEFT_OUT
+    is_hidden = n_factors < _FEW_FACTORS or public.settings["pooled_share"] > _MUCH_LEFT_OUT
     if claim.epsilon is not None and is_hidden:
         lines.append(
             "Warning: little of what people like, and others do not, stands out of the noise, and "

@@ -28,11 +28,11 @@ _LIBRARIES = 0.38e9
 _A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
 _BY_NEIGHBOURS = ("similarity", "trust")
 _A_RATING_OF_NEIGHBOURS = 62
-_A_LABEL, _MOST_OF_LABELS = 60, 0.4e9
+_PER_VALUE, _MOST_OF_VALUES = 60, 0.4e9
 # Seconds to ask the neighbours of a person for a fill; and to learn tastes that stand out of little
 # noise, of which there may be many, whatever the size of the table.
 _A_FILL = 6e-6
-_MANY_TASTES, _MUCH_NOISE = 15.0, 5.0
+_MANY_FACTORS, _MUCH_NOISE = 15.0, 5.0
 _GROUPS_AT_RANDOM = (
     "labels and bytes as if groups were drawn at random: people of one group share more items than "
     "that, so that it will mostly be less"
@@ -122,14 +122,14 @@ def foresee_synthetic(
 
     It looks at nothing but the numbers of users, items and ratings, which every verb says first.
     """
-    given = options.get("people")
-    people = ratings.n_users if given is None else int(given)
+    n_requested = options.get("people")
+    people = ratings.n_users if n_requested is None else int(n_requested)
     items = _items_drawn(ratings, options)
     each = ratings.n_ratings / max(1, ratings.n_users)
     what = "likes" if ratings.is_unary else "ratings"
     basis = [
         "people as asked for"
-        if given is not None
+        if n_requested is not None
         else "people as there are; the run counts them with noise, if epsilon is a number",
         f"labels from the mean number of {what}, to which the run adds noise"
         + ("" if "catalogue" in options else ", and without items that few people know, so less"),
@@ -137,11 +137,11 @@ def foresee_synthetic(
     expected = None
     if layout != "model":
         grid = step_of_drawn(ratings.scale, whole=options.get("rating_grid") == "whole")
-        told = float(ratings.n_ratings)
-        expected = expect_drawn(items, ratings.scale, people, each, told, file_format, grid)
+        n_ratings = float(ratings.n_ratings)
+        expected = expect_drawn(items, ratings.scale, people, each, n_ratings, file_format, grid)
         epsilon = options.get("epsilon")
         if epsilon is None or epsilon > _MUCH_NOISE:
-            expected = expected._replace(seconds=expected.seconds + _MANY_TASTES)
+            expected = expected._replace(seconds=expected.seconds + _MANY_FACTORS)
             basis.append("time as if many tastes stood out of the noise")
     memory = _memory(ratings, expected, _A_RATING["synthetic"])
     return Foreseen(None, people, expected, memory, tuple(basis))
@@ -197,11 +197,11 @@ def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
     1.5
     """
     others = n_users - support[support > 0].astype(float)
-    nobody = np.zeros(others.size)
+    no_raters = np.zeros(others.size)
     enough = others >= size
     ways = gammaln(others[enough] + 1) - gammaln(others[enough] - size + 1)
-    nobody[enough] = np.exp(ways - gammaln(n_users + 1) + gammaln(n_users - size + 1))
-    return float((1 - nobody).sum())
+    no_raters[enough] = np.exp(ways - gammaln(n_users + 1) + gammaln(n_users - size + 1))
+    return float((1 - no_raters).sum())
 
 
 def _with_memory(
@@ -213,5 +213,5 @@ def _with_memory(
 
 def _memory(ratings: Ratings, expected: Expected | None, a_rating: int) -> int:
     """Return the approximate peak memory in bytes."""
-    labels = 0 if expected is None else min(_A_LABEL * expected.labels, _MOST_OF_LABELS)
+    labels = 0 if expected is None else min(_PER_VALUE * expected.labels, _MOST_OF_VALUES)
     return round(_LIBRARIES + a_rating * ratings.n_ratings + labels)

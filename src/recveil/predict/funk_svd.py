@@ -1,4 +1,4 @@
-"""FunkSVD: matrix factorization by stochastic gradient descent, with user and item biases."""
+"""Matrix factorization by stochastic gradient descent, with user and item biases."""
 
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, Self
@@ -17,7 +17,7 @@ from recveil.runtime.safe_repr import BriefParameters, brief
 from recveil.runtime.threads import pool
 
 # From so many ratings on, a pass is shared out; before, sharing would cost more than it saves.
-_WORTH_SHARING = 1 << 19
+_MIN_SHARED_RATINGS = 1 << 19
 _PARTS = 4
 
 
@@ -100,25 +100,29 @@ class FunkSVD(BriefParameters, BaseEstimator):
             )
         rng = np.random.default_rng(self.seed)
         # Small numbers of either sign: zeros would never move, large ones would drown the data.
-        spread = 0.3 / np.sqrt(max(1, self.rank))
-        learned = _Learned(
+        spread = np.float32(0.3 / np.sqrt(max(1, self.rank)))
+        sizes = ratings.n_users, ratings.n_items
+        users, items = (
+            spread * rng.standard_normal((n, self.rank), dtype=np.float32) for n in sizes
+        )
+        model = _Model(
             user_bias=np.zeros(ratings.n_users, np.float32),
             item_bias=np.zeros(ratings.n_items, np.float32),
-            user_factors=_random_factors(rng, ratings.n_users, self.rank, spread),
-            item_factors=_random_factors(rng, ratings.n_items, self.rank, spread),
+            user_factors=users,
+            item_factors=items,
         )
         # Factors of users without ratings would stay random; zero predicts the biases alone.
-        learned.user_factors[ratings.activity == 0] = 0
-        learned.item_factors[ratings.support == 0] = 0
+        model.user_factors[ratings.activity == 0] = 0
+        model.item_factors[ratings.support == 0] = 0
         mean = float(ratings.values.mean(dtype=np.float64))
         unit = ratings.scale.range / 4 or 1.0
         values = (ratings.values - np.float32(mean)) / np.float32(unit)
         table = _Table(ratings.indptr, ratings.indices, values)
         if self.sequential:
-            self._fit_sequentially(table, learned, rng)
+            self._fit_sequentially(table, model, rng)
         else:
-            self._fit_together(table, learned, rng, "Learning factors")
-        if not all(np.isfinite(array).all() for array in learned):
+            self._fit_together(table, model, rng, "Learning factors")
+        if not all(np.isfinite(array).all() for array in model):
             raise RecveilError(
                 f"FunkSVD: learning diverged at learning_rate={self.learning_rate:g}; lower it",
                 code="argument.value",
@@ -126,9 +130,9 @@ class FunkSVD(BriefParameters, BaseEstimator):
         # The user bias is one more factor, with weight 1 for every item.
         ones = np.ones((ratings.n_items, 1), np.float32)
         self.padding_ = Padding(
-            user_factors=np.hstack([learned.user_factors, learned.user_bias[:, None]]),
-            item_factors=np.hstack([learned.item_factors, ones]) * np.float32(unit),
-            item_offset=(mean + unit * learned.item_bias).astype(np.float32),
+            user_factors=np.hstack([model.user_factors, model.user_bias[:, None]]),
+            item_factors=np.hstack([model.item_factors, ones]) * np.float32(unit),
+            item_offset=(mean + unit * model.item_bias).astype(np.float32),
             scale=ratings.scale,
         )
         return self
@@ -142,21 +146,19 @@ class FunkSVD(BriefParameters, BaseEstimator):
         return self.padding_
 
     def _fit_together(
-        self, table: "_Table", learned: "_Learned", rng: np.random.Generator, title: str
+        self, table: "_Table", model: "_Model", rng: np.random.Generator, title: str
     ) -> None:
-        n_parts = 1 if table.indices.size < _WORTH_SHARING else _PARTS
-        bounds = _part_bounds(table.indptr, table.indices, learned.item_bias.size, n_parts)
+        n_parts = 1 if table.indices.size < _MIN_SHARED_RATINGS else _PARTS
+        bounds = _part_bounds(table.indptr, table.indices, model.item_bias.size, n_parts)
         with pool(min(n_parts, get_num_threads())) as workers:
             for epoch in track(range(self.n_epochs), title, share=0.25):
                 crews = np.array_split(rng.permutation(table.indptr.size - 1), n_parts)
-                _pass_once(workers, crews, bounds, table, learned, self._steps(epoch))
+                _pass_once(workers, crews, bounds, table, model, self._steps(epoch))
 
-    def _fit_sequentially(
-        self, table: "_Table", learned: "_Learned", rng: np.random.Generator
-    ) -> None:
+    def _fit_sequentially(self, table: "_Table", model: "_Model", rng: np.random.Generator) -> None:
         indptr, indices, values = table
-        user_bias, item_bias, user_factors, item_factors = learned
-        biases = _Learned(user_bias, item_bias, user_factors[:, :0], item_factors[:, :0])
+        user_bias, item_bias, user_factors, item_factors = model
+        biases = _Model(user_bias, item_bias, user_factors[:, :0], item_factors[:, :0])
         self._fit_together(table, biases, rng, "Learning biases")
         users = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
         left = values - user_bias[users] - item_bias[indices]
@@ -180,7 +182,7 @@ class FunkSVD(BriefParameters, BaseEstimator):
 
 @brief
 class _Table(NamedTuple):
-    """What is learned from: the ratings, shifted and scaled."""
+    """The ratings, shifted and scaled."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -188,8 +190,8 @@ class _Table(NamedTuple):
 
 
 @brief
-class _Learned(NamedTuple):
-    """What is learned; the kernels change it in place."""
+class _Model(NamedTuple):
+    """The parameters, which the kernels change in place."""
 
     user_bias: NDArray[np.float32]
     item_bias: NDArray[np.float32]
@@ -199,17 +201,11 @@ class _Learned(NamedTuple):
 
 @brief
 class _Steps(NamedTuple):
-    """How far a pass moves; as float32, so that the kernels stay in it."""
+    """Step sizes of a pass; float32, so that the kernels compute in it."""
 
     rate: np.float32
     pull: np.float32
     bias_pull: np.float32
-
-
-def _random_factors(
-    rng: np.random.Generator, n: int, rank: int, spread: float
-) -> NDArray[np.float32]:
-    return np.float32(spread) * rng.standard_normal((n, rank), dtype=np.float32)
 
 
 def _pass_once(
@@ -217,14 +213,14 @@ def _pass_once(
     crews: list[NDArray[Any]],
     bounds: NDArray[Any],
     table: _Table,
-    learned: _Learned,
+    model: _Model,
     steps: _Steps,
 ) -> None:
     """Let every crew of users learn from every part of the items, no two at once from the same."""
 
     def learn(crew: NDArray[Any], part: int) -> None:
         begins, ends = bounds[part], bounds[part + 1]
-        _learn_together(crew, begins, ends, table.indices, table.values, *learned, *steps)
+        _learn_together(crew, begins, ends, table.indices, table.values, *model, *steps)
 
     parts = list(range(len(crews)))
     for shift in parts:

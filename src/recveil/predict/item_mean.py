@@ -1,4 +1,4 @@
-"""ItemMean: the simplest predictor, the same for every user."""
+"""The mean rating of each item, the same for every user."""
 
 from typing import Self
 

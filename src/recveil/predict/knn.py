@@ -1,4 +1,4 @@
-"""TrustKNN: UserKNN with trust in place of similarity, worked out from ratings or given."""
+"""Neighbourhood predictors, with similarity or trust as weights."""
 
 from numbers import Integral, Real
 from typing import Any, Literal, Self, get_args
@@ -14,7 +14,7 @@ from recveil.predict.neighbours import (
     SIMILARITY,
     TRUST,
     Answers,
-    Crowd,
+    DeviationTable,
     Links,
     Offsets,
     Weighing,
@@ -57,19 +57,20 @@ class UserKNN(BriefParameters, BaseEstimator):
     threads : int
         Changes the time that it takes, not the result.
 
-    Notes ----- Source: k-coRating, eqs. 1 and 2. Means are over all of a user's ratings, the sums
-    of eq. 1 over the common items. Where the paper is silent: neighbours are users with positive
-    weights; a user without any gets their own mean, one without ratings the mean of all;
-    predictions are clipped to the scale; no user is their own neighbour, so a cell that is rated
-    is predicted from the others. Correlations count in steps of 1/65520, and of equals the user
-    with the lower position comes first.
+    Notes
+    -----
+    Source: k-coRating, eqs. 1 and 2. Means are over all of a user's ratings, the sums of eq. 1 over
+    the common items. Where the paper is silent: neighbours are users with positive weights; a user
+    without any gets their mean, one without ratings the mean of all; predictions are clipped to
+    the scale; no user is a neighbour of themselves, so a rated cell is predicted from the others.
+    Correlations count in steps of 1/65520; of equals the lower position comes first.
 
     With "item", a user's row of weights is computed when they are asked for and then forgotten: ask
     for all of a user's items in one call. Memory is linear in users, ratings and cells.
 
     Examples
     --------
-    Ben rates like Ann, and Cid the other way round; so Ann shall like what Ben liked.
+    Ben rates like Ann, and Cid the other way round, so Ann's prediction follows Ben's rating.
 
     >>> ratings = Ratings.from_columns(
     ...     ["ann", "ann", "ben", "ben", "ben", "cid", "cid", "cid"],
@@ -154,12 +155,12 @@ class UserKNN(BriefParameters, BaseEstimator):
         return in_order
 
     def weights(self, user: int) -> NDArray[np.float32]:
-        """Return how much each user's word counts to one of them, shape (n_users,), from 0 to 1."""
+        """Return the weights of all users for one user, shape (n_users,), from 0 to 1."""
         (position,) = _positions("user", [user], self.weighing_.indptr.size - 1)
         return weights_of(self.weighing_, position)
 
-    def _weighing(self, crowd: Crowd) -> Weighing:
-        return Weighing.of(crowd, SIMILARITY, self.min_overlap, self.significance)
+    def _weighing(self, table: DeviationTable) -> Weighing:
+        return Weighing.of(table, SIMILARITY, self.min_overlap, self.significance)
 
     def _pulls(self, users: NDArray[np.int32], items: NDArray[np.int32]) -> NDArray[np.float32]:
         new = np.flatnonzero(np.diff(users)) + 1
@@ -206,14 +207,14 @@ class UserKNN(BriefParameters, BaseEstimator):
 
 
 def _positions(what: str, positions: ArrayLike, n: int) -> NDArray[np.int32]:
-    given = np.asarray(positions)
-    if given.size and not (given.dtype.kind in "iu" and 0 <= given.min() <= given.max() < n):
+    array = np.asarray(positions)
+    if array.size and not (array.dtype.kind in "iu" and 0 <= array.min() <= array.max() < n):
         raise RecveilError(
-            f"{what} positions: expected whole numbers from 0 to {n - 1}, got {given.dtype} from "
-            f"{given.min()} to {given.max()}; positions are those of the ratings fitted to",
+            f"{what} positions: expected whole numbers from 0 to {n - 1}, got {array.dtype} from "
+            f"{array.min()} to {array.max()}; positions are those of the ratings fitted to",
             code="argument.value",
         )
-    return np.ascontiguousarray(given.ravel(), np.int32)
+    return np.ascontiguousarray(array.ravel(), np.int32)
 
 
 class TrustKNN(UserKNN):
@@ -289,31 +290,21 @@ class TrustKNN(UserKNN):
         self.propagate = propagate
         self.links = links
 
-    def fit(self, ratings: Ratings) -> Self:
-        """Fit to the ratings; with "global" or to propagate trust, compute the trust of all users.
-
-        Raises
-        ------
-        RecveilError
-            If a parameter is invalid, or `links` has another number of users.
-        """
-        return super().fit(ratings)
-
-    def _weighing(self, crowd: Crowd) -> Weighing:
+    def _weighing(self, table: DeviationTable) -> Weighing:
         if self.links is not None:
-            links = _encode_links(self.links, crowd)
-            return Weighing.of(crowd, LINKS, 1, 1, links, propagate=self.propagate)
-        direct = Weighing.of(crowd, TRUST, self.min_overlap, self.significance)
+            links = _encode_links(self.links, table)
+            return Weighing.of(table, LINKS, 1, 1, links, propagate=self.propagate)
+        direct = Weighing.of(table, TRUST, self.min_overlap, self.significance)
         if not self.propagate:
             return direct
         links = nearest_of_all(direct, self.n_neighbours, self.threads)
-        return Weighing.of(crowd, TRUST, self.min_overlap, self.significance, links, propagate=True)
+        return Weighing.of(table, TRUST, self.min_overlap, self.significance, links, propagate=True)
 
 
-def _encode_links(given: Any, crowd: Crowd) -> Links:
+def _encode_links(trust_matrix: Any, table: DeviationTable) -> Links:
     """Scale explicit trust to weights from 0 to 1, with 1 for the highest."""
-    n_users = crowd.indptr.size - 1
-    shape = np.shape(given)
+    n_users = table.indptr.size - 1
+    shape = np.shape(trust_matrix)
     if shape != (n_users, n_users):
         raise RecveilError(
             f"links: expected a row and a column for each of "
@@ -321,7 +312,7 @@ def _encode_links(given: Any, crowd: Crowd) -> Links:
             f"read them with the users of the same ratings",
             code="argument.shape",
         )
-    links = sparse.coo_array(given)
+    links = sparse.coo_array(trust_matrix)
     links.sum_duplicates()
     if not np.isfinite(links.data).all():
         raise RecveilError(
@@ -336,5 +327,5 @@ def _encode_links(given: Any, crowd: Crowd) -> Links:
         np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_users))]),
         second.astype(np.int32),
         np.maximum(steps, 1).astype(np.uint16),
-        count_shared(crowd.indptr, crowd.items, first, second),
+        count_shared(table.indptr, table.items, first, second),
     )

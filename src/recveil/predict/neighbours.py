@@ -1,4 +1,4 @@
-"""Nearest: who of the others is asked, and what they say (k-coRating, eqs. 2 and 6)."""
+"""Weights of neighbours, and the predictions from them (k-coRating, eqs. 2 and 6)."""
 
 import math
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ _USER_PULL, _ITEM_PULL, _BIAS_PASSES = 10, 25, 10
 
 
 @brief
-class Crowd(NamedTuple):
+class DeviationTable(NamedTuple):
     """Deviations of ratings from a baseline, in rows by user and in lists by item.
 
     Deviations are shares of the scale's range, so that the same numbers serve every scale; eq. 3
@@ -94,7 +94,7 @@ def _overall(ratings: Ratings) -> float:
     return float(ratings.values.mean(dtype=np.float64)) if ratings.n_ratings else ratings.scale.low
 
 
-def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
+def gather(ratings: Ratings, baseline: Offsets) -> DeviationTable:
     """Return the deviations of all ratings from the baseline."""
     apart = ratings.values - np.repeat(baseline.of_users, ratings.activity)
     apart -= baseline.of_items[ratings.indices]
@@ -102,7 +102,7 @@ def gather(ratings: Ratings, baseline: Offsets) -> Crowd:
     on_grid = (np.rint(apart / _GRID) * _GRID).astype(np.float32)
     indptr, items = ratings.indptr, ratings.indices
     starts, raters, opinions = _list_by_item(indptr, items, on_grid, ratings.n_items)
-    return Crowd(indptr, items, on_grid, starts, raters, opinions)
+    return DeviationTable(indptr, items, on_grid, starts, raters, opinions)
 
 
 @compiled()
@@ -133,7 +133,7 @@ FULL = 65_520
 SIMILARITY, TRUST, LINKS = 0, 1, 2
 
 # Columns of the working space of one row.
-_SHARED, _SUM, _OWN, _THEIR = 0, 1, 2, 3
+_SHARED, _SUM, _SQUARES, _OTHER_SQUARES = 0, 1, 2, 3
 
 
 @brief
@@ -158,7 +158,7 @@ NO_LINKS = Links(
 class Weighing(NamedTuple):
     """Input for computing a row of weights."""
 
-    # As in `Crowd`. They are copied because nested tuples slow the threads down.
+    # As in `DeviationTable`. They are copied because nested tuples slow the threads down.
     indptr: NDArray[np.int64]
     items: NDArray[np.int32]
     deviations: NDArray[np.float32]
@@ -183,7 +183,7 @@ class Weighing(NamedTuple):
     @classmethod
     def of(
         cls,
-        crowd: Crowd,
+        table: DeviationTable,
         source: int,
         min_overlap: int,
         significance: float,
@@ -193,7 +193,7 @@ class Weighing(NamedTuple):
     ) -> "Weighing":
         """Combine the parts."""
         return cls(
-            *crowd,
+            *table,
             source=source,
             min_overlap=int(min_overlap),
             significance=float(significance),
@@ -218,7 +218,7 @@ class Desk(NamedTuple):
 
 
 @compiled()
-def new_desk(n_users: int) -> Desk:
+def new_workspace(n_users: int) -> Desk:
     """Make working space; it is zero."""
     return Desk(
         np.zeros(n_users, np.uint16),
@@ -228,20 +228,20 @@ def new_desk(n_users: int) -> Desk:
 
 
 @compiled()
-def weigh(weighing: Weighing, user: int, desk: Desk) -> None:
-    """Write the weights of all users for one user to `desk.codes`, with 0 for the user."""
+def weigh(weighing: Weighing, user: int, space: Desk) -> None:
+    """Write the weights of all users for one user to `space.codes`, with 0 for the user."""
     if weighing.source == LINKS:
-        _follow_links(weighing, user, desk)
+        _follow_links(weighing, user, space)
     else:
-        desk.sums[:] = 0
+        space.sums[:] = 0
         if weighing.source == SIMILARITY:
-            _compare(weighing, user, desk.sums)
+            _compare(weighing, user, space.sums)
         else:
-            _trust(weighing, user, desk.sums)
-        _encode(weighing, desk)
-        desk.codes[user] = 0
+            _trust(weighing, user, space.sums)
+        _encode(weighing, space)
+        space.codes[user] = 0
     if weighing.propagate:
-        _propagate(weighing, user, desk)
+        _propagate(weighing, user, space)
 
 
 @compiled()
@@ -249,18 +249,18 @@ def _compare(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
     """Compute the sums of eq. 1 for all users: shared items, products, and both sums of squares."""
     one = np.float32(1)
     for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
-        own = weighing.deviations[at]
-        own_square = own * own
+        deviation = weighing.deviations[at]
+        square = deviation * deviation
         item = weighing.items[at]
         # Unsigned places spare numba the check for negative ones.
         first, end = np.uint64(weighing.starts[item]), np.uint64(weighing.starts[item + 1])
         for place in range(first, end):
             other = np.uint64(weighing.raters[place])
-            their = weighing.opinions[place]
+            other_deviation = weighing.opinions[place]
             sums[other, _SHARED] += one
-            sums[other, _SUM] += own * their
-            sums[other, _OWN] += own_square
-            sums[other, _THEIR] += their * their
+            sums[other, _SUM] += deviation * other_deviation
+            sums[other, _SQUARES] += square
+            sums[other, _OTHER_SQUARES] += other_deviation * other_deviation
 
 
 @compiled()
@@ -272,19 +272,19 @@ def _trust(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
     """
     one = np.float32(1)
     for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
-        own = weighing.deviations[at]
+        deviation = weighing.deviations[at]
         item = weighing.items[at]
         first, end = np.uint64(weighing.starts[item]), np.uint64(weighing.starts[item + 1])
         for place in range(first, end):
             other = np.uint64(weighing.raters[place])
             sums[other, _SHARED] += one
-            sums[other, _SUM] += one - abs(own - weighing.opinions[place])
+            sums[other, _SUM] += one - abs(deviation - weighing.opinions[place])
 
 
 @compiled()
-def _encode(weighing: Weighing, desk: Desk) -> None:
+def _encode(weighing: Weighing, space: Desk) -> None:
     """Turn sums into weights."""
-    codes, sums = desk.codes, desk.sums
+    codes, sums = space.codes, space.sums
     least = np.float32(weighing.min_overlap)
     full, half = np.float32(FULL), np.float32(0.5)
     damping = np.float32(1 / weighing.significance)
@@ -294,8 +294,8 @@ def _encode(weighing: Weighing, desk: Desk) -> None:
         if shared < least or total <= 0:
             continue
         if weighing.source == SIMILARITY:
-            length = math.sqrt(sums[other, _OWN]) * math.sqrt(sums[other, _THEIR])
-            if length == 0:  # one of the two has no opinion on what they share
+            length = math.sqrt(sums[other, _SQUARES]) * math.sqrt(sums[other, _OTHER_SQUARES])
+            if length == 0:  # one of the two deviates nowhere on the shared items
                 continue
         else:
             length = shared
@@ -304,14 +304,14 @@ def _encode(weighing: Weighing, desk: Desk) -> None:
 
 
 @compiled()
-def _follow_links(weighing: Weighing, user: int, desk: Desk) -> None:
-    desk.codes[:] = 0
+def _follow_links(weighing: Weighing, user: int, space: Desk) -> None:
+    space.codes[:] = 0
     for at in range(weighing.link_indptr[user], weighing.link_indptr[user + 1]):
-        desk.codes[weighing.link_users[at]] = weighing.link_codes[at]
+        space.codes[weighing.link_users[at]] = weighing.link_codes[at]
 
 
 @compiled()
-def _propagate(weighing: Weighing, user: int, desk: Desk) -> None:
+def _propagate(weighing: Weighing, user: int, space: Desk) -> None:
     """Give users without a direct relation to the user the trust that others have in them.
 
     Eq. 5 for one path; over several paths, the mean with the same weights.
@@ -322,28 +322,28 @@ def _propagate(weighing: Weighing, user: int, desk: Desk) -> None:
         near = max(1, weighing.link_shared[first])
         for second in range(indptr[friend], indptr[friend + 1]):
             other = users[second]
-            if other == user or _knows(weighing, desk, other):
+            if other == user or _knows(weighing, space, other):
                 continue
             far = max(1, weighing.link_shared[second])
             trust = near * float(weighing.link_codes[first])
-            desk.reach[other, 0] += trust + far * float(weighing.link_codes[second])
-            desk.reach[other, 1] += near + far
+            space.reach[other, 0] += trust + far * float(weighing.link_codes[second])
+            space.reach[other, 1] += near + far
     for first in range(indptr[user], indptr[user + 1]):
         friend = users[first]
         for second in range(indptr[friend], indptr[friend + 1]):
             other = users[second]
-            if desk.reach[other, 1] > 0:
-                trust = desk.reach[other, 0] / desk.reach[other, 1]
-                desk.codes[other] = np.uint16(trust + 0.5)
-                desk.reach[other] = 0
+            if space.reach[other, 1] > 0:
+                trust = space.reach[other, 0] / space.reach[other, 1]
+                space.codes[other] = np.uint16(trust + 0.5)
+                space.reach[other] = 0
 
 
 @compiled()
-def _knows(weighing: Weighing, desk: Desk, other: int) -> bool:
+def _knows(weighing: Weighing, space: Desk, other: int) -> bool:
     """Return whether two users have a direct relation, whatever its weight."""
     if weighing.source == LINKS:
-        return desk.codes[other] > 0
-    return desk.sums[other, _SHARED] >= weighing.min_overlap
+        return space.codes[other] > 0
+    return space.sums[other, _SHARED] >= weighing.min_overlap
 
 
 @compiled()
@@ -355,7 +355,7 @@ def count_shared(
     Parameters
     ----------
     indptr, items : ndarray
-        As in `Crowd`.
+        As in `DeviationTable`.
     first, second : ndarray of int, shape (n,)
         Positions of users.
 
@@ -388,7 +388,7 @@ _SEARCH_STEP = 4
 
 @brief
 class Answers(NamedTuple):
-    """The cells to predict, sorted by user, and what the neighbours say about them."""
+    """The cells to predict, sorted by user, and the weighted deviations of the neighbours."""
 
     # The cells from ``runs[r]`` to before ``runs[r + 1]`` are of one user
     runs: NDArray[np.int64]
@@ -439,14 +439,14 @@ def ask_listed(weighing: Weighing, answers: Answers, listed: Links, threads: int
 
 def weights_of(weighing: Weighing, user: int) -> NDArray[np.float32]:
     """Return the weights of all users for one user, shape (n_users,); 0 for non-neighbours."""
-    desk = new_desk(weighing.indptr.size - 1)
-    weigh(weighing, user, desk)
-    return desk.codes / np.float32(FULL)
+    space = new_workspace(weighing.indptr.size - 1)
+    weigh(weighing, user, space)
+    return space.codes / np.float32(FULL)
 
 
 def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
     starts = range(0, n, _CHUNK)
-    if threads == 1:  # without a bar too: who asks for one thread may run several themselves
+    if threads == 1:  # and no bar: the caller may run several of these
         for start in starts:
             work(start)
         return
@@ -463,11 +463,11 @@ class _Board(NamedTuple):
     order: NDArray[np.int32]  # users with positive weights, the nearest first
     heap: NDArray[np.int64]
     room: NDArray[np.int32]  # by item: how many neighbours are still to be asked; else 0
-    said: NDArray[np.float64]  # by item: sum of weight * deviation, sum of weights; else 0
+    weighted: NDArray[np.float64]  # by item: sum of weight * deviation, sum of weights; else 0
 
 
 @compiled()
-def _new_board(n_users: int, n_items: int, n_neighbours: int) -> _Board:
+def _new_cell_workspace(n_users: int, n_items: int, n_neighbours: int) -> _Board:
     return _Board(
         np.zeros(FULL + 1, np.int64),
         np.empty(n_users, np.int32),
@@ -488,22 +488,22 @@ def _list_nearest(
     counts: NDArray[Any],
 ) -> None:
     """List the nearest of the users from `first` to before `end`, by position."""
-    desk = new_desk(weighing.indptr.size - 1)
-    board = _new_board(weighing.indptr.size - 1, 0, 0)
+    space = new_workspace(weighing.indptr.size - 1)
+    cell_space = _new_cell_workspace(weighing.indptr.size - 1, 0, 0)
     for user in range(first, end):
-        weigh(weighing, user, desk)
-        size = min(_rank(desk.codes, board), users.shape[1])
+        weigh(weighing, user, space)
+        size = min(_rank(space.codes, cell_space), users.shape[1])
         counts[user] = size
-        users[user, :size] = np.sort(board.order[:size])
+        users[user, :size] = np.sort(cell_space.order[:size])
         for rank in range(size):
             other = users[user, rank]
-            codes[user, rank], shared[user, rank] = desk.codes[other], desk.sums[other, 0]
+            codes[user, rank], shared[user, rank] = space.codes[other], space.sums[other, 0]
 
 
 @compiled()
-def _rank(codes: NDArray[Any], board: _Board) -> int:
+def _rank(codes: NDArray[Any], cell_space: _Board) -> int:
     """Order the users with positive weights, the nearest first (a counting sort); count them."""
-    bins = board.bins
+    bins = cell_space.bins
     bins[:] = 0
     for code in codes:
         bins[code] += 1
@@ -515,7 +515,7 @@ def _rank(codes: NDArray[Any], board: _Board) -> int:
     for user in range(codes.size):
         code = codes[user]
         if code > 0:
-            board.order[bins[code]] = user
+            cell_space.order[bins[code]] = user
             bins[code] += 1
     return place
 
@@ -526,46 +526,50 @@ def _ask_raters(
 ) -> None:
     """Answer for the runs from `first` to before `end`."""
     n_users, n_items = weighing.indptr.size - 1, weighing.starts.size - 1
-    desk, board = new_desk(n_users), _new_board(n_users, n_items, n_neighbours)
+    space, cell_space = new_workspace(n_users), _new_cell_workspace(n_users, n_items, n_neighbours)
     for run in range(first, end):
         cells = answers.items[answers.runs[run] : answers.runs[run + 1]]
         pulls = answers.pulls[answers.runs[run] : answers.runs[run + 1]]
-        weigh(weighing, answers.users[answers.runs[run]], desk)
-        if not _walk(weighing, cells, n_neighbours, desk, board):
+        weigh(weighing, answers.users[answers.runs[run]], space)
+        if not _walk(weighing, cells, n_neighbours, space, cell_space):
             for item in cells:
-                if board.room[item] > 0:
-                    _search(weighing, item, desk, board)
-        _read(cells, board, pulls)
-        board.room[cells] = 0
-        board.said[cells] = 0
+                if cell_space.room[item] > 0:
+                    _search(weighing, item, space, cell_space)
+        _read(cells, cell_space, pulls)
+        cell_space.room[cells] = 0
+        cell_space.weighted[cells] = 0
 
 
 @compiled()
 def _walk(
-    weighing: Weighing, cells: NDArray[Any], n_neighbours: int, desk: Desk, board: _Board
+    weighing: Weighing,
+    cells: NDArray[Any],
+    n_neighbours: int,
+    space: Desk,
+    cell_space: _Board,
 ) -> bool:
     """Ask the others, the nearest first, about all cells at once; return whether that is all.
 
     Items that many have rated have all their neighbours soon. For the others it is shorter to go
     through their raters: once the walk was as long as that would be, it ends.
     """
-    starts, room, said = weighing.starts, board.room, board.said
+    starts, room, weighted = weighing.starts, cell_space.room, cell_space.weighted
     left = 0
     for item in cells:
         left += (starts[item + 1] - starts[item]) * (room[item] == 0)
         room[item] = n_neighbours
     walked = 0
-    for other in board.order[: _rank(desk.codes, board)]:
+    for other in cell_space.order[: _rank(space.codes, cell_space)]:
         if walked >= _SEARCH_STEP * left:
             return left == 0
-        code = float(desk.codes[other])
+        code = float(space.codes[other])
         start, end = weighing.indptr[other], weighing.indptr[other + 1]
         # Unsigned places spare numba the check for negative ones.
         for at in range(np.uint64(start), np.uint64(end)):
             item = np.uint64(weighing.items[at])
             if room[item] > 0:
-                said[item, 0] += code * weighing.deviations[at]
-                said[item, 1] += code
+                weighted[item, 0] += code * weighing.deviations[at]
+                weighted[item, 1] += code
                 room[item] -= 1
                 if room[item] == 0:
                     left -= starts[item + 1] - starts[item]
@@ -574,47 +578,47 @@ def _walk(
 
 
 @compiled()
-def _search(weighing: Weighing, item: int, desk: Desk, board: _Board) -> None:
+def _search(weighing: Weighing, item: int, space: Desk, cell_space: _Board) -> None:
     """Look for the nearest among all who rated an item, and ask them."""
     start, end = weighing.starts[item], weighing.starts[item + 1]
-    heap, size, least = board.heap, 0, np.uint16(0)
+    heap, size, least = cell_space.heap, 0, np.uint16(0)
     for place in range(np.uint64(start), np.uint64(end)):
-        code = desk.codes[np.uint64(weighing.raters[place])]
+        code = space.codes[np.uint64(weighing.raters[place])]
         if code > least:
             size = _push(heap, size, _key(code, place - np.uint64(start)))
             least = _code(heap[0]) if size == heap.size else least
-    board.room[item] = 0
-    board.said[item] = 0
+    cell_space.room[item] = 0
+    cell_space.weighted[item] = 0
     for key in heap[:size]:
         code = float(_code(key))
-        board.said[item, 0] += code * weighing.opinions[start + _place(key)]
-        board.said[item, 1] += code
+        cell_space.weighted[item, 0] += code * weighing.opinions[start + _place(key)]
+        cell_space.weighted[item, 1] += code
 
 
 @compiled()
 def _ask_listed(weighing: Weighing, answers: Answers, listed: Links, first: int, end: int) -> None:
     """Answer for the runs from `first` to before `end`."""
-    board = _new_board(0, weighing.starts.size - 1, 0)
+    cell_space = _new_cell_workspace(0, weighing.starts.size - 1, 0)
     for run in range(first, end):
         user = answers.users[answers.runs[run]]
         for neighbour in range(listed.indptr[user], listed.indptr[user + 1]):
             other, code = listed.users[neighbour], float(listed.codes[neighbour])
             for at in range(weighing.indptr[other], weighing.indptr[other + 1]):
-                board.said[weighing.items[at], 0] += code * weighing.deviations[at]
-                board.said[weighing.items[at], 1] += code
+                cell_space.weighted[weighing.items[at], 0] += code * weighing.deviations[at]
+                cell_space.weighted[weighing.items[at], 1] += code
         cells = slice(answers.runs[run], answers.runs[run + 1])
-        _read(answers.items[cells], board, answers.pulls[cells])
+        _read(answers.items[cells], cell_space, answers.pulls[cells])
         for neighbour in range(listed.indptr[user], listed.indptr[user + 1]):
             other = listed.users[neighbour]
             for at in range(weighing.indptr[other], weighing.indptr[other + 1]):
-                board.said[weighing.items[at]] = 0
+                cell_space.weighted[weighing.items[at]] = 0
 
 
 @compiled()
-def _read(cells: NDArray[Any], board: _Board, pulls: NDArray[Any]) -> None:
-    """Write the weighted means of what was said about the cells."""
+def _read(cells: NDArray[Any], cell_space: _Board, pulls: NDArray[Any]) -> None:
+    """Write the weighted mean deviation of each cell."""
     for cell in range(cells.size):
-        pull, total = board.said[cells[cell]]
+        pull, total = cell_space.weighted[cells[cell]]
         pulls[cell] = pull / total if total > 0 else 0.0
 
 

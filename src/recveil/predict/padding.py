@@ -1,4 +1,4 @@
-"""PredictedRows: a prediction for every cell, by a predictor that has to look at each of them."""
+"""Predictions for all cells: in latent form, or computed cell by cell."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
@@ -22,7 +22,7 @@ class Padding:
     user_factors : ndarray of float32, shape (n_users, rank)
     item_factors : ndarray of float32, shape (n_items, rank)
     item_offset : ndarray of float32, shape (n_items,)
-        What every user is predicted to give before their factors count.
+        The prediction for every user before their factors count.
     scale : RatingScale
         Predictions are clipped to its ends.
 
@@ -163,7 +163,7 @@ class PredictedRows:
     >>> from recveil.predict import UserKNN
     >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 4])
     >>> rows = PredictedRows.of(UserKNN().fit(ratings), ratings)
-    >>> rows.rows([1])  # nobody rates like user 2, so that both are the mean of that user
+    >>> rows.rows([1])  # user 2 has no neighbours, so both are that user's mean
     array([[4., 4.]], dtype=float32)
     """
 
@@ -234,7 +234,7 @@ class PredictedRows:
         directions = rng.standard_normal((self.n_items, _DIRECTIONS), dtype=np.float32)
         directions /= np.float32(np.sqrt(_DIRECTIONS))
         middle = np.float32((self.scale.low + self.scale.high) / 2)
-        with one_thread():  # the last bit can change who is in which group
+        with one_thread():  # the last bit can move a user to another group
             return np.concatenate([(self.tile(b, items) - middle) @ directions for b in blocks])
 
 

@@ -1,4 +1,4 @@
-"""Weighted fit: biases and a matrix of low rank, to labels that are believed more or less."""
+"""Weighted low-rank fit of a table with missing cells."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ def fit_weighted(
     Every row of factors solves a ridge regression (Hu, Koren, Volinsky 2008, without their trick
     for sparse tables). The start is the same for any table.
 
-    Examples -------- The unknown cell of a table of rank one is recovered.
+    Examples
+    --------
+    The unknown cell of a table of rank one is recovered.
 
     >>> table = np.outer([1.0, 2.0, -1.0, -2.0] * 9, [1.0, -1.0, 2.0, -2.0] * 9)
     >>> weights = np.ones_like(table)

@@ -1,4 +1,4 @@
-"""From one file of ratings to another, or from a release to what others load."""
+"""Conversion of rating files, and of releases to the formats of other libraries."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count
 
-# What may be said of a release, whose form is known: how to read its labels.
+# Options for releases, whose form is known: how to read their values.
 _OF_RELEASES = ("scale", "drop_off_scale", "times", "duplicates")
 
 
@@ -76,17 +76,17 @@ def convert(
     # A mistyped ending should not cost the minutes of reading a large file.
     written_as = resolve_target(target, target_format)
     reject_replacing(target, force=force)
-    held = file_at(source)
+    path = file_at(source)
     taken = not is_standard(target) and Path(target).exists()
-    if taken and held and any(map(Path(target).samefile, filter(Path.exists, files_at(held)))):
-        what = "are one file" if held.is_file() else "share that file"
+    if taken and path and any(map(Path(target).samefile, filter(Path.exists, files_at(path)))):
+        what = "are one file" if path.is_file() else "share that file"
         raise RecveilError(
             f"{target}: source and target {what}; name another target", code="output.is-input"
         )
-    if held and not is_standard(target):
-        _reject_among(Path(target), held)
-    if held is not None and (held / MANIFEST).is_file():
-        source = WrittenRelease(held)
+    if path and not is_standard(target):
+        _reject_among(Path(target), path)
+    if path is not None and (path / MANIFEST).is_file():
+        source = WrittenRelease(path)
     if isinstance(source, WrittenRelease):
         found = _of_release(source, {"times": times, **reading})
     else:
@@ -96,11 +96,11 @@ def convert(
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
 
-def _reject_among(target: Path, held: Path) -> None:
-    """Refuse a target that the next run would read as a part of its source."""
-    if would_be_read(target, held) or is_log_of(target, held):
+def _reject_among(target: Path, path: Path) -> None:
+    """Reject a target that the next run would read as a part of its source."""
+    if would_be_read(target, path) or is_log_of(target, path):
         raise RecveilError(
-            f"{target} would stand among the files of {held}, which the next run reads; name "
+            f"{target} would be among the files of {path}, which the next run reads; name "
             f"another target",
             code="output.is-input",
         )
@@ -114,14 +114,14 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
                 f"{name}: given for a release, whose files have one form; leave that out",
                 code="option.unsupported",
             )
-    own = {name: value for name, value in reading.items() if name in _OF_RELEASES}
+    options = {name: value for name, value in reading.items() if name in _OF_RELEASES}
     scale = release.manifest.scale
-    if own.get("scale") is None and scale.unary:
-        own["likes"] = True
-    elif own.get("scale") is None:  # values are means between the scale's steps
-        own["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
-    found = understand(release.to_arrow(people=True), **own)
-    people = found.ratings.n_users
-    of = describe_count(people, "user")
+    if options.get("scale") is None and scale.unary:
+        options["likes"] = True
+    elif options.get("scale") is None:  # values are means between the scale's steps
+        options["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
+    found = understand(release.to_arrow(people=True), **options)
+    n_users = found.ratings.n_users
+    of = describe_count(n_users, "user")
     note = f"A release: its published rows, one for each of {of}, under their new ids."
     return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))

@@ -88,7 +88,8 @@ def describe(
     require_path("a file", output=output)
     if is_standard(output):
         raise RecveilError(
-            "output -: a description stands beside its release; name a file", code="output.place"
+            "output -: a description belongs next to its release; name a file",
+            code="output.place",
         )
     if card is not None:
         require_path("a card", card=card)
@@ -96,7 +97,7 @@ def describe(
         require_path("the result of an audit", audit=audit)
     elif column_names:
         raise RecveilError(
-            "column_names (--column-names): only an audit tells them; give its result with audit "
+            "column_names (--column-names): only an audit states them; give its result with audit "
             "(--audit)",
             code="option.required",
         )
@@ -107,8 +108,8 @@ def describe(
     words = PublisherCard() if card is None else PublisherCard.read(card)
     if not words.url and target.parent.resolve() != folder.parent:
         raise RecveilError(
-            f"{target.name}: it names the files of the release by their place beside it; write it "
-            f"beside {folder.name}, or say with url in the card where that is published",
+            f"{target.name}: it names the files of the release by relative paths; write it next to "
+            f"{folder.name}, or state with url in the card where that is published",
             code="output.place",
         )
     manifest = known_manifest(folder)
@@ -127,22 +128,22 @@ def describe(
     else:
         base = words.url.rstrip("/") or folder.name
         text = croissant(manifest, files, folder.name, base, words, found)
-    write_atomically(target, lambda beside: beside.write_text(text, "utf-8"))
+    write_atomically(target, lambda temporary: temporary.write_text(text, "utf-8"))
     return result
 
 
 def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> list[Violation]:
     """Check a Croissant description against the files of its release."""
-    told, problems, manifest, files = _read(release, file)
-    problems += problems_of_croissant(told, manifest, files)
+    content, problems, manifest, files = _read(release, file)
+    problems += problems_of_croissant(content, manifest, files)
     return [Violation(Path(file).name, None, None, problem) for problem in problems]
 
 
 def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> str:
     """Return a sentence on the parts of a description that nothing checks."""
-    told, _, manifest, files = _read(release, file)
-    own = texts_of_publisher(told, manifest, files)
-    texts = f" ({', '.join(own)})" if own else ""
+    content, _, manifest, files = _read(release, file)
+    names = texts_of_publisher(content, manifest, files)
+    texts = f" ({', '.join(names)})" if names else ""
     return (
         f"In {Path(file).name}, the publisher's own words{texts} and measurements: no file of the "
         f"release can contradict them."

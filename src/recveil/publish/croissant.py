@@ -33,11 +33,11 @@ def card_page(
     manifest: Manifest, sha256: str, name: str, card: PublisherCard, found: Findings
 ) -> str:
     """Return the description of a release as Markdown: always the same for the same parts."""
-    own = data_card(manifest, manifest.ratings_file or "")
-    title, _, rest = own.partition("\n")
-    words = {said: getattr(card, word) for word, said in _NAMED.items()}
+    readme = data_card(manifest, manifest.ratings_file or "")
+    title, _, rest = readme.partition("\n")
+    words = {heading: getattr(card, word) for word, heading in _NAMED.items()}
     words["Keywords"] = ", ".join(card.keywords)
-    facts = [f"- {said}: {_plain(word)}" for said, word in words.items() if word]
+    facts = [f"- {heading}: {_plain(word)}" for heading, word in words.items() if word]
     parts = [
         f"# {_plain(card.title)}" if card.title else title,
         _plain(card.description),
@@ -64,8 +64,8 @@ def left_out(manifest: Manifest) -> str:
 
 def _section(title: str, sentences: Iterable[str]) -> str:
     """Return a heading with a list below it; nothing if there is nothing to be listed."""
-    told = "\n".join(f"- {_plain(sentence)}" for sentence in sentences if sentence)
-    return f"## {title}\n\n{told}" if told else ""
+    content = "\n".join(f"- {_plain(sentence)}" for sentence in sentences if sentence)
+    return f"## {title}\n\n{content}" if content else ""
 
 
 def _plain(text: str) -> str:
@@ -82,49 +82,29 @@ def _plain(text: str) -> str:
 VERSION = "http://mlcommons.org/croissant/1.1"
 _RAI_VERSION = "http://mlcommons.org/croissant/RAI/1.0"
 # As the standard gives it, so that short names mean the same everywhere.
-_CONTEXT: dict[str, Any] = {
+_CONTEXT_NAMES = (
+    *("@language", "@vocab", "arrayShape", "citeAs", "column", "conformsTo", "containedIn"),
+    *("cr", "rai", "data", "dataType", "dct", "description", "equivalentProperty"),
+    *("examples", "extract", "field", "fileProperty", "fileObject", "fileSet", "format"),
+    *("includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5", "name"),
+    *("parentField", "path", "recordSet", "references", "regex", "repeated", "replace"),
+    *("samplingRate", "sc", "separator", "source", "subField", "transform"),
+)
+_CONTEXT_VALUES: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "arrayShape": "cr:arrayShape",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
-    "containedIn": "cr:containedIn",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
     "description": {"@container": "@language"},
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isArray": "cr:isArray",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
     "name": {"@container": "@language"},
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
+_CONTEXT = {name: _CONTEXT_VALUES.get(name, f"cr:{name}") for name in _CONTEXT_NAMES}
 _ENCODINGS = {
     ".parquet": "application/x-parquet",
     ".csv": "text/csv",
@@ -146,7 +126,7 @@ _ALWAYS_1 = "always 1, for programs that want a column of ratings: there were no
 _MEASURED = "Measured by the publisher: "
 _PERSONAL = "rai:personalSensitiveInformation"
 # What a publisher's card says, or what they measured: it follows from no file.
-_PUBLISHERS_OWN = {
+_UNCHECKED = {
     *("name", "description", "license", "datePublished", "url", "version", "citeAs", "keywords"),
     *("creator", "publisher", "sc:contactPoint", "rai:dataCollection", "rai:dataUseCases"),
     *("rai:dataPreprocessingProtocol", _PERSONAL),
@@ -175,6 +155,14 @@ def croissant(
     made = f"Made with recveil {manifest.recveil}: " + "; ".join(
         f"{key}: {value}" for key, value in manifest.settings.items()
     )
+    all_parts = {
+        "@type": "cr:FileSet",
+        "@id": ALL_PARTS,
+        "name": ALL_PARTS,
+        "containedIn": [{"@id": each} for each in manifest.ratings_files],
+        "encodingFormat": _ENCODINGS[".parquet"],
+        "includes": ALL_PARTS,
+    }
     about: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -195,7 +183,7 @@ def croissant(
         **({"rai:dataCollection": card.collection} if card.collection else {}),
         "distribution": [
             *[_file(each, entry, base) for each, entry in files.items()],
-            *([_all_parts(manifest)] if content_name == ALL_PARTS else []),
+            *([all_parts] if content_name == ALL_PARTS else []),
         ],
     }
     if before := [*found.origin, *filter(None, [left_out(manifest)])]:
@@ -208,46 +196,50 @@ def croissant(
 
 
 def problems_of_croissant(
-    told: Any, manifest: Manifest, files: dict[str, FileEntry]
+    content: Any, manifest: Manifest, files: dict[str, FileEntry]
 ) -> Iterator[str]:
     """Report statements that contradict the release or cannot be checked.
 
     The publisher's statements about themselves and their measurements are not checked against
     files.
     """
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         yield "it is not a JSON object, as a Croissant description is; run recveil describe again"
         return
-    card, found = PublisherCard(), Findings()
-    right = json.loads(croissant(manifest, files, manifest.recveil, "", card, found))
+    right = _without_card(manifest, files)
     for name, value in right.items():
-        if name not in _PUBLISHERS_OWN and _without_base(name, told.get(name)) != value:
+        if name not in _UNCHECKED and _without_base(name, content.get(name)) != value:
             yield f"{name} is not what follows from the release; run recveil describe again"
-    personal, of_release = _listed(told, _PERSONAL), right[_PERSONAL]
+    personal, of_release = _as_list(content, _PERSONAL), right[_PERSONAL]
     if personal[: len(of_release)] != of_release:
         yield f"{_PERSONAL} does not begin with what the release promises, and does not promise"
-    measured = [*personal[len(of_release) :], *_listed(told, "rai:dataUseCases")]
+    measured = [*personal[len(of_release) :], *_as_list(content, "rai:dataUseCases")]
     if not all(str(each).startswith(_MEASURED) for each in measured):
         yield f"a sentence on privacy or use does not say that it was {_MEASURED[:-2].lower()}"
-    for name in sorted(set(map(str, told)) - set(right) - _PUBLISHERS_OWN):
+    for name in sorted(set(map(str, content)) - set(right) - _UNCHECKED):
         yield f"{quoted(name)} is no part of a description that recveil writes"
 
 
-def texts_of_publisher(told: Any, manifest: Manifest, files: dict[str, FileEntry]) -> list[str]:
+def texts_of_publisher(content: Any, manifest: Manifest, files: dict[str, FileEntry]) -> list[str]:
     """Return the texts of a description that no file can confirm.
 
     Without a publisher's card, recveil writes its own text; any other text is unverified.
     """
-    if not isinstance(told, dict):
+    if not isinstance(content, dict):
         return []
-    card, found = PublisherCard(), Findings()
-    usual = json.loads(croissant(manifest, files, manifest.recveil, "", card, found))
-    names = [name for name in told if name in _PUBLISHERS_OWN - {_PERSONAL}]
-    return [name for name in names if told[name] != usual.get(name)]
+    usual = _without_card(manifest, files)
+    names = [name for name in content if name in _UNCHECKED - {_PERSONAL}]
+    return [name for name in names if content[name] != usual.get(name)]
 
 
-def _listed(told: dict[str, Any], name: str) -> list[Any]:
-    value = told.get(name, [])
+def _without_card(manifest: Manifest, files: dict[str, FileEntry]) -> dict[str, Any]:
+    """Return the description without a publisher's card, measurements or address."""
+    text = croissant(manifest, files, manifest.recveil, "", PublisherCard(), Findings())
+    return dict(json.loads(text))
+
+
+def _as_list(content: dict[str, Any], name: str) -> list[Any]:
+    value = content.get(name, [])
     return value if isinstance(value, list) else [value]
 
 
@@ -296,17 +288,6 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
         "contentSize": f"{entry.bytes} B",
         "encodingFormat": _ENCODINGS[name[name.rindex(".") :]],
         "sha256": entry.sha256,
-    }
-
-
-def _all_parts(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileSet",
-        "@id": ALL_PARTS,
-        "name": ALL_PARTS,
-        "containedIn": [{"@id": name} for name in manifest.ratings_files],
-        "encodingFormat": _ENCODINGS[".parquet"],
-        "includes": ALL_PARTS,
     }
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_args
@@ -47,7 +46,7 @@ from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.runtime.errors import MachineError, RecveilError, is_of_machine
 from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import ahead
+from recveil.runtime.threads import prefetch
 from recveil.verification import Verification, verify
 from recveil.verification.other_files import formulas_of
 
@@ -190,7 +189,7 @@ class Writing(Protocol):
         """Write the records, and the list of their classes if any."""
 
     def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
-        """Write who is behind which record; return what private.json says of how."""
+        """Write the assignment of users to records; return its entries of private.json."""
 
     def verify(self, folder: Path, private: Path) -> Verification:
         """Check both sides as they were written."""
@@ -208,7 +207,7 @@ def write_release(
 ) -> Verification:
     """Write, verify and put into place; see `Release.write`.
 
-    `by` names who writes the ratings and looks at what was written; this process, if not given.
+    `by` writes and verifies the large files; this process by default.
     """
     by = Here() if by is None else by
     check_form(layout, file_format)
@@ -264,7 +263,7 @@ def _stage(
             )
         if result.private_found:
             raise RecveilError(
-                f"something private would stand in the release, which was not written: "
+                f"the release would contain private data, so it was not written: "
                 f"{result.private_found[0]}",
                 code="release.refused",
             )
@@ -278,7 +277,8 @@ def write_drawn(
     check_form("users", file_format)
     if published.claim.about.contains_users:
         raise RecveilError(
-            "these records are people's; write them with their private twin", code="release.kind"
+            "these records belong to users; write them with their private folder",
+            code="release.kind",
         )
     with (
         staged_drawn(folder, force=force) as new,
@@ -291,7 +291,8 @@ def write_drawn(
         if not result.holds:
             problem = result.violations[0].problem
             raise RecveilError(
-                f"what was drawn does not hold: {problem}; {_remedy(published)}", code="claim.false"
+                f"the sampled users do not verify: {problem}; {_remedy(published)}",
+                code="claim.false",
             )
     return result
 
@@ -310,7 +311,7 @@ def check_form(layout: str, file_format: str) -> None:
 
 
 def _check_promise(published: Published) -> None:
-    """Refuse a baseline: a folder of that form would pass for something anonymized."""
+    """Reject a baseline, whose folder would look like an anonymized release."""
     if not published.claim.about.is_published:
         raise RecveilError(
             f"{published.settings['method']!r} promises nothing and is not written as a release; "
@@ -323,14 +324,14 @@ def _check_layout(published: Published, layout: str) -> None:
     """Raise for groups of synthetic users, and for a model where there is none."""
     if layout == "groups" and not published.claim.about.contains_users:
         raise RecveilError(
-            "layout 'groups' (--layout): these records are nobody's, so that there are no groups "
-            "of people; take users",
+            "layout 'groups' (--layout): these records belong to no user, so there are no groups "
+            "of users; take users",
             code="option.unsupported",
         )
     if layout == "model" and published.model is None:
         raise RecveilError(
-            f"layout 'model' (--layout): {published.settings['method']!r} has no model that people "
-            f"are drawn from; take users",
+            f"layout 'model' (--layout): {published.settings['method']!r} has no model of users; "
+            f"take users",
             code="option.unsupported",
         )
 
@@ -381,7 +382,7 @@ class Here:
         return Written({file.name: FileEntry.of(file)}, counts, items)
 
     def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
-        """Write who is behind which record to one file."""
+        """Write the assignment of users to records to one file."""
         pq.write_table(pa.table(_who_is_where(release, layout)), folder / ASSIGNMENT)
         return {}
 
@@ -395,22 +396,26 @@ def _write_ratings(
 ) -> tuple[dict[str, int], list[Any]]:
     """Write the records, and the list of their classes if any; return all counts, and the items."""
     contains_users = published.claim.about.contains_users
-    people_of: Counter[bytes] = Counter()
+    user_counts: Counter[bytes] = Counter()
     counts = {"users": published.n_users, "records": 0, "labels": 0}
     keys = item_keys(published.items)
-    item_seen = np.zeros(published.items.size, bool)
+    is_written = np.zeros(published.items.size, bool)
 
     def counted() -> Iterator[Records]:
-        people = partial(
-            track, total=published.n_users, weigh=lambda block: block.sizes.sum(), share=0.9
+        blocks = track(
+            published.blocks(),
+            "Writing the rows of all users",
+            published.n_users,
+            lambda block: float(block.sizes.sum()),
+            share=0.9,
         )
-        for block in people(published.blocks(), "Writing the rows of all people"):
+        for block in blocks:
             # Synthetic records have no classes: equal ones imply nothing about users.
             digests = published.claim.about.digests(block, keys) if contains_users else []
             sizes = block.sizes.tolist() if contains_users else []
-            for digest, people in zip(digests, sizes, strict=True):
-                people_of[digest] += people
-            item_seen[block.indices] = True
+            for digest, n_users in zip(digests, sizes, strict=True):
+                user_counts[digest] += n_users
+            is_written[block.indices] = True
             yield block
 
     def pieces() -> Iterator[pa.Table]:
@@ -420,14 +425,14 @@ def _write_ratings(
             yield table
 
     with rating_writer(ratings_file, file_format, published, in_groups=in_groups) as writer:
-        for table in ahead(evenly(pieces())):
+        for table in prefetch(evenly(pieces())):
             writer.write_table(table)
-    counts |= {"items": int(item_seen.sum()), "classes": len(people_of)}
-    counts["alone"] = sum(people == 1 for people in people_of.values())
+    counts |= {"items": int(is_written.sum()), "classes": len(user_counts)}
+    counts["alone"] = sum(n_users == 1 for n_users in user_counts.values())
     counts["duplicates_dropped"] = published.duplicates_dropped
     if contains_users:
-        (ratings_file.parent / CLASSES).write_bytes(class_list(people_of))
-    return counts, published.items[item_seen].tolist()
+        (ratings_file.parent / CLASSES).write_bytes(class_list(user_counts))
+    return counts, published.items[is_written].tolist()
 
 
 def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
@@ -449,27 +454,24 @@ def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
 
 def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by: Writing) -> None:
     private: Private = release.private
-    people = by.write_users(release, folder, layout)
-    tells = "who is behind every published row"
+    assignment = by.write_users(release, folder, layout)
+    content = "who is behind every published row"
     if not release.published.claim.about.contains_users:
         what = "likes" if release.published.scale.unary else "ratings"
-        tells = f"whose {what} the release was drawn from"
+        content = f"whose {what} the release was drawn from"
     if private.items is not None:
         names = {"item_id": pa.array(private.items), "published_id": release.published.items}
         pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
     about = {
-        "note": f"Keep this folder secret: it tells {tells}.",
+        "note": f"Keep this folder secret: it tells {content}.",
         "release": asdict(FileEntry.of(manifest)),
         "ratings_sha256": private.ratings_sha256,
         "seed": private.seed,
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
         "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
-        **people,  # the caller may know more of them
+        **assignment,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    _write_json(folder / PRIVATE_MANIFEST, about)
-
-
-def _write_json(file: Path, content: dict[str, Any]) -> None:
-    file.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n", "utf-8")
+    text = json.dumps(about, indent=2, ensure_ascii=False, default=str)
+    (folder / PRIVATE_MANIFEST).write_text(f"{text}\n", "utf-8")

@@ -57,16 +57,16 @@ def keep_history(published: Path, private: Path, new: Path, new_private: Path) -
     """Record the claims of a release and of those it replaces in its new private folder."""
     file = new_private / PRIVATE_MANIFEST
     content = json.loads(read_whole(file).decode())
-    own = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
-    kept = each_once((own, *_current_release(published, private)))
+    current = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
+    kept = each_once((current, *_current_release(published, private)))
     content[_KEY] = [promised._asdict() for promised in kept]
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
-def describe_history(told: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
+def describe_history(content: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:
     """Return the history in a private folder: its own release and those before it."""
-    sha256 = told["release"]["sha256"]
-    remembered = [_promised(entry) for entry in told.get(_KEY, [])]
+    sha256 = content["release"]["sha256"]
+    remembered = [_promised(entry) for entry in content.get(_KEY, [])]
     if all(promised.sha256 != sha256 for promised in remembered):
         remembered.insert(0, _promised_at(published, sha256))
     return tuple(remembered)

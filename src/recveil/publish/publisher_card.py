@@ -17,7 +17,14 @@ from typing import Any, Self
 
 from recveil.release.manifest import Manifest
 from recveil.runtime.devices import read_whole
-from recveil.runtime.errors import RecveilError, first_line_of, listed, meant, quoted, reason_of
+from recveil.runtime.errors import (
+    RecveilError,
+    first_line_of,
+    listed,
+    quoted,
+    reason_of,
+    suggest_name,
+)
 
 _MOST_BYTES = 1 << 16
 _MOST_LETTERS = {"title": 200, "description": 5_000, "collection": 5_000}
@@ -80,9 +87,9 @@ def _checked(file: str, name: str, value: Any) -> Any:
     """Return one value of a card as text, or several; or raise a RecveilError."""
     where = f"{file}: {quoted(name)}"
     if name not in _NAMES:
-        asked = meant(name, _NAMES)
+        suggestion = suggest_name(name, _NAMES)
         raise RecveilError(
-            f"{where} is no word of a card{asked}; expected {listed(_NAMES, 150)}",
+            f"{where} is no word of a card{suggestion}; expected {listed(_NAMES, 150)}",
             code="settings.value",
         )
     if name == "keywords":
@@ -119,7 +126,8 @@ def reject_unseen(where: str, value: Any, most: int, *, code: str = "settings.va
         raise RecveilError(f"{where}: {len(value):,} letters; expected {most:,} at most", code=code)
     if found := _UNSEEN.search(value):
         raise RecveilError(
-            f"{where}: holds U+{ord(found.group()):04X}, which nobody sees; leave it out", code=code
+            f"{where}: holds U+{ord(found.group()):04X}, which is invisible; leave it out",
+            code=code,
         )
     return value.strip()
 
@@ -192,9 +200,8 @@ def read_findings(
             )
         if release.get("against") is not None:
             raise RecveilError(
-                f"{audit.name}: the audit holds {name} against another release (--against), and "
-                f"would tell the world its name and that there is one; make an audit of this "
-                f"release alone",
+                f"{audit.name}: the audit compares {name} against another release (--against), and "
+                f"would disclose its name and that it exists; make an audit of this release alone",
                 code="release.refused",
             )
     if evaluation is not None:
@@ -243,16 +250,16 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
         )
 
 
-def _ground(told: dict[str, Any], manifest: Manifest) -> str:
+def _ground(content: dict[str, Any], manifest: Manifest) -> str:
     """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
-    if told["made_anew"]:
-        return _MADE_ANEW.format(share=told["split"], what=what)
-    return _JUDGED.format(cells=told["test_cells"], what=what)
+    if content["made_anew"]:
+        return _MADE_ANEW.format(share=content["split"], what=what)
+    return _JUDGED.format(cells=content["test_cells"], what=what)
 
 
 def _left_out(data: dict[str, Any]) -> list[str]:
-    """Say how many rows were left out; older audits count none without a rating."""
+    """Describe how many rows were left out; older audits count none without a rating."""
     counts = {
         "they were off the scale": int(data["off_scale_dropped"]),
         "they held no rating": int(data.get("unrated_dropped", 0)),
@@ -261,7 +268,7 @@ def _left_out(data: dict[str, Any]) -> list[str]:
 
 
 def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:
-    """Say which columns were read; their names may be private."""
+    """Describe which columns were read; their names may be private."""
     columns = data["columns"]
     roles = [role for role in _ROLES if role in columns]
     sentences = []

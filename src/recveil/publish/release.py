@@ -1,4 +1,4 @@
-"""Release: both sides of anonymized ratings, and how they are written."""
+"""Both sides of anonymized ratings, and how they are written."""
 
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ class Release(Sides):
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> WrittenRelease:
-        """Read the published side of a release that was written; nothing private is looked at.
+        """Read the published side of a written release, and no private data.
 
         Parameters
         ----------
@@ -27,7 +27,7 @@ class Release(Sides):
         -------
         WrittenRelease
             `.to_arrow()`, `.to_pandas()`, `.to_polars()` and `.to_csr()` give its rows. Whether it
-            keeps its claim is for `verify` to say.
+            keeps its claim is checked by `verify`.
 
         Raises
         ------
@@ -78,20 +78,16 @@ class Release(Sides):
             if its noise follows from a seed, because an adversary who guesses the seed can
             remove the noise; or if ids of items look like those of users.
         """
-        _reject_seeded(self)
         claim = self.published.claim
+        if claim.about.is_differential and self.private.seed is not None:
+            raise RecveilError(
+                "seed (--seed): the noise of this release follows from a seed, and an adversary "
+                "who guesses it can remove the noise; leave the seed out to publish, and keep "
+                "seeds for experiments",
+                code="release.refused",
+            )
         with naming_cost(claim):
             reject_people(self.published.items, can_hide=claim.about.contains_users)
         return write_release(
             self, Path(folder), layout, file_format, force=force, allow_large=allow_large
-        )
-
-
-def _reject_seeded(release: Sides) -> None:
-    """Raise if the noise of a differentially private release is reproducible."""
-    if release.published.claim.about.is_differential and release.private.seed is not None:
-        raise RecveilError(
-            "seed (--seed): the noise of this release follows from one, and whoever guesses it "
-            "takes the noise away; leave the seed out to publish, and keep seeds for experiments",
-            code="release.refused",
         )

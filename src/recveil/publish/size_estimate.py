@@ -1,4 +1,4 @@
-"""Expected: how many labels a release will have, how many bytes and how long, before the work."""
+"""Estimates of the size of a release and of the time to make it."""
 
 import math
 import shutil
@@ -14,7 +14,7 @@ from recveil.runtime.errors import MachineError, RecveilError
 
 
 def format_count(number: float) -> str:
-    """Say a number in full, or three digits of it from a million on.
+    """Format a number in full, or with three digits from a million on.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def format_count(number: float) -> str:
 
 
 def format_bytes(number: float) -> str:
-    """Say a number of bytes in at most three digits.
+    """Format a number of bytes with at most three digits.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def format_bytes(number: float) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Say a time in seconds, minutes or hours.
+    """Format a time in seconds, minutes or hours.
 
     Examples
     --------
@@ -61,7 +61,7 @@ _MOST_FOR_A_RATING = 100
 # A Parquet column stores each value as an index into its distinct values, and zstd compresses it.
 # Measured on MovieLens (100K, latest-small), also with text item ids, and on synthetic tables
 # (docs/explanation/performance.md has the large ones). About this share remains:
-_LEFT_OF_LABELS = {"groups": 0.95, "users": 0.75}
+_LEFT_OF_VALUES = {"groups": 0.95, "users": 0.75}
 _LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
 # Unrounded values are all distinct: dictionary encoding fails, and they are stored plainly; in
 # copies of a row they repeat.
@@ -74,7 +74,7 @@ _STEPS_TOGETHER, _BITS_MORE = 32, 2
 # Parquet's overhead: headers, indices of users and sizes.
 _DOUBT = 1.3
 # Per user in the private folder, in addition to the id; per group digest in classes.csv.
-_BYTES_OF_PERSON, _BYTES_OF_GROUP = 16, 70
+_BYTES_PER_USER, _BYTES_PER_GROUP = 16, 70
 # Seconds on two cores: to start; to read and learn from a rating; to predict a cell; to write,
 # digest and verify a value; to sample whether a user rates an item; to compute how likely a class
 # is to hold one.
@@ -82,7 +82,7 @@ _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
 _DRAW, _CHOOSE = 2.5e-8, 7e-8
 _WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
 # Remedies for synthetic releases.
-FEWER_PEOPLE = "fewer people (--people)"
+FEWER_USERS = "fewer people (--people)"
 
 
 class Expected(NamedTuple):
@@ -105,7 +105,7 @@ class Expected(NamedTuple):
     what: Literal["rating", "like"] = "rating"
 
     def sentence(self, *, timed: bool = True) -> str:
-        """Say it; without the time, which is that of this machine alone, if others work.
+        """Format the estimate; omit the time, which is that of one machine, where others work.
 
         Examples
         --------
@@ -113,15 +113,15 @@ class Expected(NamedTuple):
         'about 1.3 billion labels (1,410 for each rating), 811 MB, 2 minutes'
         """
         each = self.labels / max(1, self.ratings)
-        said, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
-        said = said[:-1] if round(self.labels) == 1 else said
-        labels = f"about {format_count(self.labels)} {said} ({each:,.{each < 10:d}f} for each {of})"
+        noun, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
+        noun = noun[:-1] if round(self.labels) == 1 else noun
+        labels = f"about {format_count(self.labels)} {noun} ({each:,.{each < 10:d}f} for each {of})"
         time = f", {format_time(self.seconds)}" if timed else ""
         return f"{labels}, {format_bytes(self.bytes)}{time}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
-        return {name: told for name, told in self._asdict().items() if name != "what"}
+        return {name: value for name, value in self._asdict().items() if name != "what"}
 
 
 def expect_padded(
@@ -199,14 +199,14 @@ def expect(
     )
     labels = round(float((widths * sizes if each else widths).sum()))
     if file_format == "csv":
-        of_label = _bytes_of_line(ratings.n_users, ratings.items, ratings.scale, kind, step)
-        most_of_label = 1.1 * of_label
+        per_value = _bytes_of_line(ratings.n_users, ratings.items, ratings.scale, kind, step)
+        most_per_value = 1.1 * per_value
     else:
-        of_label, most_of_label = _bytes_in_parquet(ratings, kind, widths, sizes, step, each=each)
-    around = ratings.n_users * (_BYTES_OF_PERSON + _mean_length(ratings.users))
-    around += widths.size * _BYTES_OF_GROUP
+        per_value, most_per_value = _bytes_in_parquet(ratings, kind, widths, sizes, step, each=each)
+    around = ratings.n_users * (_BYTES_PER_USER + _mean_length(ratings.users))
+    around += widths.size * _BYTES_PER_GROUP
     if each:
-        around += ratings.n_users * _BYTES_OF_PERSON  # their pseudonyms
+        around += ratings.n_users * _BYTES_PER_USER  # their pseudonyms
     predicted = ratings.n_users * ratings.n_items if kind == "padded" else 0
     seconds = _START + _LEARN * ratings.n_ratings + _PREDICT * predicted
     if kind == "sparse":
@@ -214,8 +214,8 @@ def expect(
     return Expected(
         labels=labels,
         ratings=ratings.n_ratings,
-        bytes=round(labels * of_label + around),
-        most_bytes=round(labels * most_of_label + 1.5 * around),
+        bytes=round(labels * per_value + around),
+        most_bytes=round(labels * most_per_value + 1.5 * around),
         seconds=seconds + _WRITE[file_format] * labels,
         kind=kind,
         what="like" if ratings.is_unary else "rating",
@@ -225,7 +225,7 @@ def expect(
 def expect_drawn(
     items: NDArray[Any],
     scale: RatingScale,
-    n_people: int,
+    n_users: int,
     activity: float,
     ratings: float,
     file_format: str,
@@ -238,7 +238,7 @@ def expect_drawn(
     items : ndarray, shape (n_items,)
         Items of the model.
     scale : RatingScale
-    n_people : int
+    n_users : int
         Number of synthetic users.
     activity : float
         Mean number of ratings per synthetic user.
@@ -254,22 +254,22 @@ def expect_drawn(
     >>> expect_drawn(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
     'about 80,000 labels (200 for each rating), 1.97 MB, 4 seconds'
     """
-    labels = round(n_people * activity)
+    labels = round(n_users * activity)
     if file_format == "csv":
-        of_label = _bytes_of_line(n_people, items, scale, "drawn", step)
-        most_of_label = 1.1 * of_label
+        per_value = _bytes_of_line(n_users, items, scale, "drawn", step)
+        most_per_value = 1.1 * per_value
     else:
         of_value = math.log2(scale.range / step + 2) / 8
         of_item = _bytes_of_item(items, activity)
-        of_label = _LEFT_OF_LABELS["users"] * of_value + _LEFT_OF_ITEMS["drawn"] * of_item
-        most_of_label = _DOUBT * (of_value + of_item)
-    around = n_people * _BYTES_OF_PERSON
+        per_value = _LEFT_OF_VALUES["users"] * of_value + _LEFT_OF_ITEMS["drawn"] * of_item
+        most_per_value = _DOUBT * (of_value + of_item)
+    around = n_users * _BYTES_PER_USER
     return Expected(
         labels=labels,
         ratings=round(ratings),
-        bytes=round(labels * of_label + around),
-        most_bytes=round(labels * most_of_label + 1.5 * around),
-        seconds=_START + _DRAW * n_people * items.size + _WRITE[file_format] * labels,
+        bytes=round(labels * per_value + around),
+        most_bytes=round(labels * most_per_value + 1.5 * around),
+        seconds=_START + _DRAW * n_users * items.size + _WRITE[file_format] * labels,
         kind="drawn",
         what="like" if scale.unary else "rating",
     )
@@ -306,7 +306,7 @@ def reject_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
 def _remedy(kind: Kind, layout: str) -> str:
     groups = "layout groups (--layout groups)"
     if kind == "drawn":
-        return FEWER_PEOPLE
+        return FEWER_USERS
     if kind == "padded":
         smaller = (
             "homogenize simple (--homogenize simple; it shows lone ratings), fewer items, or a "
@@ -331,17 +331,17 @@ def _bytes_in_parquet(
 ) -> tuple[float, float]:
     """Return how many bytes a label and its item take, about and at most."""
     layout = "users" if each else "groups"
-    values = _different_labels(ratings, kind, sizes, step)
+    values = _n_distinct_values(ratings, kind, sizes, step)
     if math.isinf(values):
         of_value, left = _BYTES_UNROUNDED, _LEFT_OF_UNROUNDED[layout]
     else:
-        of_value, left = math.log2(values + 1) / 8, _LEFT_OF_LABELS[layout]
+        of_value, left = math.log2(values + 1) / 8, _LEFT_OF_VALUES[layout]
     of_item = _bytes_of_item(ratings.items, float(widths.mean()) if widths.size else 1.0)
     about = left * of_value + _LEFT_OF_ITEMS[kind] * of_item
     return about, _DOUBT * (of_value + of_item)
 
 
-def _different_labels(
+def _n_distinct_values(
     ratings: Ratings, kind: Kind, sizes: NDArray[Any], step: float | None
 ) -> float:
     """Return how many different labels there may be."""

@@ -1,4 +1,4 @@
-"""A release as it was written, for those who use it: its published side, and nothing else."""
+"""Reader of the published side of a release, for its recipients."""
 
 import operator
 import warnings
@@ -22,8 +22,8 @@ from recveil.runtime.errors import RecveilError, shortened
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
 
-# So often are rows held at once: as they were read, and as they are handed out.
-_HELD = 2
+# Copies of the rows in memory: as read, and as returned.
+_COPIES = 2
 
 
 @brief
@@ -92,12 +92,12 @@ class WrittenRelease:
 
     def to_pandas(self, *, people: bool = False) -> Any:
         """Return the same as a frame of pandas, which must be installed."""
-        _needed("pandas")
+        _import("pandas")
         return self.to_arrow(people=people).to_pandas()
 
     def to_polars(self, *, people: bool = False) -> Any:
         """Return the same as a frame of polars, which must be installed."""
-        return _needed("polars").from_arrow(self.to_arrow(people=people))
+        return _import("polars").from_arrow(self.to_arrow(people=people))
 
     def to_csr(self, *, people: bool = False) -> sparse.csr_array:
         """Return the labels as a scipy matrix, float64, a row for each of `ids`.
@@ -111,17 +111,17 @@ class WrittenRelease:
             For words without an order, whose numbers are names, and no ratings.
         """
         if not self.manifest.scale.ordered:
-            told = ", ".join(
+            meanings = ", ".join(
                 f"{at} is {word}" for at, word in enumerate(self.manifest.scale.words, 1)
             )
             warnings.warn(
-                f"words without an order stand by numbers that are names ({shortened(told)}): do "
-                f"not reckon with them",
+                f"words without an order have arbitrary numbers ({shortened(meanings)}): do not "
+                f"calculate with them",
                 stacklevel=2,
             )
         table = as_numbers(self.to_arrow(people=people), self.manifest)
         items = _distinct(table["item_id"])
-        columns = np.searchsorted(items, _labels(table["item_id"]))
+        columns = np.searchsorted(items, _values(table["item_id"]))
         starts = record_starts(table) if table.num_rows else np.zeros(1, np.int64)
         shape = (starts.size - 1, items.size)
         matrix = sparse.csr_array((table["rating"].to_numpy(), columns, starts), shape=shape)
@@ -145,7 +145,7 @@ class WrittenRelease:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def _rows(self, *, people: bool) -> Iterator[pa.Table]:
-        """Yield the rows, and refuse what would not fit into memory before it is made."""
+        """Yield the rows, and raise before any are made that would not fit into memory."""
         repeated = people and self.manifest.in_groups
         first, n_bytes = 0, 0
         for table in read_rows(self._folder, self.manifest):
@@ -159,7 +159,7 @@ class WrittenRelease:
                 n_rows = sum(map(operator.mul, sizes.tolist(), np.diff(starts).tolist()))
                 n_bytes += n_rows * -(-table.nbytes // table.num_rows)
                 what = f"{self.name}: {'a row for each person' if repeated else 'its rows'}"
-                reject_beyond_limit(what, _HELD * n_bytes)
+                reject_beyond_limit(what, _COPIES * n_bytes)
                 yield self._repeated(table, starts, sizes, first) if repeated else table
                 first += int(sizes.sum())
         if repeated and first != self.manifest.counts["users"]:
@@ -173,7 +173,7 @@ class WrittenRelease:
 
     def _reject_count(self) -> None:
         raise RecveilError(
-            f"{self.name}: its groups are not of as many people as it counts; ask recveil verify "
+            f"{self.name}: its groups have not as many users as it states; ask recveil verify "
             f"what is wrong with it",
             code="release.damaged",
         )
@@ -194,8 +194,8 @@ class WrittenRelease:
                 code="release.damaged",
             )
         names = pseudonyms(prefix[0], self.manifest.counts["users"], first, first + record_of.size)
-        own = np.repeat(np.arange(record_of.size, dtype=np.int32), lengths)
-        ids = pa.DictionaryArray.from_arrays(pa.array(own), pa.array(names)).cast(pa.string())
+        row_of = np.repeat(np.arange(record_of.size, dtype=np.int32), lengths)
+        ids = pa.DictionaryArray.from_arrays(pa.array(row_of), pa.array(names)).cast(pa.string())
         rows = table.drop_columns(["user_id", "group_size"]).take(pa.array(places))
         return rows.add_column(0, "user_id", ids)
 
@@ -214,7 +214,7 @@ class WrittenRelease:
         }
 
 
-def _needed(package: str) -> Any:
+def _import(package: str) -> Any:
     """Import an optional dependency."""
     try:
         return import_module(package)
@@ -226,9 +226,9 @@ def _needed(package: str) -> Any:
         ) from None
 
 
-def _labels(column: pa.ChunkedArray) -> NDArray[Any]:
+def _values(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(column.to_numpy())
 
 
 def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
-    return np.asarray(np.sort(_labels(pa.chunked_array([column.unique()]))))
+    return np.asarray(np.sort(_values(pa.chunked_array([column.unique()]))))

@@ -25,13 +25,13 @@ class ClaimKind:
     label: str
     meaning: str
     shared: str
-    shared_short: tuple[str, str]
-    shared_parts: str
-    class_of: str
-    compared: tuple[str, ...]
-    digests: Callable[[Any, Any], list[bytes]]
-    is_bound: bool
-    one_person_each: bool
+    shared_parts: str = "nothing"
+    class_of: str = "records"
+    compared: tuple[str, ...] = ("item", "rating")
+    shared_short: tuple[str, str] = ("row", "rows")
+    digests: Callable[[Any, Any], list[bytes]] = lambda records, keys: records.digests(keys)
+    is_bound: bool = False
+    one_person_each: bool = False
     holds_fills: bool = False
     left_open: str = ""
     unpromised: str = ""
@@ -71,14 +71,6 @@ def card_text(name: str) -> str:
     return files("recveil.release").joinpath("cards", name).read_text(encoding="utf-8")
 
 
-def _of_labels(records: Any, keys: Any) -> list[bytes]:
-    return records.digests(keys)
-
-
-def _of_items(records: Any, keys: Any) -> list[bytes]:
-    return records.digests(keys, items_only=True)
-
-
 _KINDS: dict[str, ClaimKind] = {
     kind.name: kind
     for kind in (
@@ -89,13 +81,9 @@ _KINDS: dict[str, ClaimKind] = {
             meaning="proven and checked: at least k people share each published row, so that "
             "nobody is found with a probability above 1/k from the release alone",
             shared="row",
-            shared_short=("row", "rows"),
             shared_parts="labels",
             class_of="identical records",
-            compared=("item", "rating"),
-            digests=_of_labels,
             is_bound=True,
-            one_person_each=False,
             card=card_text("identical_rows.md.jinja"),
         ),
         ClaimKind(
@@ -109,8 +97,7 @@ _KINDS: dict[str, ClaimKind] = {
             shared_parts="items",
             class_of="records with the same items",
             compared=("item",),
-            digests=_of_items,
-            is_bound=False,
+            digests=lambda records, keys: records.digests(keys, items_only=True),
             one_person_each=True,
             holds_fills=True,
             left_open="This is about which items stand in a row, and holds only as long as "
@@ -129,13 +116,8 @@ _KINDS: dict[str, ClaimKind] = {
             "any one person is in the data changes what is published by a stated factor at most; "
             "that the noise was drawn is the publisher's word",
             shared="nothing: no row is anybody's",
-            shared_short=("row", "rows"),
-            shared_parts="nothing",
             class_of="drawn records",
             compared=(),
-            digests=_of_labels,
-            is_bound=False,
-            one_person_each=False,
             left_open="No row is anybody's. What is promised is about being in the data at all: "
             "epsilon bounds how well anybody can tell that.",
             unpromised="no record is anybody's, so that nobody can be found in one; what is "
@@ -154,13 +136,8 @@ _KINDS: dict[str, ClaimKind] = {
             meaning="nobody's row is published: people are drawn from exact sums over at least k "
             "people, which promises nothing about who is in the data, and attacks tell it",
             shared="nothing: no row is anybody's",
-            shared_short=("row", "rows"),
-            shared_parts="nothing",
             class_of="drawn records",
             compared=(),
-            digests=_of_labels,
-            is_bound=False,
-            one_person_each=False,
             left_open="No row is anybody's, and nothing is promised about being in the data: exact "
             "sums tell it.",
             unpromised="no record is anybody's, so that nobody can be found in one; nothing is "
@@ -176,13 +153,6 @@ _KINDS: dict[str, ClaimKind] = {
             label="promises nothing",
             meaning="promises nothing: there to be compared with, not to be published",
             shared="nothing",
-            shared_short=("row", "rows"),
-            shared_parts="nothing",
-            class_of="records",
-            compared=("item", "rating"),
-            digests=_of_labels,
-            is_bound=False,
-            one_person_each=False,
             unpromised="nothing is promised",
             is_published=False,
         ),
@@ -192,13 +162,7 @@ _KINDS: dict[str, ClaimKind] = {
             label="nobody knows",
             meaning="a table of labels of which nobody said what it promises",
             shared="nothing that is known",
-            shared_short=("row", "rows"),
             shared_parts="labels",
-            class_of="records",
-            compared=("item", "rating"),
-            digests=_of_labels,
-            is_bound=False,
-            one_person_each=False,
             unpromised="what is promised is not known",
             is_published=False,
         ),
@@ -308,8 +272,8 @@ class Claim:
     ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
-        given = [part is not None for part in (self.epsilon, self.delta, self.ledger)]
-        if given != [claim_kind(self.kind).is_differential] * 3:
+        has_part = [part is not None for part in (self.epsilon, self.delta, self.ledger)]
+        if has_part != [claim_kind(self.kind).is_differential] * 3:
             raise RecveilError(
                 f"claim {self.kind!r}: epsilon, delta and a ledger belong to a differentially "
                 f"private release, all three; give all to that kind, and none to others",
@@ -318,8 +282,8 @@ class Claim:
 
     def __repr__(self) -> str:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        told = (f"{name}={value!r}" for name, value in values.items() if value is not None)
-        return f"Claim({', '.join(told)})"
+        stated = (f"{name}={value!r}" for name, value in values.items() if value is not None)
+        return f"Claim({', '.join(stated)})"
 
     @property
     def about(self) -> ClaimKind:
@@ -343,7 +307,7 @@ _WEAK, _NO_PROMISE = 10.0, 20.0
 NEIGHBOURS, NEIGHBOURS_SINCE = "add or remove one person", 8
 
 
-def stated_kind(told: Any) -> Any:
+def stated_kind(stated: Any) -> Any:
     """Return the name of a claim's kind from release.json.
 
     Examples
@@ -351,13 +315,14 @@ def stated_kind(told: Any) -> Any:
     >>> stated_kind("co-rated"), stated_kind({"kind": "differentially-private", "epsilon": 3.0})
     ('co-rated', 'differentially-private')
     """
-    return told.get("kind") if isinstance(told, Mapping) else told
+    return stated.get("kind") if isinstance(stated, Mapping) else stated
 
 
 def claim_of_json(content: Mapping[str, Any]) -> Claim:
     """Read the claim from the content of release.json."""
     stated, diversity = content["claim"], content["diversity"]
-    shared = {"k": content["k"], "levels": content["levels"], **_sets(diversity)}
+    sets = {"b": diversity["b"], "l": diversity["l"]}
+    shared = {"k": content["k"], "levels": content["levels"], **sets}
     if not isinstance(stated, Mapping):
         return Claim(kind=stated, **shared)
     ledger = Ledger.from_json(stated["ledger"])
@@ -465,10 +430,6 @@ def problems_of_claim(manifest: Mapping[str, Any], format_number: int) -> Iterat
             yield "levels are no part of a release in which no record is anybody's"
         if manifest["diversity"] != {"b": 1, "l": 1}:
             yield "diversity is no part of a release in which no record is anybody's"
-
-
-def _sets(diversity: Mapping[str, Any]) -> dict[str, Any]:
-    return {"b": diversity["b"], "l": diversity["l"]}
 
 
 def _is_between(number: Any, low: float, high: float) -> bool:

@@ -9,7 +9,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from recveil.ratings.feedback import count_levels
 from recveil.release.claim import bounds_of, card_text
 from recveil.release.manifest import ALL_PARTS, Manifest
-from recveil.release.settings import publishes_likes
+from recveil.release.method import publishes_likes
 
 # Older formats keep their wording, because their cards are rendered again for comparison. Each
 # template has the text of the methods that the first format knew; the other methods bring theirs.
@@ -89,14 +89,16 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             is_parts=ratings_file == ALL_PARTS,
             class_of=manifest.claim.about.class_of,
             one_person_each=method.one_person_each,
-            beside_real_ratings=method.beside_real_ratings(settings),
+            beside_real_ratings=method.other_items_clause(settings),
             n_formulas=manifest.formulas.items if manifest.formulas else 0,
             words=[shown_word(word) for word in manifest.scale.words],
             count_levels=count_levels(),
             example=in_quotes(manifest.formulas.example) if manifest.formulas else "",
         )
     )
-    return text + "\n" + _digest_line(manifest)
+    # It binds the card to every number of release.json, including those it does not show.
+    digest = f"\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"
+    return f"{text}\n{'' if manifest.format in _WITHOUT_DIGEST else digest}"
 
 
 def in_quotes(text: str) -> str:
@@ -135,10 +137,3 @@ def _environment(**cards: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _digest_line(manifest: Manifest) -> str:
-    """Bind the card to every number of release.json, including those it does not show."""
-    if manifest.format in _WITHOUT_DIGEST:
-        return ""
-    return f"\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"

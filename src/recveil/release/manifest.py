@@ -19,14 +19,14 @@ from recveil.release.claim import (
     claim_of_json,
     claim_to_json,
 )
-from recveil.release.method import Method
+from recveil.release.method import Method, publishes_likes
 from recveil.release.registry import find_method, method_of
-from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, label_grid, publishes_likes
+from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, value_grid
 from recveil.release.sides import Published
 from recveil.runtime.safe_repr import brief
 
 
-def class_list(people_of: Mapping[bytes, int]) -> bytes:
+def class_list(user_counts: Mapping[bytes, int]) -> bytes:
     r"""Return the content of classes.csv.
 
     Examples
@@ -34,7 +34,7 @@ def class_list(people_of: Mapping[bytes, int]) -> bytes:
     >>> class_list({b"\xb0": 5, b"\x0a": 7})
     b'digest,people\n0a,7\nb0,5\n'
     """
-    lines = [f"{digest.hex()},{people}\n" for digest, people in sorted(people_of.items())]
+    lines = [f"{digest.hex()},{n_users}\n" for digest, n_users in sorted(user_counts.items())]
     return ("digest,people\n" + "".join(lines)).encode()
 
 
@@ -120,9 +120,8 @@ def is_part(name: str, what: str = "ratings") -> bool:
 
 def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
     """Return the files among others that hold the ratings, or the model, in their order."""
-    own = (MODEL,) if layout == "model" else RATINGS
-    there = list(names)
-    whole = [name for name in there if name in own]
+    there, usual = list(names), (MODEL,) if layout == "model" else RATINGS
+    whole = [name for name in there if name in usual]
     parts = [] if layout == "model" else [name for name in there if is_part(name)]
     return tuple(whole[:1] or parts)
 
@@ -313,9 +312,9 @@ class Manifest:
         return pa.schema(types)
 
     @property
-    def label_grid(self) -> float | None:
+    def value_grid(self) -> float | None:
         """The step of the grid of all values; None without a grid."""
-        return label_grid(self.settings, self.scale.step)
+        return value_grid(self.settings, self.scale.step)
 
     @property
     def ratings_files(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from recveil.release.manifest import (
     part_name,
     to_bytes,
 )
-from recveil.release.settings import problems_of_settings
+from recveil.release.settings import problems_of_settings, repr_start
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, named_twice, reason_of
 
@@ -61,7 +61,9 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
 
     try:
         content = read_whole(file)
-        manifest = json.loads(content.decode(), object_pairs_hook=once, parse_constant=_refuse)
+        manifest = json.loads(
+            content.decode(), object_pairs_hook=once, parse_constant=_reject_constant
+        )
         _check_essentials(manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         code = _code(error)
@@ -70,7 +72,7 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
             f"fetch or write the release again",
             code=code,
         ) from error
-    problems = [f"the key {_quoted(name)} stands twice" for name in twice]
+    problems = [f"the key {repr_start(name)} stands twice" for name in twice]
     problems += _problems(manifest)
     if not problems and not _is_canonical(manifest, content):
         problems.append(
@@ -106,7 +108,7 @@ def known_manifest(folder: Path) -> Manifest:
         code = _code(error)
         raise RecveilError(
             f"{file}: cannot be read ({_reason(error)}); expected the folder of a release, with "
-            f"its private twin beside it",
+            f"its private folder next to it",
             code=code,
         ) from error
     if problems:
@@ -122,7 +124,7 @@ def _read_from(content: bytes, manifest: dict[str, Any]) -> Manifest:
     return replace(Manifest.from_json(manifest), sha256_read=hashlib.sha256(content).hexdigest())
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise ValueError(f"{constant} is no number of JSON")
 
 
@@ -151,14 +153,14 @@ def _check_essentials(manifest: Any) -> None:
     if manifest["format"] not in FORMATS:
         known = " and ".join(map(repr, FORMATS))
         raise RecveilError(
-            f"format {_quoted(manifest['format'])}; this recveil reads {known}",
+            f"format {repr_start(manifest['format'])}; this recveil reads {known}",
             code="release.unknown-format",
         )
     kind = stated_kind(manifest["claim"])
     if kind not in published_claims():
         claims = published_claims()
         raise RecveilError(
-            f"claim {_quoted(kind)}; this recveil can check {claims}", code="claim.unknown"
+            f"claim {repr_start(kind)}; this recveil can check {claims}", code="claim.unknown"
         )
     scale = manifest["scale"]
     RatingScale.from_json(scale)
@@ -190,7 +192,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from _key_problems("it", manifest, _keys_of(manifest))
     version = manifest.get("recveil")
     if not (isinstance(version, str) and _VERSION.fullmatch(version)):
-        yield f"recveil is {_quoted(version)}; expected a version such as '1.0.0'"
+        yield f"recveil is {repr_start(version)}; expected a version such as '1.0.0'"
     yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
     scale = manifest["scale"]
     worded = ("words", "ordered") if "words" in scale else ()
@@ -200,7 +202,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         if number is None and name == "step":
             continue
         if type(number) is not float or abs(number) > _LARGEST_RATING:
-            yield f"scale: {name} is {_quoted(number)}; expected a number such as 5.0"
+            yield f"scale: {name} is {repr_start(number)}; expected a number such as 5.0"
     yield from problems_of_settings(manifest)
     yield from problems_of_claim(manifest, FORMATS.index(manifest["format"]) + 1)
     counts, about = manifest["counts"], claim_kind(stated_kind(manifest["claim"]))
@@ -208,14 +210,17 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from _key_problems("counts", counts, expected)
     for name in expected:
         if name in counts and not _is_count(counts[name], 0):
-            yield f"counts: {name} is {_quoted(counts[name])}; expected a whole number"
+            yield f"counts: {name} is {repr_start(counts[name])}; expected a whole number"
     usual = MODEL if manifest["layout"] == "model" else RATINGS[0]
     content = content_files(manifest["files"], manifest["layout"]) or (usual,)
     if is_part(content[0]):  # all of them, from the first on
         content = tuple(part_name(number) for number in range(len(content)))
     names = (*content, *file_next_to_ratings(about))
     yield from _key_problems("files", manifest["files"], names)
-    yield from _file_problems(manifest["files"])
+    for name, entry in manifest["files"].items():
+        yield from _key_problems(f"files: {repr_start(name)}", entry, ("sha256", "bytes"))
+        if not _SHA256.fullmatch(entry["sha256"]):
+            yield f"files: {repr_start(name)}: sha256 is no SHA-256 of 64 digits"
 
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
@@ -236,19 +241,12 @@ def _makes_sense(formulas: Any) -> bool:
     )
 
 
-def _file_problems(files: dict[str, Any]) -> Iterator[str]:
-    for name, entry in files.items():
-        yield from _key_problems(f"files: {_quoted(name)}", entry, ("sha256", "bytes"))
-        if not _SHA256.fullmatch(entry["sha256"]):
-            yield f"files: {_quoted(name)}: sha256 is no SHA-256 of 64 digits"
-
-
 def _key_problems(where: str, found: dict[str, Any], expected: Iterable[str]) -> Iterator[str]:
     """Compare keys with the expected ones: all, no others, in their order."""
     names = tuple(expected)
     for name in found:
         if name not in names:
-            yield f"{where} carries {_quoted(name)}, which no release has"
+            yield f"{where} carries {repr_start(name)}, which no release has"
     for name in names:
         if name not in found:
             yield f"{where} lacks {name!r}"
@@ -258,8 +256,3 @@ def _key_problems(where: str, found: dict[str, Any], expected: Iterable[str]) ->
 
 def _is_count(number: Any, least: int) -> bool:
     return type(number) is int and least <= number <= _LARGEST_COUNT
-
-
-def _quoted(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -25,7 +25,7 @@ class PublicSetting:
     any_step: bool = False
     any_share: bool = False
     any_numbers: bool = False
-    of_people: bool = False
+    counts_users: bool = False
     when: Callable[[Settings], bool] = lambda _: True
     first_format: int = 1
 
@@ -33,14 +33,32 @@ class PublicSetting:
         return {"": self.name}
 
 
+def publishes_likes(settings: Settings) -> bool:
+    """Return whether a release was made of implicit feedback.
+
+    Examples
+    --------
+    >>> publishes_likes({"method": "sparse rows", "ratings": "likes"})
+    True
+    """
+    return settings.get("ratings") == "likes"
+
+
+def publishes_ratings(settings: Settings) -> bool:
+    """Return whether a release was made of ratings."""
+    return not publishes_likes(settings)
+
+
 # Settings of releases made of likes, in place of all settings about ratings.
 OF_LIKES = PublicSetting(
-    "ratings", ("likes",), when=lambda given: "ratings" in given, first_format=6
+    "ratings", ("likes",), when=lambda settings: "ratings" in settings, first_format=6
 )
 # Additional settings of any method whose values are levels of counts.
-OF_COUNTS = PublicSetting("counts", ("log",), when=lambda given: "counts" in given, first_format=5)
+OF_COUNTS = PublicSetting(
+    "counts", ("log",), when=lambda settings: "counts" in settings, first_format=5
+)
 # Additional settings of any method whose items have pseudonyms.
-HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda given: "items" in given)
+HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda settings: "items" in settings)
 
 
 @brief
@@ -98,10 +116,6 @@ class Variant:
         return claim_kind(self.claim)
 
 
-def _no_problems(_manifest: Settings, _format: int) -> Iterator[str]:
-    return iter(())
-
-
 def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]:
     """Report rows that should hold all items but do not.
 
@@ -116,10 +130,6 @@ def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]
             f"{describe_count(counts['items'], 'item')}, but "
             f"{counts['records']:,} rows hold {counts['labels']:,} labels in all"
         )
-
-
-def _no_grid(_settings: Settings, _step: float | None) -> float | None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -140,19 +150,19 @@ class Method:
     takes_unordered: bool = False
     takes_k: bool = True
     model_columns: Callable[[int, Settings], tuple[str, ...]] | None = None
-    asked_by: str = ""
+    selector: str = ""
     promise_in_short: str = ""
     takes_levels: bool = False
     takes_diversity: bool = False
     one_person_each: bool = False
     keeps_items: Callable[[Settings], bool] = lambda _: False
     averages_raters: Callable[[Settings], bool] = lambda _: False
-    problems: Callable[[Settings, int], Iterator[str]] = _no_problems
+    problems: Callable[[Settings, int], Iterator[str]] = lambda _manifest, _format: iter(())
     problems_of_rows: Callable[[Settings, int, Mapping[str, int]], Iterator[str]] = (
         lambda _settings, _k, _counts: iter(())
     )
-    label_grid: Callable[[Settings, float | None], float | None] = _no_grid
-    beside_real_ratings: Callable[[Settings], str] = lambda _: ""
+    value_grid: Callable[[Settings, float | None], float | None] = lambda _settings, _step: None
+    other_items_clause: Callable[[Settings], str] = lambda _: ""
     publishers_word: Callable[[Settings], tuple[str, ...]] = lambda _: ()
     undone_by: Callable[[Settings], tuple[str, ...]] = lambda _: ()
     made_before: Callable[[Settings], tuple[str, ...]] = lambda _: ()

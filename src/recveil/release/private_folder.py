@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from recveil.io.worker import decoded_table
 from recveil.ratings import Ratings
@@ -27,9 +26,9 @@ from recveil.runtime.errors import RecveilError
 PARTS = "assignment_parts"
 
 
-def assignment_files(told: Mapping[str, Any]) -> list[str]:
+def assignment_files(content: Mapping[str, Any]) -> list[str]:
     """Return the names of the files that map records to users, from private.json."""
-    parts = told.get(PARTS)
+    parts = content.get(PARTS)
     if parts is None:
         return [ASSIGNMENT]
     return [part_name(number, "assignment") for number in range(int(parts))]
@@ -51,8 +50,8 @@ def reject_missing(private: Path, names: Iterable[str], folder: Path) -> None:
     for name in names:
         if not (private / name).is_file():
             raise RecveilError(
-                f"{private / name} is missing; without it nobody can tell whether a guess is "
-                f"right; put the private twin beside {folder.name}",
+                f"{private / name} is missing; without it, guesses cannot be checked; put the "
+                f"private folder next to {folder.name}",
                 code="private.not-found",
             )
 
@@ -71,8 +70,8 @@ def digest_of(ratings: Ratings) -> str:
     """
     sha = hashlib.sha256()
     orders = []
-    for labels in (ratings.users, ratings.items):
-        texts = [str(label) for label in labels.tolist()]
+    for ids in (ratings.users, ratings.items):
+        texts = [str(label) for label in ids.tolist()]
         order = sorted(range(len(texts)), key=texts.__getitem__)
         orders.append(None if order == list(range(len(texts))) else np.array(order))
         sha.update(repr([texts[at] for at in order]).encode())
@@ -84,12 +83,8 @@ def digest_of(ratings: Ratings) -> str:
         rows = rows[:, of_items]
         rows.sort_indices()
     for array, kind in ((rows.indptr, "<i8"), (rows.indices, "<i4"), (rows.data, "<f4")):
-        sha.update(_bytes(array, kind))
+        sha.update(np.ascontiguousarray(array, dtype=kind).data)
     return sha.hexdigest()
-
-
-def _bytes(array: NDArray[Any], kind: str) -> memoryview:
-    return np.ascontiguousarray(array, dtype=kind).data
 
 
 def is_made_of(folder: Path, ratings: Ratings) -> bool | None:

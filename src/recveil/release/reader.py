@@ -70,7 +70,7 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     """Yield the published rows in batches without splitting a record."""
     if manifest.layout == "model":
         raise RecveilError(
-            f"{folder.name}: it holds a model and no people; draw some (recveil sample "
+            f"{folder.name}: it holds a model and no people; sample some (recveil sample "
             f"{folder.name} --people N -o OUT), and take these",
             code="release.kind",
         )
@@ -136,7 +136,7 @@ def read_twin(folder: Path) -> Twin:
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
             f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
-            f"put the right one beside {folder.name}",
+            f"put the right one next to {folder.name}",
             code="private.mismatch",
         )
     with reading_release(folder):
@@ -170,19 +170,19 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
     file = private_twin(folder) / HIDDEN_ITEMS_FILE
     if not file.is_file():
         raise RecveilError(
-            f"{file} is missing; the items of {folder.name} bear pseudonyms, and that file alone "
-            f"tells whose; put the private twin beside {folder.name}",
+            f"{file} is missing; it maps the pseudonyms of the items of {folder.name}; put the "
+            f"private folder next to {folder.name}",
             code="private.not-found",
         )
     read_twin(folder)  # raises if it belongs to another release
     with reading_release(folder):
         table = _whole_table(file)
-        place = positions(pa.array(items), _labels(table["item_id"]), "item", file, missing=-1)
-        names = np.append(_labels(table["published_id"]), "").astype(object)
+        place = positions(pa.array(items), _values(table["item_id"]), "item", file, missing=-1)
+        names = np.append(_values(table["published_id"]), "").astype(object)
         return np.asarray(names[place])
 
 
-def _labels(column: Any) -> NDArray[Any]:
+def _values(column: Any) -> NDArray[Any]:
     return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False))
 
 
@@ -192,13 +192,13 @@ def _read_private(file: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{file}: cannot be read ({reason_of(error)}); expected the folder of a release, with "
-            f"its private twin beside it",
+            f"its private folder next to it",
             code="private.not-found" if isinstance(error, FileNotFoundError) else "private.damaged",
         ) from error
 
 
 def positions(
-    column: Any, labels: NDArray[Any], what: str, where: object, *, missing: int | None = None
+    column: Any, ids: NDArray[Any], what: str, where: object, *, missing: int | None = None
 ) -> NDArray[np.int32]:
     """Return the position of each label of a column among given ones.
 
@@ -207,7 +207,7 @@ def positions(
     >>> positions(pa.array([7, 9, 7]), np.array([7, 8, 9]), "item", "the release")
     array([0, 2, 0], dtype=int32)
     """
-    known = pa.array(labels)
+    known = pa.array(ids)
     if column.type == pa.large_string():
         column = column.cast(pa.string())
     if column.type != known.type:
@@ -217,9 +217,9 @@ def positions(
     if missing is not None:
         found = found.fill_null(missing)
     if found.null_count:
-        stranger = column.filter(pc.is_null(found))[0].as_py()
+        unknown_id = column.filter(pc.is_null(found))[0].as_py()
         raise RecveilError(
-            f"{where}: {what} {stranger!r} is unknown to the ratings; "
+            f"{where}: {what} {unknown_id!r} is unknown to the ratings; "
             f"give the ratings that the release was made from",
             code="release.mismatch",
         )
@@ -254,20 +254,16 @@ def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
                 yield pa.table(batch).select(types.names).cast(types)
         return
     with decoding(file, wanted="batches", columns=types.names, rows=_ROWS_AT_ONCE) as found:
-        _reject_dictionaries(found.schema, file)
+        for field in found.schema:
+            # It could expand to gigabytes.
+            if pa.types.is_dictionary(field.type):
+                raise RecveilError(
+                    f"{file}: column {quoted(field.name)} is a dictionary, which no release has; "
+                    f"ask recveil verify what is wrong with it",
+                    code="release.damaged",
+                )
         for batch, _ in found.batches:
             yield pa.table(batch).cast(types)
-
-
-def _reject_dictionaries(schema: pa.Schema, file: Path) -> None:
-    """Raise for dictionary columns, which could expand to gigabytes; no release has one."""
-    for field in schema:
-        if pa.types.is_dictionary(field.type):
-            raise RecveilError(
-                f"{file}: column {quoted(field.name)} is a dictionary, which no release has; ask "
-                f"recveil verify what is wrong with it",
-                code="release.damaged",
-            )
 
 
 def _whole_table(file: Path) -> pa.Table:

@@ -48,12 +48,12 @@ class Groups(NamedTuple):
         return cls(np.argsort(places, kind="stable"), starts)
 
     @classmethod
-    def of_nobody(cls) -> Self:
+    def empty(cls) -> Self:
         """Return an empty set of groups, for records that belong to no user.
 
         Examples
         --------
-        >>> Groups.of_nobody().members.size
+        >>> Groups.empty().members.size
         0
         """
         return cls(np.empty(0, np.int64), np.zeros(1, np.int64))
@@ -130,13 +130,13 @@ class Records:
             itertools.pairwise(self.indptr.tolist()), promises, strict=False
         ):
             # Members of a group are contiguous: comparing is far quicker than hashing again.
-            own_items = indices[start:end].tobytes()
-            if own_items != items:
-                items, of_items = own_items, _blake(keys[indices[start:end]].tobytes())
+            row_items = indices[start:end].tobytes()
+            if row_items != items:
+                items, of_items = row_items, _blake(keys[indices[start:end]].tobytes())
                 rest = None
-            own_rest = (b"" if items_only else values[start:end].tobytes()) + promise
-            if own_rest != rest:
-                rest, digest = own_rest, _blake(of_items + own_rest)
+            row_rest = (b"" if items_only else values[start:end].tobytes()) + promise
+            if row_rest != rest:
+                rest, digest = row_rest, _blake(of_items + row_rest)
             digests.append(digest)
         return digests
 

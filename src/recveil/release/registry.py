@@ -40,8 +40,8 @@ def _reject_other_kinds(method: Method) -> None:
     """Raise if an option has the name of another method's option but another type."""
     for other in _METHODS.values():
         for option in method.options:
-            theirs = other.option(option.name)
-            if theirs is not None and (theirs.kind, theirs.spelled) != (
+            existing = other.option(option.name)
+            if existing is not None and (existing.kind, existing.spelled) != (
                 option.kind,
                 option.spelled,
             ):

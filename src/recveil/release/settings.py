@@ -7,12 +7,12 @@ from typing import Any
 
 from recveil.ratings.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
-from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings
+from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings, publishes_likes
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
 
 # Suffix to the name of a built-in class with non-default parameters.
-OF_ITS_OWN = ", with parameters of its own"
+CUSTOM_SUFFIX = ", with parameters of its own"
 _LARGEST_STEP = 1e12
 # Format numbers for writing: of all releases, of releases of likes, and of words.
 NEWEST, OF_LIKES, OF_WORDS = 5, 6, 7
@@ -24,7 +24,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     settings = manifest["settings"]
     method = find_method(settings)
     if method is None or not method.card:
-        named = _quoted(settings.get("method"))
+        named = repr_start(settings.get("method"))
         titles = " or ".join(repr(known.title) for known in all_methods() if known.card)
         yield f"settings: the method {named} is unknown; expected {titles}"
         return
@@ -32,19 +32,19 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield from _problems_of_words(manifest)
     yield from _problems_of_counts(manifest)
     if _format_of(manifest) < method.first_format:
-        named = _quoted(settings.get("method"))
+        named = repr_start(settings.get("method"))
         yield f"settings: the method {named} is unknown to releases of this format"
         return
     known = [one for one in method.expected(settings) if one.first_format <= _format_of(manifest)]
     expected = {setting.name: setting for setting in known}
     for name in settings:
         if name not in expected:
-            yield f"settings carry {_quoted(name)}, which this method does not publish"
+            yield f"settings carry {repr_start(name)}, which this method does not publish"
     for name, setting in expected.items():
         if name not in settings:
             yield f"settings lack {name!r}"
         elif not _is_allowed(settings[name], setting, manifest["scale"]):
-            yield f"settings: {name} is {_quoted(settings[name])}, which is none of its values"
+            yield f"settings: {name} is {repr_start(settings[name])}, which is none of its values"
     if set(settings) == set(expected) and list(settings) != list(expected):
         yield "settings have their keys in another order than recveil writes them"
     yield from _contradictions(method, manifest)
@@ -111,31 +111,20 @@ def foreign_names(settings: Settings) -> list[tuple[str, str]]:
         for setting in expected
         if setting.any_class
         and setting.name in settings
-        and str(settings[setting.name]).removesuffix(OF_ITS_OWN) not in setting.allowed
+        and str(settings[setting.name]).removesuffix(CUSTOM_SUFFIX) not in setting.allowed
     ]
 
 
-def publishes_likes(settings: Settings) -> bool:
-    """Return whether a release was made of likes.
-
-    Examples
-    --------
-    >>> publishes_likes({"method": "sparse rows", "ratings": "likes"})
-    True
-    """
-    return settings.get("ratings") == "likes"
-
-
-def label_grid(settings: Settings, scale_step: float | None) -> float | None:
+def value_grid(settings: Settings, scale_step: float | None) -> float | None:
     """Return the step of the grid of all published values; None if there is no grid.
 
     Examples
     --------
-    >>> label_grid({"method": "predictive anonymization", "label_step": 0.1}, 1.0)
+    >>> value_grid({"method": "predictive anonymization", "label_step": 0.1}, 1.0)
     0.1
     """
     method = find_method(settings)
-    step = None if method is None else method.label_grid(settings, scale_step)
+    step = None if method is None else method.value_grid(settings, scale_step)
     return step if type(step) is float and 0 < step < math.inf else None
 
 
@@ -157,7 +146,7 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
     if isinstance(value, str):
         if not setting.any_class:
             return value in setting.allowed
-        name = value.removesuffix(OF_ITS_OWN)
+        name = value.removesuffix(CUSTOM_SUFFIX)
         return name in setting.allowed or bool(_CLASS_NAME.fullmatch(value))
     return any(value is one for one in setting.allowed)  # True equals 1 but is another value
 
@@ -180,6 +169,7 @@ def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str
         yield f"diversity is no part of {method.title}"
 
 
-def _quoted(value: Any) -> str:
+def repr_start(value: Any) -> str:
+    """Return the beginning of a value as Python writes it."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.as_given import ExactRatings
 from recveil.release.claim import Claim
+from recveil.release.exact_ratings import ExactRatings
 from recveil.release.pseudonyms import pseudonyms
 from recveil.release.records import Groups, Records
 from recveil.runtime.safe_repr import brief

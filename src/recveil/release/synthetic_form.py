@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.release.claim import Claim, claim_of_json
 from recveil.release.ledger import Ledger, Query
+from recveil.release.method import publishes_likes
 from recveil.runtime.errors import RecveilError
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
     >>> [query.name for query in queries_of(6, likes=True)]
     ['people by activity', 'item sums', 'kinds of items', 'moments']
     """
-    asked = QUERIES_OF_LIKES if likes else QUERIES
-    return [query for query in asked if query.first_format <= number]
+    queries = QUERIES_OF_LIKES if likes else QUERIES
+    return [query for query in queries if query.first_format <= number]
 
 
 def sums_of_item(*, likes: bool) -> int:
@@ -132,7 +133,7 @@ _BINS = 24
 _MEANS, _KINDS = 2, 3
 
 
-def label_levels(scale: "RatingScale") -> NDArray[np.float64]:
+def rating_levels(scale: "RatingScale") -> NDArray[np.float64]:
     """Return the levels at which ratings are counted: all, or `MOST_LEVELS` evenly spaced ones."""
     if scale.step is not None and scale.range / scale.step < MOST_LEVELS:
         return np.asarray(scale.levels, np.float64)
@@ -155,9 +156,9 @@ def tenths_of(scale: "RatingScale") -> float:
 
 
 def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
-    """Return the step of synthetic ratings: the scale's own for whole ratings, else tenths."""
-    own = scale.step if whole or scale.unary else None
-    return own or tenths_of(scale)
+    """Return the step of synthetic ratings: that of the scale for whole ratings, else tenths."""
+    step = scale.step if whole or scale.unary else None
+    return step or tenths_of(scale)
 
 
 def activity_edges(most_items: int) -> NDArray[np.int64]:
@@ -187,22 +188,17 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
 
     scale = RatingScale.from_json(manifest["scale"])
     claim = claim_of_json(manifest)
-    ledger, likes = claim.ledger, of_likes(manifest["settings"])
+    ledger, likes = claim.ledger, publishes_likes(manifest["settings"])
     yield from _problems_of_claim(claim)
     yield from _problems_of_activity(manifest, ledger)
     if not likes:
-        yield from _problems_of_labels(manifest["settings"], scale)
+        yield from _problems_of_levels(manifest["settings"], scale)
     if number >= _DIRECTIONS_SINCE and not likes:
         yield from _problems_of_directions(manifest["settings"])
     if ledger is not None:
-        asked = queries_of(number, likes=likes)
-        yield from _problems_of_ledger(ledger, asked, manifest, scale)
-        yield from _problems_of_noise(claim, ledger, [query.share_of(number) for query in asked])
-
-
-def of_likes(settings: Mapping[str, Any]) -> bool:
-    """Return whether a release was sampled from likes."""
-    return settings.get("ratings") == "likes"
+        queries = queries_of(number, likes=likes)
+        yield from _problems_of_ledger(ledger, queries, manifest, scale)
+        yield from _problems_of_noise(claim, ledger, [query.share_of(number) for query in queries])
 
 
 def _problems_of_claim(claim: Claim) -> Iterator[str]:
@@ -246,20 +242,23 @@ def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) ->
         yield _no_numbers("activity")
         return
     most = _most_items(manifest, ledger)
-    if activity.size != ACTIVITIES or not _is_rising(activity, 1, max(1, most)):
+    is_rising = (
+        bool(activity.size) and (np.diff(activity, prepend=1, append=max(1, most)) >= 0).all()
+    )
+    if activity.size != ACTIVITIES or not is_rising:
         yield (
             f"settings: activity is not {ACTIVITIES} ascending numbers, from 1 to as many as there "
             f"are items"
         )
 
 
-def _problems_of_labels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
+def _problems_of_levels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
     """Report invalid numbers in the distribution of ratings."""
     cuts, spreads = (_numbers_of(settings, name) for name in ("cuts", "spreads"))
     if cuts is None or spreads is None:
         yield _no_numbers("cuts" if cuts is None else "spreads")
         return
-    n_cuts = label_levels(scale).size - 1
+    n_cuts = rating_levels(scale).size - 1
     if cuts.size != n_cuts or not (np.diff(cuts) > 0).all():
         yield f"settings: cuts are not {n_cuts} rising numbers, one between two levels of {scale}"
     if spreads.size != 2 or not ((spreads > 0) & (spreads <= 1)).all():
@@ -307,11 +306,6 @@ def _is_number(number: Any) -> bool:
     return type(number) is float and math.isfinite(number) and round(number, DIGITS) == number
 
 
-def _is_rising(numbers: NDArray[np.float64], least: float, most: float) -> bool:
-    """Return whether numbers do not decrease and are between two bounds."""
-    return bool(numbers[0] >= least and numbers[-1] <= most and (np.diff(numbers) >= 0).all())
-
-
 def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
     """Return the maximum number of items of a synthetic user; infinite if unknown."""
     if manifest["layout"] == "model":
@@ -319,7 +313,7 @@ def _most_items(manifest: Mapping[str, Any], ledger: Ledger | None) -> float:
         return counted if type(counted) is int else math.inf
     if ledger is None:
         return math.inf
-    return _queried_items(ledger, likes=of_likes(manifest["settings"]))
+    return _queried_items(ledger, likes=publishes_likes(manifest["settings"]))
 
 
 def _queried_items(ledger: Ledger, *, likes: bool) -> int:
@@ -329,25 +323,27 @@ def _queried_items(ledger: Ledger, *, likes: bool) -> int:
 
 
 def _problems_of_ledger(
-    ledger: Ledger, asked: list[LedgerQuery], manifest: Mapping[str, Any], scale: "RatingScale"
+    ledger: Ledger, queries: list[LedgerQuery], manifest: Mapping[str, Any], scale: "RatingScale"
 ) -> Iterator[str]:
     """Report queries of a ledger that differ from the required ones."""
-    expected, catalogue = [query.name for query in asked], manifest["settings"].get("catalogue")
+    expected, catalogue = [query.name for query in queries], manifest["settings"].get("catalogue")
     if [query.name for query in ledger.queries] != expected:
         yield f"claim: its ledger must hold the queries {', '.join(expected)}, once each, no others"
         return
-    likes = of_likes(manifest["settings"])
+    likes = publishes_likes(manifest["settings"])
     n_items, is_chosen = _queried_items(ledger, likes=likes), catalogue == "chosen"
+    side = _side_of_moments(ledger, min(n_items, _most_items(manifest, ledger)))
     values = {
         "people by activity": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
-        "labels": label_levels(scale).size,
+        "labels": rating_levels(scale).size,
         "means of people": _MEANS,
         "item sums": sums_of_item(likes=likes) * n_items,
         "kinds of items": _KINDS,
-        "moments": _cells_of_moments(ledger, min(n_items, _most_items(manifest, ledger))),
+        # The cells of the matching triangle of moments; of the largest one if none matches.
+        "moments": side * (side + 1) // 2,
         "ratings by taste": 2 * MOST_DIRECTIONS,
     }
-    for query, form in zip(ledger.queries, asked, strict=True):
+    for query, form in zip(ledger.queries, queries, strict=True):
         yield from _problems_of_query(query, form, values[query.name])
     n_directions = _n_directions(manifest["settings"])
     if n_directions >= _side_of_moments(ledger, n_items):
@@ -373,12 +369,6 @@ def _n_directions(settings: Mapping[str, Any]) -> int:
     return len(tilts) if isinstance(tilts, list) else 0
 
 
-def _cells_of_moments(ledger: Ledger, most_items: float) -> int:
-    """Return the cells of the matching triangle of moments; of the largest one if none matches."""
-    side = _side_of_moments(ledger, most_items)
-    return side * (side + 1) // 2
-
-
 def _side_of_moments(ledger: Ledger, most_items: float) -> int:
     """Return the number of items in the moments."""
     n_values = next(query.values for query in ledger.queries if query.name == "moments")
@@ -386,10 +376,10 @@ def _side_of_moments(ledger: Ledger, most_items: float) -> int:
     return min(max((math.isqrt(8 * n_values + 1) - 1) // 2, FEWEST_CHOSEN), most)
 
 
-def _problems_of_query(query: Query, asked: LedgerQuery, values: int) -> Iterator[str]:
+def _problems_of_query(query: Query, queries: LedgerQuery, values: int) -> Iterator[str]:
     where = f"claim: the query {query.name!r} of its ledger"
-    if query.what != asked.what:
-        yield f"{where} sums up {query.what!r:.60}, expected {asked.what!r}"
+    if query.what != queries.what:
+        yield f"{where} sums up {query.what!r:.60}, expected {queries.what!r}"
     if query.sensitivity != 1.0:
         yield f"{where} has the sensitivity {query.sensitivity:g}, expected 1"
     if query.values != values:

@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from recveil.runtime.devices import reject_traps
 from recveil.runtime.errors import RecveilError, shortened
-from recveil.runtime.locks import FOR_OWNER, LOCK, abandoned, held
+from recveil.runtime.locks import FOR_OWNER, LOCK, abandoned, hold_lock
 
 
 def make_folder(path: Path, mode: int = 0o700, *, exist_ok: bool = False) -> None:
@@ -156,7 +156,7 @@ def temporary_file_near(target: Path) -> Iterator[Path]:
     """
     sweep_temporary(target)
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    with _removed_in_the_end([temporary]), held(temporary):
+    with _removed_in_the_end([temporary]), hold_lock(temporary):
         yield temporary
         temporary.chmod(FOR_OWNER)  # the block may have created the file again
         with placing(target, temporary):
@@ -217,7 +217,7 @@ def temporary_folder_near(
     left = [folder]
     with _removed_in_the_end(left, is_settled=settle is not None):
         make_folder(folder)
-        with held(folder / LOCK), _settled(left, settle):
+        with hold_lock(folder / LOCK), _settled(left, settle):
             yield folder
 
 

@@ -56,9 +56,9 @@ def reject_traps(path: str | PathLike[str]) -> None:
     if _is_open_file(Path(path)) or not hasattr(os, "geteuid"):
         return
     at = Path() if Path(path).is_absolute() else Path.cwd()
-    ahead, links = [*reversed(Path(path).parts)], 0
-    while ahead:
-        name = ahead.pop()
+    names_left, links = [*reversed(Path(path).parts)], 0
+    while names_left:
+        name = names_left.pop()
         at = at.parent if name == ".." else at / name
         try:
             found = at.lstat()
@@ -67,7 +67,7 @@ def reject_traps(path: str | PathLike[str]) -> None:
         if stat.S_ISLNK(found.st_mode):
             if is_anothers(found) and _can_be_written_by_others(at.parent):
                 raise _trap(path, at, "link")
-            ahead += reversed(at.readlink().parts)
+            names_left += reversed(at.readlink().parts)
             at, links = at.parent, links + 1
             if links > _MOST_LINKS:
                 return  # a cycle of links, which opening the path reports
@@ -160,7 +160,9 @@ class IsTooLargeError(OSError):
 
 def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a small file, which may come from an untrusted source."""
-    with open(path, "rb", opener=_without_waiting) as file:
+    # Without waiting for the writer of a pipe.
+    extra = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | extra)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(f"{path.name} is a pipe or a device, and no file")
         content = file.read(most + 1)
@@ -169,8 +171,3 @@ def read_whole(path: Path, most: int = MOST_BYTES) -> bytes:
             f"{path.name} has more than {most:,} bytes, the most that it may have"
         )
     return content
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file or a pipe without waiting for a writer."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

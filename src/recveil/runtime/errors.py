@@ -35,10 +35,10 @@ class RecveilError(ValueError):
     --------
     >>> RecveilError("k is 0; expected 2 or more", code="option.value").code
     'option.value'
-    >>> raise RecveilError("k is 0, but a group needs at least one person; give 2 or more")
+    >>> raise RecveilError("k is 0, but a group needs at least one user; give 2 or more")
     Traceback (most recent call last):
     ...
-    recveil.RecveilError: k is 0, but a group needs at least one person; give 2 or more
+    recveil.RecveilError: k is 0, but a group needs at least one user; give 2 or more
     >>> error = RecveilError(f"ratings.csv: no column {'x' * 1_000_000!r}; rename one")
     >>> print(error)
     ratings.csv: no column 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxx'; rename one
@@ -71,10 +71,10 @@ class MachineError(RecveilError):
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and all errors that led to it, shown or not."""
-    seen: list[BaseException] = []
+    chain: list[BaseException] = []
     left: BaseException | None = error
-    while left is not None and left not in seen:
-        seen.append(left)
+    while left is not None and left not in chain:
+        chain.append(left)
         yield left
         left = left.__cause__ or left.__context__
 
@@ -196,7 +196,7 @@ def listed(values: Iterable[object], most: int = 100) -> str:
     return ", ".join(words) + (f" and {left:,} more" if left else "")
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """Suggest the known name closest to an unknown one; "" if none is close."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f" (did you mean {near[0]}?)" if near else ""
@@ -211,7 +211,9 @@ def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
     RecveilError("method 'sprase' (did you mean sparse?): expected one of 'simple', 'sparse'")
     """
     expected = f"expected one of {listed(known, 150)}"
-    return RecveilError(f"{what} {name!r}{meant(name, known)}: {expected}", code="option.value")
+    return RecveilError(
+        f"{what} {name!r}{suggest_name(name, known)}: {expected}", code="option.value"
+    )
 
 
 def named_twice(names: Iterable[str]) -> list[str]:

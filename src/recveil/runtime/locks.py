@@ -37,7 +37,7 @@ def lock(descriptor: int, *, wait: bool) -> bool | None:
 
 
 @contextmanager
-def held(file: Path) -> Iterator[None]:
+def hold_lock(file: Path) -> Iterator[None]:
     """Create a new file for the current user alone, and hold its lock."""
     descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, FOR_OWNER)
     try:

@@ -23,7 +23,7 @@ _OF_CONTAINER = (
 _NOT_LOADED = re.compile(r"failed to map segment|cannot allocate memory|llvmlite", re.IGNORECASE)
 
 # Messages of libraries that get no memory for a value or a thread's stack.
-_NOT_GIVEN = re.compile(
+_NO_MEMORY = re.compile(
     r"bad_alloc|start new thread|launch worker thread|Resource temporarily unavailable|"
     r"without (setting an exception|exception set)"
 )
@@ -33,7 +33,7 @@ class MemoryLimitError(MachineError):
     """Raised if an input or a task needs more memory than there is, or than is allowed."""
 
 
-class _Given:
+class _CallerLimit:
     """The limit named by the caller, in bytes; None without one."""
 
     limit: int | None = None
@@ -68,12 +68,12 @@ def memory_limited(size: str | int | None) -> Iterator[None]:
     ...     memory_limit()
     4000000000
     """
-    before = _Given.limit
-    _Given.limit = before if size is None else parse_memory(size)
+    before = _CallerLimit.limit
+    _CallerLimit.limit = before if size is None else parse_memory(size)
     try:
         yield
     finally:
-        _Given.limit = before
+        _CallerLimit.limit = before
 
 
 def memory_limit() -> int:
@@ -82,7 +82,7 @@ def memory_limit() -> int:
     The machine's memory is what this process may use: a container's limit, or one of ``ulimit -v``,
     applies where it is lower.
     """
-    return _Given.limit or machine_memory() // 2
+    return _CallerLimit.limit or machine_memory() // 2
 
 
 def machine_memory() -> int:
@@ -164,7 +164,7 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def _mentions_memory(error: BaseException) -> bool:
-    if _NOT_GIVEN.search(str(error)):
+    if _NO_MEMORY.search(str(error)):
         return True
     return isinstance(error, ImportError | OSError) and bool(_NOT_LOADED.search(str(error)))
 

@@ -22,7 +22,7 @@ _GROUND = 0.1
 # After so many seconds, an estimate from one hundredth is better than none.
 _PATIENCE, _LITTLE_GROUND = 60.0, 0.01
 # Minimum number of seconds between two reports to a listener, unless another part begins.
-_SELDOM = 0.05
+_SECONDS_BETWEEN_REPORTS = 0.05
 # Levels shown in a title below the task itself.
 _LEVELS = 2
 
@@ -81,10 +81,10 @@ class Whole:
         self.path: tuple[str, ...] = ()
         self.count: Count | None = None
         # The loop that is the whole task, if there is one.
-        self.own_count: Count | None = None
+        self.loop_count: Count | None = None
         self.ended = False
-        self._hear = hear
-        self._heard = -float("inf")
+        self._listener = hear
+        self._last_report = -float("inf")
         self._lock = threading.Lock()
         self._reached = self.start
         self._until = 0.0
@@ -146,7 +146,7 @@ class Whole:
 
     def line(self) -> str:
         """Format the progress as one line, for a log."""
-        part, count = (f" ({self.part})" if self.part else ""), self.own_count
+        part, count = (f" ({self.part})" if self.part else ""), self.loop_count
         title, spent = f"{self.title}{part}", _in_words(self.seconds)
         if count is not None and count.done:
             status = f"{count.words()} in {spent}"
@@ -164,9 +164,11 @@ class Whole:
 
     def _notify(self, *, is_new: bool) -> None:
         now = self.clock()
-        if self._hear is not None and (is_new or now - self._heard >= _SELDOM):
-            self._heard = now
-            self._hear(HowFar(self.fraction, self.part, self.seconds_left()))
+        if self._listener is not None and (
+            is_new or now - self._last_report >= _SECONDS_BETWEEN_REPORTS
+        ):
+            self._last_report = now
+            self._listener(HowFar(self.fraction, self.part, self.seconds_left()))
 
 
 def _in_words(seconds: float) -> str:
@@ -186,7 +188,7 @@ def _in_words(seconds: float) -> str:
 
 T = TypeVar("T")
 
-# A part without a name, shown by the names of its own parts.
+# A part without a name, shown by the names of its parts.
 THE_REST = ""
 
 
@@ -203,7 +205,7 @@ class _Span:
     def report(self, until: float, count: Count) -> None:
         """Report the progress of a loop whose step ends at `until`."""
         if self.is_whole:
-            self.whole.own_count = count
+            self.whole.loop_count = count
         self.whole.reach(self.at, until, self.path, count)
 
 
@@ -288,7 +290,7 @@ def _span(title: str, share: float) -> Iterator[_Span]:
     """Yield the interval of a new task, or a share of the remaining work of the current one."""
     around = _HERE.get()
     if around is None or around.whole.ended:
-        with shown(title) as whole, _within(_Span(whole, 0.0, 1.0, ()), None) as span:
+        with show_progress(title) as whole, _within(_Span(whole, 0.0, 1.0, ()), None) as span:
             span.is_whole = True
             yield span
         return
@@ -315,7 +317,7 @@ def _within(span: _Span, around: _Span | None) -> Iterator[_Span]:
 
 
 # Seconds between two lines without a terminal; shorter tasks write none.
-_EVERY = 60.0
+_SECONDS_BETWEEN_LINES = 60.0
 # Only one of several concurrent tasks draws a bar.
 _DRAWN = threading.Lock()
 _LISTENER: ContextVar[Callable[[HowFar], object] | None] = ContextVar(
@@ -334,7 +336,7 @@ def listening(hear: Callable[[HowFar], object]) -> Iterator[None]:
 
 
 @contextmanager
-def shown(title: str) -> Iterator[Whole]:
+def show_progress(title: str) -> Iterator[Whole]:
     """Yield a whole, and show its progress to a listener, on a terminal or in a log."""
     hear = _LISTENER.get()
     whole = Whole(title, hear)
@@ -458,7 +460,7 @@ def _lines(whole: Whole) -> Iterator[None]:
     ended, writing = threading.Event(), threading.Lock()
 
     def write() -> None:
-        while not ended.wait(_EVERY):
+        while not ended.wait(_SECONDS_BETWEEN_LINES):
             with writing:
                 if sys.stderr is not None and not ended.is_set():  # `print` would use stdout
                     print(whole.line(), file=sys.stderr, flush=True)

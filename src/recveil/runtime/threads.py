@@ -24,7 +24,7 @@ def pool(n_threads: int) -> Iterator[Executor]:
     [1, 2, 3]
     """
     if n_threads == 1:
-        yield _Asking()
+        yield _CallerExecutor()
         return
     require_thread_room(n_threads)
     with ThreadPoolExecutor(n_threads) as workers:
@@ -58,7 +58,7 @@ def require_address_space(n_bytes: int) -> None:
         raise MemoryError from error
 
 
-class _Asking(Executor):
+class _CallerExecutor(Executor):
     """An executor whose tasks run in the calling thread."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
@@ -79,7 +79,7 @@ class _Asking(Executor):
 T = TypeVar("T")
 
 
-def ahead(steps: Iterable[T]) -> Iterator[T]:
+def prefetch(steps: Iterable[T]) -> Iterator[T]:
     """Yield the same steps, each prepared by a second thread while the caller uses the last one.
 
     This helps where both run outside the interpreter's lock: hashing, compressing, compiled
@@ -88,7 +88,7 @@ def ahead(steps: Iterable[T]) -> Iterator[T]:
 
     Examples
     --------
-    >>> list(ahead(number**2 for number in range(4)))
+    >>> list(prefetch(number**2 for number in range(4)))
     [0, 1, 4, 9]
     """
     if usual_threads() == 1:

@@ -113,7 +113,7 @@ class GroupMaking:
             },
             "grouping": {"min_size": self._k},
         }
-        private = Private(np.empty(0), Groups.of_nobody(), self._seed, settings)
+        private = Private(np.empty(0), Groups.empty(), self._seed, settings)
         release = Sides(published, private)
         rows = SharedRows(
             bare(published),
@@ -321,7 +321,7 @@ class CoRatedMaking:
         )
         used = partial(_used, lake)
         by = GroupsByExecutors(people, numbered, lambda: groups, rows, used=used)
-        private = Private(np.empty(0), Groups.of_nobody(), self._seed)
+        private = Private(np.empty(0), Groups.empty(), self._seed)
 
         def told() -> list[str]:
             shown = Sides(published, replace(private, settings=used(by.n_labels)))

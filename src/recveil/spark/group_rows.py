@@ -23,7 +23,7 @@ from recveil.methods.k_corating.rows import CoRatedRows, Protect
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.publish.folder import Written, evenly, rating_writer, tables
 from recveil.ratings import Ratings
-from recveil.release.as_given import ExactRatingCounts, ExactRatings
+from recveil.release.exact_ratings import ExactRatingCounts, ExactRatings
 from recveil.release.manifest import CLASSES, FileEntry, class_list, part_name
 from recveil.release.private_folder import PARTS
 from recveil.release.records import Groups, Records, item_keys

@@ -49,7 +49,7 @@ class ByExecutors:
             raise RecveilError(
                 "file format 'csv': Spark writes Parquet; leave it out", code="option.unsupported"
             )
-        n = self._crowds.n_crowds
+        n = self._crowds.n_blocks
         # What is not needed there is not sent there: sums over people above all.
         bare = replace(published, blocks=self._crowds.blocks, model=None, expect=None)
         work = partial(_write_batches, published=bare, crowds=self._crowds, folder=str(folder))
@@ -110,7 +110,7 @@ def _write_batch(
     counts = {"records": 0, "labels": 0}
 
     def noted() -> Iterator[Records]:
-        for block in crowds.crowd(number):
+        for block in crowds.block(number):
             seen[block.indices] = True
             yield block
 

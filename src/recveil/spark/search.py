@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks import Candidates
 from recveil.attacks.candidates import Work
-from recveil.attacks.knowledge import Sought, own_rows
+from recveil.attacks.knowledge import Sought, target_rows
 from recveil.io import Reading
 from recveil.io.ingestion import has_value
 from recveil.io.reading import ReadColumn
@@ -275,7 +275,7 @@ class Searchers:
         """Let executors look for all who are sought; what they find is that of one machine."""
         index = self._sent(candidates)
         sent = self._context.broadcast((work, sought))
-        cuts = cut_evenly(sought.own.size, self._context.defaultParallelism)
+        cuts = cut_evenly(sought.target_records.size, self._context.defaultParallelism)
         try:
             tasks = self._context.parallelize(cuts, len(cuts))
             return put_together(tasks.map(partial(_search_part, index=index, sent=sent)).collect())
@@ -488,7 +488,7 @@ class FarCandidates(Candidates):
         """Tell of pairs of an item and a record (-1 for none) whether the record carries it."""
         n_items, ratings = self.indptr.size - 1, self.lists.ratings
         those = np.unique(records[records >= 0])
-        rows = own_rows(cast("Ratings", ratings), those)  # it has what is asked for
+        rows = target_rows(cast("Ratings", ratings), those)  # it has what is asked for
         there = np.repeat(those, np.diff(rows.indptr)) * n_items + rows.items
         return (records >= 0) & np.isin(records * n_items + items, there)
 
@@ -520,7 +520,7 @@ def cut_by_entries(sought: Sought, support: NDArray[np.int64]) -> list[tuple[int
     """Cut those sought so that the lists of each part's items are not too long for one task."""
     cuts, first, items, entries = [], 0, set[int](), 0
     known = sought.knowledge
-    for target in range(sought.own.size):
+    for target in range(sought.target_records.size):
         own = set(known.items[known.indptr[target] : known.indptr[target + 1]].tolist()) - items
         more = int(support[list(own)].sum())
         full = entries + more > _ENTRIES_OF_A_TASK or target - first == _TARGETS_OF_A_TASK
@@ -529,7 +529,7 @@ def cut_by_entries(sought: Sought, support: NDArray[np.int64]) -> list[tuple[int
             first, items, entries = target, set(), 0
         items |= own
         entries += more
-    return [*cuts, (first, sought.own.size)]
+    return [*cuts, (first, sought.target_records.size)]
 
 
 def _wanted(sought: Sought, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:

@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
 from recveil.runtime.errors import RecveilError, quoted, shortened
-from recveil.runtime.locks import LOCK, abandoned, held
+from recveil.runtime.locks import LOCK, abandoned, hold_lock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +68,7 @@ def _folder(disk: Path) -> Iterator[Path]:
             code="machine.disk",
         ) from error
     try:
-        with held(folder / LOCK):
+        with hold_lock(folder / LOCK):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -209,7 +209,7 @@ class ClusterTable(NamedTuple):
     items: NDArray[np.int64]
     raters: NDArray[np.int64]
     # The crowd that each class is part of, how many people it has, and where it will stand
-    crowd_of: NDArray[np.int64]
+    cluster_of: NDArray[np.int64]
     class_sizes: NDArray[np.int64]
     keys: NDArray[np.int64]
     # How many common and rare items its row shall hold
@@ -222,15 +222,15 @@ class ClusterTable(NamedTuple):
         ratings: Ratings,
         places: NDArray[np.float32],
         factors: NDArray[np.float32],
-        crowd_of: NDArray[np.int64],
+        cluster_of: NDArray[np.int64],
         common: NDArray[np.int32],
         classes: Dealt,
         keys: NDArray[np.int64],
     ) -> Self:
         """Add up what is told of the crowds of some people."""
-        sizes = np.bincount(crowd_of)
-        n = crowd_of.size
-        member = sparse.csr_array((np.ones(n), (crowd_of, np.arange(n))), shape=(sizes.size, n))
+        sizes = np.bincount(cluster_of)
+        n = cluster_of.size
+        member = sparse.csr_array((np.ones(n), (cluster_of, np.arange(n))), shape=(sizes.size, n))
         rated = ratings.csr.astype(np.float64)
         rated.data = np.ones_like(rated.data)
         counts = (member @ rated).tocsc()[:, common].tocsr()
@@ -245,7 +245,7 @@ class ClusterTable(NamedTuple):
             starts=counts.indptr.astype(np.int64),
             items=counts.indices.astype(np.int64),
             raters=counts.data.astype(np.int64),
-            crowd_of=classes.crowd_of,
+            cluster_of=classes.cluster_of,
             class_sizes=classes.sizes,
             keys=keys,
             lengths=classes.lengths,
@@ -255,7 +255,7 @@ class ClusterTable(NamedTuple):
     def dealt(self) -> Dealt:
         """The classes; who is in them is not known here."""
         nobody = np.empty(0, np.int64)
-        return Dealt(nobody, self.crowd_of, self.class_sizes, self.lengths)
+        return Dealt(nobody, self.cluster_of, self.class_sizes, self.lengths)
 
     def counted(self, n_common: int) -> sparse.csr_array:
         """Return how many people of each crowd rated each common item."""
@@ -275,7 +275,7 @@ class ClusterTable(NamedTuple):
             return cls(**{name: found[name] for name in cls._fields})
 
     def _facts(self) -> dict[str, object]:
-        return {"crowds": self.sizes.size, "classes": self.crowd_of.size}
+        return {"crowds": self.sizes.size, "classes": self.cluster_of.size}
 
 
 @brief
@@ -374,14 +374,14 @@ def _gathered(
     number = int(table["bin"][0].as_py())
     ratings = ratings_of(table, scale, chosen.support.size)
     places = chosen.of_people(ratings)
-    crowd_of = _clusters_of(places, least, np.random.default_rng([*secret, _GROUPING, number]))
+    cluster_of = _clusters_of(places, least, np.random.default_rng([*secret, _GROUPING, number]))
     rng = np.random.default_rng([*secret, _DEALING, number])
-    classes = deal_classes(crowd_of, activity_on(ratings, kept), k, rng)
+    classes = deal_classes(cluster_of, activity_on(ratings, kept), k, rng)
     reject_small(classes.sizes, k)
     keys = rng.integers(1 << KEY_BITS, size=classes.sizes.size)
     none = np.zeros((ratings.n_users, 0), np.float32)
     factors = none if known is None else known.of_people(ratings)
-    crowds = ClusterTable.of(number, ratings, places, factors, crowd_of, kept[0], classes, keys)
+    crowds = ClusterTable.of(number, ratings, places, factors, cluster_of, kept[0], classes, keys)
     own = keys[classes.class_of]
     members = [pa.array(parts_of(own, n_parts)), pa.array(own), table["number"].combine_chunks()]
     columns = [pa.concat_arrays([column, pa.nulls(1, pa.int64())]) for column in members]
@@ -448,7 +448,7 @@ class ClusterRule(NamedTuple):
         """Return how likely the classes of a bin are to have each item, the same at each call."""
         rng = np.random.default_rng([*self.secret, _TASTES, int(crowds.number)])
         lengths = crowds.lengths[:, 0]
-        rows = self.embeddings_of(crowds).drawn(crowds.crowd_of, lengths, rng)
+        rows = self.embeddings_of(crowds).drawn(crowds.cluster_of, lengths, rng)
         choices = Choices.of(rows, self.tastes.slopes)
         choices.of_items[:] = self.of_items
         fit_rows(choices, lengths)
@@ -795,7 +795,7 @@ class SparseMaking:
             ClassRows(bare(published), step, k),
             rows_of=lambda: learned.rows(step),
         )
-        release = Sides(published, Private(np.empty(0), Groups.of_nobody(), self._seed))
+        release = Sides(published, Private(np.empty(0), Groups.empty(), self._seed))
 
         def told() -> list[str]:
             return sparse_as_json(release, learned.held, items.support)

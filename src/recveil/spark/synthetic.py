@@ -51,7 +51,7 @@ class DrawnMaking:
         learnt = maker.learn(people, public, items, people.n_people)
         crowds = SampledBatches.of(maker.drawn(learnt))
         published = maker.published(learnt, crowds)
-        private = Private(np.empty(0), Groups.of_nobody(), maker.seed, maker.used(learnt))
+        private = Private(np.empty(0), Groups.empty(), maker.seed, maker.used(learnt))
         release = Sides(published, private)
         by = ByExecutors(people.frame.sparkSession, people, crowds)
         return Made(release, by, lambda: drawn_as_json(release))

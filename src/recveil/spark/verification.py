@@ -49,7 +49,7 @@ from recveil.verification.private_data import (
 )
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
 from recveil.verification.release_folder import check_published
-from recveil.verification.results import MOST_KEPT, Found, Violation
+from recveil.verification.results import MOST_KEPT, Violation, Violations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,7 +78,7 @@ def check_parts(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.R
 
 def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
     right = manifest.files[path.name].is_right(path)
-    violations = Found()
+    violations = Violations()
     file = PublishedFile(path, manifest, manifest.claim.about)
     file.pseudonyms = Pseudonyms(manifest.counts.get("users"), in_part=True)
     records, unread = 0, ""
@@ -91,7 +91,7 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
         unread = str(error)
     return {
         "right": right,
-        "labels": file.n_labels,
+        "labels": file.n_values,
         "records": records,
         "prefix": file.pseudonyms.prefix,
         "first": file.pseudonyms.first,
@@ -104,7 +104,7 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
 
 
 def put_together(
-    rows: Sequence[dict[str, Any]], manifest: Manifest, violations: Found
+    rows: Sequence[dict[str, Any]], manifest: Manifest, violations: Violations
 ) -> tuple[dict[str, int], list[Any]]:
     """Note all violations of the parts and of their order; return counts and items."""
     items: set[Any] = set()
@@ -184,7 +184,7 @@ def count_classes(frame: "DataFrame") -> ClassesCounted:
 
 
 def note_small(
-    frame: "DataFrame", k: int, manifest: Manifest, what: str, violations: Found
+    frame: "DataFrame", k: int, manifest: Manifest, what: str, violations: Violations
 ) -> None:
     """Name each class of fewer than k people, or than it promises, by its first record."""
     from pyspark.sql import functions as sql
@@ -203,7 +203,9 @@ def note_small(
     violations.left_out += max(0, small.count() - MOST_KEPT)
 
 
-def note_list(spark: "SparkSession", frame: "DataFrame", folder: Path, violations: Found) -> None:
+def note_list(
+    spark: "SparkSession", frame: "DataFrame", folder: Path, violations: Violations
+) -> None:
     """Compare classes.csv with the classes, both ways, and how it is written, byte for byte."""
     from pyspark.sql import functions as sql
 
@@ -251,7 +253,7 @@ def _class_rows(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.R
         for number in batch.column(0).to_pylist():
             file = PublishedFile(paths[number], manifest, manifest.claim.about)
             found: dict[tuple[bytes, bytes], list[Any]] = {}
-            for block in file.blocks(Found()):
+            for block in file.blocks(Violations()):
                 _note(block, file, found)
             yield _as_batch(found, number)
 
@@ -395,7 +397,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
                 f"{folder}: no {name}; fetch or write the release again", code="release.damaged"
             )
     checksums = readers.checksums(folder, manifest)
-    violations = Found()
+    violations = Violations()
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
     violations += foreign_files(folder, manifest)
@@ -427,7 +429,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         classes=counted.classes,
         layout=manifest.layout,
         compared=[*claim.about.compared, *(["k"] * claim.levels)] if readers.all_read else [],
-        violations=violations.told(),
+        violations=violations.to_list(),
         checksums=checksums,
         alone=counted.alone,
         has_levels=claim.levels,
@@ -472,7 +474,7 @@ class _Executors:
         }
 
     def drawn(
-        self, folder: Path, manifest: Manifest, violations: Found
+        self, folder: Path, manifest: Manifest, violations: Violations
     ) -> tuple[dict[str, int], list[Any]]:
         """Note what is wrong with rows; return counts, and the ids of items."""
         del folder  # it was looked at for the checksums
@@ -573,7 +575,7 @@ def _scan_part(
             users, records = (table[name].to_pylist() for name in table.column_names)
             published = PublishedNames([], [], items)
             file = PublishedFile(paths[number], manifest, manifest.claim.about)
-            for block in file.blocks(Found()):
+            for block in file.blocks(Violations()):
                 published.user_ids.extend(block.user_ids)
                 published.shared.extend(block.digests)
             if set(records) != set(published.user_ids):
@@ -594,8 +596,8 @@ def _side(users: list[Any], records: list[str | None], told: dict[str, Any]) -> 
 def _as_row(violations: list[Violation], in_items: IdsInItems, n_people: int) -> pa.RecordBatch:
     row = {
         "violations": json.dumps([list(each) for each in violations]),
-        "untold": in_items.n_untold,
-        "met": in_items.n_met,
+        "untold": in_items.n_undecided,
+        "met": in_items.n_matched,
         "people": n_people,
     }
     return pa.RecordBatch.from_pylist([row])

@@ -1,4 +1,4 @@
-"""Check whether a published file keeps the promise of its release."""
+"""Verification of a release, a file or a table in memory."""
 
 from os import PathLike
 from pathlib import Path
@@ -116,7 +116,7 @@ def verify(
             f"claim {claim!r}: expected one of {', '.join(published_claims())}",
             code="claim.unknown",
         )
-    given = as_text({"user": user, "item": item, "rating": rating, "time": time})
+    columns = as_text({"user": user, "item": item, "rating": rating, "time": time})
     layout = layout_of(delimiter, None, wide, null)
     written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
     if isinstance(path, str | PathLike):
@@ -131,10 +131,10 @@ def verify(
             )
     if not isinstance(path, str | PathLike):
         reject_given(written, "a table in memory")
-        return _verify_frame(path, k, b, l, claim, links, given)
+        return _verify_frame(path, k, b, l, claim, links, columns)
     with spooled(path) as file:
         if (file / MANIFEST).is_file():
-            if named := [name for name, column in given.items() if column is not None]:
+            if named := [name for name, column in columns.items() if column is not None]:
                 raise RecveilError(
                     f"{', '.join(named)}: given for a release, whose columns have fixed names; "
                     f"leave that out",
@@ -144,8 +144,8 @@ def verify(
             side = None if private is None else read_private_side(file, Path(private))
             return check_release(file, k, b, l, claim=claim, links=links, private=side)
         required = _check_file(file, k, links)
-        how: dict[str, Any] = {"format": format, "layout": layout, **given}
-        return check_table(file, required, b or 1, l or 1, claim or _DEFAULT, **how)
+        how = (required, b or 1, l or 1, claim or _DEFAULT)
+        return check_table(file, *how, columns, format=format, layout=layout)
 
 
 def _verify_frame(
@@ -155,7 +155,7 @@ def _verify_frame(
     l: int | None,  # noqa: E741
     claim: str | None,
     links: bool,
-    given: dict[str, str | None],
+    columns: dict[str, str | None],
 ) -> Verification:
     """Verify a table in memory as if it were written to a file."""
     if not isinstance(frame, Ratings) and not is_frame(frame):
@@ -166,20 +166,19 @@ def _verify_frame(
         )
     if k is None or links:
         raise RecveilError(
-            "a table in memory claims nothing: expected k, and no links; write a release to have "
+            "a table in memory has no claim: expected k, and no links; write a release to have "
             "more of it checked",
             code="option.required" if k is None else "option.unsupported",
         )
     table = frame.to_arrow() if isinstance(frame, Ratings) else frame
-    how: dict[str, Any] = dict(given)
-    return check_table(table, k, b or 1, l or 1, claim or _DEFAULT, **how)
+    return check_table(table, k, b or 1, l or 1, claim or _DEFAULT, columns)
 
 
 def _check_file(path: Path, k: int | None, links: bool) -> int:
     """Raise unless this is a file of ratings and every option applies to files; return k."""
     if links:
         raise RecveilError(
-            f"{path}: links are told of a release; this is none", code="option.unsupported"
+            f"{path}: links (--links) need a release; this is none", code="option.unsupported"
         )
     if not path.exists():
         raise RecveilError(

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.runtime.bit_sets import count_bits
-from recveil.runtime.compiled import compiled
+from recveil.runtime.compiled import compiled, count_bits
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -198,7 +197,7 @@ class _Table(NamedTuple):
         place[items] = np.arange(items.size)
         return cls(rows.renamed(place, items.size), weights, items, supports[items])
 
-    def beside(self, item: int, holders: NDArray[Any]) -> Self:
+    def with_item(self, item: int, holders: NDArray[Any]) -> Self:
         """Return the rows that hold the item, restricted to more frequent items."""
         rows = self.rows.take(holders)
         return self.of(rows.only(rows.indices > item), self.weights[holders])
@@ -266,10 +265,10 @@ def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple
             state[_SETS] += math.comb(n_items - item, 3)
             break
         holders = columns.indices[columns.indptr[item] : columns.indptr[item + 1]]
-        beside = table.beside(item, holders)
-        _count_pairs(beside, least, state)
+        pairs = table.with_item(item, holders)
+        _count_pairs(pairs, least, state)
         if state[_SMALLEST] < smallest:
-            second, third = beside.items[state[[_FIRST, _SECOND]]]
+            second, third = pairs.items[state[[_FIRST, _SECOND]]]
             example = table.items[item], table.items[second], table.items[third]
     return example
 

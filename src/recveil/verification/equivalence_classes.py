@@ -20,7 +20,7 @@ class Classes:
     """
 
     def __init__(self) -> None:
-        self.people: Counter[bytes] = Counter()
+        self.user_counts: Counter[bytes] = Counter()
         self.largest: dict[bytes, int] = {}
         self.records: list[tuple[bytes, str, int]] = []
         self.promised: dict[bytes, int] = {}
@@ -38,7 +38,7 @@ class Classes:
         Records that promise different numbers of users must have different digests.
         """
         for digest, size in zip(digests, sizes, strict=True):
-            self.people[digest] += size
+            self.user_counts[digest] += size
             self.largest[digest] = max(size, self.largest.get(digest, 0))
         self.records += zip(digests, user_ids, rows, strict=True)
         if promised is not None:
@@ -53,20 +53,20 @@ class Classes:
         """
         before = self.users
         records = Counter(digest for digest, _, _ in self.records)
-        self.people = Counter(
-            {digest: max(self.largest[digest], records[digest]) for digest in self.people}
+        self.user_counts = Counter(
+            {digest: max(self.largest[digest], records[digest]) for digest in self.user_counts}
         )
         return self.users != before
 
     @property
     def smallest(self) -> int:
         """Return the user count of the smallest class; 0 if there are no classes."""
-        return min(self.people.values(), default=0)
+        return min(self.user_counts.values(), default=0)
 
     @property
     def users(self) -> int:
         """Return the user count of all classes."""
-        return self.people.total()
+        return self.user_counts.total()
 
     def below(
         self, k: int, locate: Callable[[int], str], what: str = "labels"
@@ -77,8 +77,8 @@ class Classes:
         """
         for digest, user_id, row in self.records:
             required = max(k, self.promised.get(digest, k))
-            if (people := self.people[digest]) < required:
-                sharing = "1 person" if people == 1 else f"{people} people"
+            if (user_counts := self.user_counts[digest]) < required:
+                sharing = "1 person" if user_counts == 1 else f"{user_counts} people"
                 problem = f"its {what} are shared by {sharing}; at least {required} required"
                 yield Violation(locate(row), row, user_id, problem)
 

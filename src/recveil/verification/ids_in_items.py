@@ -1,7 +1,7 @@
 """Detection of user ids within the ids of items.
 
-A long id that is no word does not occur in an item id by chance (`telling`). A short id may: a
-title can hold a first name, and items are often numbered as users are. So short ids are matched as
+A long id that is no word does not occur in an item id by chance (`distinctive_values`). A short id
+may: a title can hold a first name, and items are often numbered as users are. So short ids match as
 whole words, and the matches are counted. First names occur in few titles, and rarely in two titles
 that differ only in the name. Numeric user ids are compared with the numbers next to them, which
 occur among item ids just as often if the match is chance.
@@ -30,7 +30,7 @@ _HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
 _MOST_CHANCE = 1e-3
 
 
-def telling(values: Iterable[Any], n_places: int) -> list[str]:
+def distinctive_values(values: Iterable[Any], n_places: int) -> list[str]:
     """Return the private values that do not occur in other text by chance.
 
     They have at least eight characters, no space, and either letters with a digit, @ or _ among
@@ -40,17 +40,18 @@ def telling(values: Iterable[Any], n_places: int) -> list[str]:
 
     Examples
     --------
-    >>> telling(["ann", "godzilla", "ann.b@example.org", 12345678, 123456789012345], 10**6)
+    >>> ids = ["ann", "godzilla", "ann.b@example.org", 12345678, 123456789012345]
+    >>> distinctive_values(ids, 10**6)
     ['ann.b@example.org', '123456789012345']
     """
     texts = [text for text in map(str, values) if len(text) >= SHORTEST]
     chance = n_places * len(texts)
-    return [text for text in texts if _is_address(text) or chance < _MOST_CHANCE * _numbers(text)]
-
-
-def _is_address(text: str) -> bool:
-    """Return whether a text is neither a word, a title, nor a number in any notation."""
-    return _ADDRESS.fullmatch(text) is not None and not _numbers(text)
+    return [
+        text
+        for text in texts
+        # An address is neither a word, a title, nor a number in any notation.
+        if (not (n := _numbers(text)) and _ADDRESS.fullmatch(text)) or chance < _MOST_CHANCE * n
+    ]
 
 
 def _numbers(text: str) -> int:
@@ -73,8 +74,6 @@ def found_within(values: Iterable[str], text: str) -> set[str]:
         beginning_with.setdefault(folded[:SHORTEST], []).append((folded, value))
     text = text.casefold()
     found: set[str] = set()
-    if not beginning_with:
-        return found
     for place in range(len(text) - SHORTEST + 1):
         candidates = beginning_with.get(text[place : place + SHORTEST])
         if candidates is not None:
@@ -122,11 +121,11 @@ _MOST_WORDS = 6
 # Limits on the share of items that hold user ids, and of users whose ids occur in item ids that are
 # otherwise the same. Of 9,743 film titles, 2 % hold one of a country's hundred most common first
 # names, and 63 of these names occur; three of them occur in titles that are otherwise the same.
-_HOLDING = 0.2
+_ENOUGH_ITEMS = 0.2
 _ENDLESS = 10**40
 _Words = tuple[str, ...]
 # If more of the numbers next to user ids are item ids, both are merely numbered alike.
-_STRANGERS = 0.1
+_MOST_ADJACENT = 0.1
 
 
 @brief
@@ -136,12 +135,12 @@ class IdsInItems(NamedTuple):
     # What cannot be chance, in words that repeat no id; empty if nothing
     problem: str
     # Number of users whose id may occur by chance: it is short, a word, or a number
-    n_untold: int
+    n_undecided: int
     # Number of these that do occur, as an item id or as words of one
-    n_met: int
+    n_matched: int
 
     def _facts(self) -> dict[str, object]:
-        return {"untold": self.n_untold, "met": self.n_met}
+        return {"untold": self.n_undecided, "met": self.n_matched}
 
 
 def ids_in_items(
@@ -152,12 +151,12 @@ def ids_in_items(
     is_unrated: bool = False,
 ) -> IdsInItems:
     """Search the ids of items for user ids."""
-    labels = [label for label in items if not _is_pseudonym(label)]
-    texts = [label for label in labels if isinstance(label, str)]
+    item_ids = [item_id for item_id in items if not _is_pseudonym(item_id)]
+    texts = [item_id for item_id in item_ids if isinstance(item_id, str)]
     text = "\n".join(texts)
     # Any number may occur among numbers; an address may not.
-    clear = telling(users, len(text) if texts else _ENDLESS)
-    met = met_as_words(users, map(str, labels)).difference(clear)
+    clear = distinctive_values(users, len(text) if texts else _ENDLESS)
+    met = met_as_words(users, map(str, item_ids)).difference(clear)
     remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
     rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
@@ -167,13 +166,16 @@ def ids_in_items(
             f"again: a stray quote may have swallowed them"
         )
     elif found := found_within(clear, text):
-        problem = f"ids of items contain {_user_ids(found)}; {remedy}"
+        which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
+        problem = f"ids of items contain {which}; {remedy}"
     else:
         problem = (
-            _whole(users, texts) or _as_words(users, met, texts) or _as_numbers(users, met, labels)
+            _whole(users, texts)
+            or _as_words(users, met, texts)
+            or _as_numbers(users, met, item_ids)
         )
         problem = problem and f"{problem}; {remedy}"
-    return IdsInItems(problem, len(users) - len(clear) if labels else 0, len(met))
+    return IdsInItems(problem, len(users) - len(clear) if item_ids else 0, len(met))
 
 
 def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
@@ -184,17 +186,17 @@ def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation
     >>> [found.problem for found in line_breaks_in_items(["Heat", "Heroes\t5\n7"], "ratings.csv")]
     ['1 item id contains a line break (U+000A); original rows may be inside it']
     """
-    held = (describe_break(item) for item in items if isinstance(item, str))
-    if found := [*filter(None, held)]:
+    breaks = (describe_break(item) for item in items if isinstance(item, str))
+    if found := [*filter(None, breaks)]:
         ids, it = ("item id contains", "it") if len(found) == 1 else ("item ids contain", "them")
         problem = f"{len(found):,} {ids} {min(found)}; original rows may be inside {it}"
-        yield Violation(where, None, None, problem)
+        yield Violation.of_file(where, problem)
 
 
 _HIDE = "hide the items (recveil anonymize --hide-items)"
 
 
-def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
+def met_as_words(values: Iterable[Any], item_ids: Iterable[str]) -> set[str]:
     """Return the values that are an item id, a word of one, or several consecutive words.
 
     Words end where letters and digits do, and where the id ends.
@@ -207,23 +209,23 @@ def met_as_words(values: Iterable[Any], labels: Iterable[str]) -> set[str]:
     wanted = {str(value): tuple(words_of(str(value))) for value in values}
     whole: set[str] = set()
     found: set[_Words] = set()
-    for label, runs in _runs(set(wanted.values()), labels):
-        if label in wanted:
-            whole.add(label)
+    for item_id, runs in _runs(set(wanted.values()), item_ids):
+        if item_id in wanted:
+            whole.add(item_id)
         found.update(run for run, _ in runs)
     return {value for value, words in wanted.items() if value in whole or words in found}
 
 
 def _runs(
-    wanted: set[_Words], labels: Iterable[str]
+    wanted: set[_Words], item_ids: Iterable[str]
 ) -> Iterator[tuple[str, list[tuple[_Words, _Words]]]]:
     """Yield each item id, and each run of consecutive wanted words with its context."""
     lengths = {len(run) for run in wanted if 0 < len(run) <= _MOST_WORDS}
-    for label in labels:
+    for item_id in item_ids:
         # As it is, and without escapes: a word is glued to the letter of \t.
-        texts = dict.fromkeys((label, decode_escapes(label)))
+        texts = dict.fromkeys((item_id, decode_escapes(item_id)))
         yield (
-            label,
+            item_id,
             [
                 (words[at : at + length], (*words[:at], "", *words[at + length :]))
                 for words in dict.fromkeys(tuple(words_of(text)) for text in texts)
@@ -234,10 +236,10 @@ def _runs(
         )
 
 
-def _whole(users: Sequence[Any], labels: list[str]) -> str:
+def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
     """Report that many non-numeric user ids are ids of items."""
     words = {user for user in users if isinstance(user, str) and not user.isdigit()}
-    both = words.intersection(labels)
+    both = words.intersection(item_ids)
     if len(both) < max(_MANY, _MOST * len(words)):
         return ""
     return (
@@ -246,11 +248,11 @@ def _whole(users: Sequence[Any], labels: list[str]) -> str:
     )
 
 
-def _as_words(users: Sequence[Any], met: set[str], labels: list[str]) -> str:
+def _as_words(users: Sequence[Any], met: set[str], item_ids: list[str]) -> str:
     """Report that many non-numeric user ids are words of ids of items."""
     words = {str(user) for user in users if not str(user).isdigit()}
     both = {word for word in met.intersection(words) if len(word) >= _SHORTEST_WORD}
-    if not (_are_many(len(both), len(words)) and _stand_alike(both, labels, len(words))):
+    if not (_are_many(len(both), len(words)) and _are_systematic(both, item_ids, len(words))):
         return ""
     how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
     return f"{how_many} user ids are words in the ids of items"
@@ -261,19 +263,19 @@ def _are_many(n: int, of: int) -> bool:
     return n >= _MOST * of and (n >= _MANY or n == of >= _FEWEST)
 
 
-def _stand_alike(both: set[str], labels: list[str], n_words: int) -> bool:
+def _are_systematic(both: set[str], item_ids: list[str], n_words: int) -> bool:
     """Return whether many items hold user ids, or many users occur in otherwise equal item ids."""
     wanted = {tuple(words_of(word)) for word in both}
-    holding, people_of = 0, defaultdict(set)
-    for _, found in _runs(wanted, labels):
+    holding, words_around = 0, defaultdict(set)
+    for _, found in _runs(wanted, item_ids):
         holding += bool(found)
         for run, around in found:
-            people_of[around].add(run)
-    most_alike = max(map(len, people_of.values()), default=0)
-    return holding >= _HOLDING * len(labels) or _are_many(most_alike, n_words)
+            words_around[around].add(run)
+    most_alike = max(map(len, words_around.values()), default=0)
+    return holding >= _ENOUGH_ITEMS * len(item_ids) or _are_many(most_alike, n_words)
 
 
-def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
+def _as_numbers(users: Sequence[Any], met: set[str], item_ids: list[Any]) -> str:
     """Report that many numeric user ids are item ids while the numbers next to them are not.
 
     If users and items are merely numbered alike, the numbers next to the user ids are item ids as
@@ -285,9 +287,11 @@ def _as_numbers(users: Sequence[Any], met: set[str], labels: list[Any]) -> str:
         return ""
     first = min(numbers)
     step = math.gcd(*(number - first for number in numbers)) or 1
-    beside = {number + way for number in both for way in (-step, step)} - numbers
-    of_items = {int(word) for label in labels for word in words_of(str(label)) if _is_number(word)}
-    if len(beside) < _MANY or len(beside & of_items) > _STRANGERS * len(beside):
+    adjacent = {number + way for number in both for way in (-step, step)} - numbers
+    of_items = {
+        int(word) for item_id in item_ids for word in words_of(str(item_id)) if _is_number(word)
+    }
+    if len(adjacent) < _MANY or len(adjacent & of_items) > _MOST_ADJACENT * len(adjacent):
         return ""
     return (
         f"ids of items contain {len(both):,} of {len(numbers):,} user numbers, but not the numbers "
@@ -299,11 +303,6 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
-def _is_pseudonym(label: Any) -> bool:
-    found = ITEM_PREFIX.match(label) if isinstance(label, str) else None
-    return found is not None and label[found.end() :].isdigit()
-
-
-def _user_ids(found: set[str]) -> str:
-    """Return the number of user ids as text, without the ids."""
-    return "a user id" if len(found) == 1 else f"{len(found):,} user ids"
+def _is_pseudonym(item_id: Any) -> bool:
+    found = ITEM_PREFIX.match(item_id) if isinstance(item_id, str) else None
+    return found is not None and item_id[found.end() :].isdigit()

@@ -154,9 +154,11 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
             code="argument.value",
         )
     n_users = members.sum()
-    held = np.bincount(rows.indices, minlength=rows.n_items)
-    people = np.bincount(rows.indices, weights=members[rows.row_of], minlength=rows.n_items)
-    return ItemShares(held / n_users, _expected_raters(held, members), people / n_users)
+    n_groups_with = np.bincount(rows.indices, minlength=rows.n_items)
+    n_users_with = np.bincount(rows.indices, weights=members[rows.row_of], minlength=rows.n_items)
+    return ItemShares(
+        n_groups_with / n_users, _expected_raters(n_groups_with, members), n_users_with / n_users
+    )
 
 
 def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None) -> LinkPosterior:
@@ -191,10 +193,10 @@ def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None
     return link_existence(p[:, None], distinct, groups * distinct)
 
 
-def _expected_raters(held: NDArray[Any], members: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the p of each item at which `held` groups are expected to hold it."""
+def _expected_raters(n_groups_with: NDArray[Any], members: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the p of each item at which `n_groups_with` groups are expected to hold it."""
     sizes, n_of_size = np.unique(members, return_counts=True)
-    wanted, item_of = np.unique(held, return_inverse=True)
+    wanted, item_of = np.unique(n_groups_with, return_inverse=True)
     low, high = np.zeros(wanted.size), np.ones(wanted.size)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

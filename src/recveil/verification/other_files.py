@@ -43,12 +43,12 @@ def describe_formulas(items: Iterable[Any]) -> list[str]:
     >>> describe_formulas(["=1+1", "Heat"])[0].partition(":")[0]
     '1 of the ids of items begins as a formula does (with =, +, - or @)'
     """
-    told = formulas_of(items)
-    if told is None:
+    stated = formulas_of(items)
+    if stated is None:
         return []
-    begin = "of the ids of items begins" if told.items == 1 else "of the ids of items begin"
+    begin = "of the ids of items begins" if stated.items == 1 else "of the ids of items begin"
     return [
-        f"{told.items:,} {begin} as a formula does (with =, +, - or @): a spreadsheet may run "
+        f"{stated.items:,} {begin} as a formula does (with =, +, - or @): a spreadsheet may run "
         f"them, so read the ratings there as text."
     ]
 
@@ -58,15 +58,15 @@ def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violati
 
     Releases before the fifth format need not report them.
     """
-    told, found = manifest.formulas, formulas_of(items)
-    if told == found or (told is None and manifest.number < FORMULAS_SINCE):
+    stated, found = manifest.formulas, formulas_of(items)
+    if stated == found or (stated is None and manifest.number < FORMULAS_SINCE):
         return
-    of_told, of_found = (formulas.items if formulas else 0 for formulas in (told, found))
+    n_stated, n_found = (formulas.items if formulas else 0 for formulas in (stated, found))
     problem = (
-        f"tells of {of_told:,} ids of items that begin as a formula does, but the files hold "
-        f"{of_found:,}{', or another first' if of_told and of_found else ''}"
+        f"tells of {n_stated:,} ids of items that begin as a formula does, but the files hold "
+        f"{n_found:,}{', or another first' if n_stated and n_found else ''}"
     )
-    yield Violation(MANIFEST, None, None, problem)
+    yield Violation.of_file(MANIFEST, problem)
 
 
 _LIST_BYTES = 1_000_000
@@ -82,23 +82,23 @@ def wrong_files(
         if not right:
             there = file.is_file()
             what = "not the file that was written (SHA-256)" if there else "the file is missing"
-            yield Violation(name, None, None, what)
+            yield Violation.of_file(name, what)
         elif manifest.files[name].bytes != (size := file.stat().st_size):
             problem = f"files: {name} has {size} bytes, and not as many as it says"
-            yield Violation(MANIFEST, None, None, problem)
+            yield Violation.of_file(MANIFEST, problem)
 
 
 def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
     """Report each file that is not part of a release, above all private ones."""
-    own = {MANIFEST, *file_next_to_ratings(manifest.claim.about), *manifest.ratings_files}
+    expected = {MANIFEST, *file_next_to_ratings(manifest.claim.about), *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
         if file.name in _PRIVATE or is_part(file.name, "assignment"):
             who = "which item is which" if file.name == HIDDEN_ITEMS_FILE else "who is who"
             problem = f"this file tells {who}; take it out of the folder, and out of the world"
-            yield Violation(file.name, None, None, problem)
-        elif file.name not in own or file.is_symlink():
+            yield Violation.of_file(file.name, problem)
+        elif file.name not in expected or file.is_symlink():
             problem = "the file is no part of the release; nobody has checked what it tells"
-            yield Violation(file.name, None, None, problem)
+            yield Violation.of_file(file.name, problem)
 
 
 def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[Violation]:
@@ -107,7 +107,7 @@ def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[
     cards = [card.encode() for card in data_cards(manifest, ratings_name)]
     if file.is_file() and not any(_holds_just(file, card) for card in cards):
         problem = "not the data card of this release: words were changed, added or taken out"
-        yield Violation(CARD, None, None, problem)
+        yield Violation.of_file(CARD, problem)
 
 
 def _holds_just(file: Path, content: bytes) -> bool:
@@ -121,7 +121,7 @@ def wrong_classes(folder: Path, classes: Classes, file: PublishedFile) -> Iterat
     listing = folder / CLASSES
     if not listing.is_file():
         return
-    right = class_list(classes.people)
+    right = class_list(classes.user_counts)
     if _holds_just(listing, right):
         return
     # A list of other classes is reported line by line; a far longer file is not such a list.
@@ -129,17 +129,15 @@ def wrong_classes(folder: Path, classes: Classes, file: PublishedFile) -> Iterat
     listed = _listed(listing.read_bytes()) if listing.stat().st_size <= most else None
     if listed is not None:
         yield from _changed_records(listed, classes, file)
-        for digest in sorted(set(listed) - {digest.hex() for digest in classes.people}):
-            problem = f"no record has the digest {digest!r:.40}"
-            yield Violation(CLASSES, None, None, problem)
-    problem = "not the list of the classes of these ratings, line for line"
-    yield Violation(CLASSES, None, None, problem)
+        for digest in sorted(set(listed) - {digest.hex() for digest in classes.user_counts}):
+            yield Violation.of_file(CLASSES, f"no record has the digest {digest!r:.40}")
+    yield Violation.of_file(CLASSES, "not the list of the classes of these ratings, line for line")
 
 
 def _listed(content: bytes) -> dict[str, int] | None:
     try:
         lines = content.decode().splitlines()[1:]
-        return {digest: int(people) for digest, people in (line.split(",") for line in lines)}
+        return {digest: int(n_users) for digest, n_users in (line.split(",") for line in lines)}
     except ValueError:
         return None
 
@@ -154,34 +152,34 @@ def _changed_records(
                 f"its {file.what} are not those that were written (no such digest in classes.csv)"
             )
             yield Violation(file.locate(row), row, user_id, problem)
-        elif classes.people[digest] != listed[digest.hex()]:
+        elif classes.user_counts[digest] != listed[digest.hex()]:
             problem = (
                 f"its {file.what} are shared by "
-                f"{describe_count(classes.people[digest], 'user')}, "
+                f"{describe_count(classes.user_counts[digest], 'user')}, "
                 f"but {listed[digest.hex()]} were written (classes.csv)"
             )
             yield Violation(file.locate(row), row, user_id, problem)
 
 
-def counted(classes: Classes, file: PublishedFile) -> dict[str, int]:
+def counts_of_ratings(classes: Classes, file: PublishedFile) -> dict[str, int]:
     """Return the counts of the ratings by name."""
     return {
         "users": classes.users,
         "records": len(classes.records),
-        "labels": file.n_labels,
+        "labels": file.n_values,
         "items": len(file.items),
-        "classes": len(classes.people),
-        "alone": sum(people == 1 for people in classes.people.values()),
+        "classes": len(classes.user_counts),
+        "alone": sum(n_users == 1 for n_users in classes.user_counts.values()),
     }
 
 
 def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
     """Compare each stated count with the ratings; the last one is the publisher's word."""
     for name in COUNTS[manifest.format]:
-        told = manifest.counts.get(name)
-        if name in found and told != found[name]:
-            problem = f"counts {told!r:.40} {name}, but the ratings hold {found[name]}"
-            yield Violation(MANIFEST, None, None, problem)
+        stated = manifest.counts.get(name)
+        if name in found and stated != found[name]:
+            problem = f"counts {stated!r:.40} {name}, but the ratings hold {found[name]}"
+            yield Violation.of_file(MANIFEST, problem)
 
 
 def has_clusters(manifest: Manifest) -> bool:
@@ -191,17 +189,19 @@ def has_clusters(manifest: Manifest) -> bool:
 
 def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
     """Report each setting that contradicts the rows."""
-    method, given, users = manifest.known_method, manifest.settings, counts["users"]
+    method, settings, users = manifest.known_method, manifest.settings, counts["users"]
     if method is None:
         return
-    for setting in method.expected(given):
-        told = given.get(setting.name)
-        if setting.of_people and isinstance(told, int) and told > users:
-            problem = f"settings: {setting.name} is {told:,} people, but the ratings hold {users:,}"
-            yield Violation(MANIFEST, None, None, problem)
+    for setting in method.expected(settings):
+        stated = settings.get(setting.name)
+        if setting.counts_users and isinstance(stated, int) and stated > users:
+            problem = (
+                f"settings: {setting.name} is {stated:,} people, but the ratings hold {users:,}"
+            )
+            yield Violation.of_file(MANIFEST, problem)
             return
-    for problem in method.problems_of_rows(given, manifest.claim.k, counts):
-        yield Violation(MANIFEST, None, None, problem)
+    for problem in method.problems_of_rows(settings, manifest.claim.k, counts):
+        yield Violation.of_file(MANIFEST, problem)
 
 
 def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterator[Violation]:
@@ -219,4 +219,4 @@ def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterato
             f"its {len(names)} items are not the pseudonyms of a release that hides them, such as "
             f"'i4773-07', numbered from 0 on without a gap"
         )
-        yield Violation(where, None, None, problem)
+        yield Violation.of_file(where, problem)

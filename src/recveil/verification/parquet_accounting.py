@@ -282,7 +282,7 @@ _MAGIC = b"PAR1"
 _WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-SNAPSHOT)?")
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 # Upper bounds on the bytes that an encoding adds to a value and to a page.
-_BESIDE_A_VALUE, _HEAD = 10, 1 << 12
+_OVERHEAD_PER_VALUE, _OVERHEAD_PER_PAGE = 10, 1 << 12
 _ZSTD = 6
 # Parquet's number of each type, and its annotation of text.
 _TYPES = {pa.int64(): 2, pa.float32(): 4, pa.float64(): 5, pa.string(): 6}
@@ -325,19 +325,19 @@ class ParquetBytes:
         end = self._read(max(size - 8, 0), min(8, size))
         length = int.from_bytes(end[:4], "little")
         if self._read(0, 4) != _MAGIC or end[4:] != _MAGIC or length > size - 12:
-            _refuse("it does not begin and end as a Parquet file")
+            _reject("it does not begin and end as a Parquet file")
         self.end = size - 8 - length
         reader = ThriftReader(self._read(self.end, length))
         try:
             self.footer = reader.structure(_FOOTER)
         except ThriftError as error:
-            _refuse(f"its footer: {error}")
+            _reject(f"its footer: {error}")
         if reader.at != length:
-            _refuse("there are bytes behind its footer")
+            _reject("there are bytes behind its footer")
         try:
             self._check_footer()
         except (KeyError, TypeError, AttributeError):
-            _refuse("its footer lacks something")
+            _reject("its footer lacks something")
         self.at, self.group = 4, 0
 
     def _read(self, at: int, size: int) -> bytes:
@@ -359,14 +359,14 @@ class ParquetBytes:
             for field in self.schema
         ]
         if not _WRITER.fullmatch(footer[6]):
-            _refuse("created_by is none that recveil's releases have")
+            _reject("created_by is none that recveil's releases have")
         _equal(footer[1], 2, "version")
         _equal(footer[2], [root, *leaves], "columns")
         _equal(footer[7], [{1: {}} for _ in leaves], "orders of columns")
         rows = [group[3] for group in footer[4]]
         _equal(footer[3], sum(rows), "number of rows")
         if rows and not (set(rows[:-1]) <= {rows[0]} and 0 < rows[-1] <= rows[0] <= MOST_ROWS):
-            _refuse("its row groups are not of one length, as recveil cuts them")
+            _reject("its row groups are not of one length, as recveil cuts them")
 
     def check_group(self, table: pa.Table) -> None:
         """Account for the next row group, whose values are known."""
@@ -387,15 +387,15 @@ class ParquetBytes:
             _equal(group[2], plain, "bytes of a row group")
             _equal(group[6], self.at - start, "stored bytes of a row group")
         except ThriftError as error:
-            _refuse(f"in the head of a page: {error}")
+            _reject(f"in the head of a page: {error}")
         except (KeyError, TypeError, AttributeError):
-            _refuse("the description of a row group or page is broken")
+            _reject("the description of a row group or page is broken")
         self.group += 1
 
     def check_end(self) -> None:
         """Raise an UnaccountedError unless the last page ends where the footer begins."""
         if self.at != self.end or self.group != len(self.footer[4]):
-            _refuse("there are bytes between its last page and its footer")
+            _reject("there are bytes between its last page and its footer")
 
     def _check_chunk(self, meta: dict[int, Any], name: str, column: pa.Array) -> int:
         """Account for a column of a row group; return its uncompressed size."""
@@ -413,7 +413,9 @@ class ParquetBytes:
         kinds: list[tuple[int, int]] = []
         while n_read < n or first_data is None:
             at = self.at
-            page, content = self._page(name, values.plain_size() + _BESIDE_A_VALUE * n + _HEAD)
+            page, content = self._page(
+                name, values.plain_size() + _OVERHEAD_PER_VALUE * n + _OVERHEAD_PER_PAGE
+            )
             plain += self._head_size + len(content)
             if page[1] == _DICTIONARY_PAGE and not kinds:
                 kinds.append((_DICTIONARY_PAGE, PLAIN))
@@ -424,11 +426,11 @@ class ParquetBytes:
             _only(about, {1, 2, 3, 4}, {5}, "page")
             _equal((page[1], about[3], about[4]), (_DATA_PAGE, RUNS, RUNS), "kind of a page")
             kinds.append((_DATA_PAGE, about[2]))
-            own = values.part(n_read, about[1])
-            _check_statistics(about.get(5), own, "statistics of a page")
-            plain_size = own.plain_size() if about[2] == PLAIN else 0
+            part = values.part(n_read, about[1])
+            _check_statistics(about.get(5), part, "statistics of a page")
+            plain_size = part.plain_size() if about[2] == PLAIN else 0
             if not holds_nothing_else(content, about[2], about[1], plain_size):
-                _refuse(f"a page of {name!r} holds more than its values")
+                _reject(f"a page of {name!r} holds more than its values")
             n_read += about[1]
         _equal(n_read, n, f"values in the pages of {name!r}")
         _equal(meta[9], first_data, f"place of the first page of {name!r}")
@@ -455,12 +457,12 @@ class ParquetBytes:
         self._head_size = reader.at
         start = self.at + reader.at
         if not 0 <= page[3] <= self.end - start or not page[2] >= 0:
-            _refuse(f"a page of {name!r} is cut short")
+            _reject(f"a page of {name!r} is cut short")
         if page[2] > most:
-            _refuse(f"a page of {name!r} is larger than its values")
+            _reject(f"a page of {name!r} is larger than its values")
         content = unpack(self._read(start, page[3]), page[2])
         if content is None or len(content) != page[2]:
-            _refuse(f"a page of {name!r} is more than one frame of zstd")
+            _reject(f"a page of {name!r} is more than one frame of zstd")
         self.at = start + page[3]
         return page, content
 
@@ -574,22 +576,22 @@ def _check_dictionary(page: dict[int, Any], content: bytes, values: _Values, nam
     _only(about, {1, 2}, {3}, "dictionary")
     _equal((about[2], about.get(3, False)), (PLAIN, False), f"dictionary of {name!r}")
     if values.distinct(about[1]) != (about[1], content):
-        _refuse(f"the dictionary of {name!r} is not that of its values")
+        _reject(f"the dictionary of {name!r} is not that of its values")
 
 
 def _only(found: dict[int, Any], needed: set[int], allowed: set[int], what: str) -> None:
     if more := sorted(set(found) - needed - allowed):
         whose = "of another program, which has written this file"
-        _refuse(f"its {what} has a field (number {more[0]}) {whose}")
+        _reject(f"its {what} has a field (number {more[0]}) {whose}")
     if missing := sorted(needed - set(found)):
-        _refuse(f"its {what} lacks a field (number {missing[0]})")
+        _reject(f"its {what} lacks a field (number {missing[0]})")
 
 
 def _equal(found: Any, expected: Any, what: str) -> None:
     # True equals 1 but is encoded differently.
     if found != expected or repr(found) != repr(expected):
-        _refuse(f"it does not say what is so: {what}")
+        _reject(f"it does not say what is so: {what}")
 
 
-def _refuse(problem: str) -> NoReturn:
+def _reject(problem: str) -> NoReturn:
     raise UnaccountedError(problem)

@@ -37,10 +37,10 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import (
     SHORTEST,
     IdsInItems,
+    distinctive_values,
     found_as_words,
     found_within,
     ids_in_items,
-    telling,
 )
 from recveil.verification.results import Violation
 
@@ -52,7 +52,7 @@ _FAR = -NormalDist().inv_cdf(FALSE_ALARMS / _TESTS / 2)
 FEWEST = math.ceil(_FAR**2) + 1
 
 
-def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
+def ranks_of(ids: Sequence[Any]) -> NDArray[np.float64]:
     """Return the rank of each label, numeric if all are numbers (also as text), else alphabetic.
 
     Examples
@@ -60,7 +60,7 @@ def ranks_of(labels: Sequence[Any]) -> NDArray[np.float64]:
     >>> ranks_of(["10", "9", "8"]), ranks_of(["10", "9", "b"])
     (array([3., 2., 1.]), array([1., 2., 3.]))
     """
-    texts = [str(label) for label in labels]
+    texts = [str(id_) for id_ in ids]
     if all(text.isascii() and text.isdigit() for text in texts):
         # Compare digit strings without converting them: published numbers may have any length.
         plain = [text.lstrip("0") for text in texts]
@@ -171,13 +171,12 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         people = read_assignment(private, assignment_files(content))
         hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
         named = decoded_table(hidden, columns=names) if hidden.is_file() else None
-        side = PrivateSide(
-            users=_values(people["user_id"]),
-            records=_values(people["published_id"]),
-            items=[] if named is None else _values(named["item_id"]),
-            pseudonyms=[] if named is None else _values(named["published_id"]),
-            seed=seed if type(seed) is int else None,
-        )
+        columns = [people["user_id"], people["published_id"]]
+        columns += [] if named is None else [named["item_id"], named["published_id"]]
+        users, records, *of_items = (python_values(plain_column(column)) for column in columns)
+        items, pseudonyms = of_items or ([], [])
+        seed = seed if type(seed) is int else None
+        side = PrivateSide(users, records, items, pseudonyms, seed)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecveilError(
             f"{private}: cannot be read as the private folder of a release ({reason_of(error)}); "
@@ -191,10 +190,6 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
             code="private.mismatch",
         )
     return side
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    return python_values(plain_column(column))
 
 
 _CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?people\"?\n")
@@ -250,10 +245,10 @@ def found_values(
         *_seed(folder, side),
         *_in_order(manifest, names, side),
     ]
-    return [Violation(where, None, None, problem) for where, problem in found], in_items
+    return [Violation.of_file(where, problem) for where, problem in found], in_items
 
 
-def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
+def not_looked_for(n_users: int, in_items: IdsInItems) -> list[str]:
     """Describe what the search cannot decide, and for how many ids.
 
     Examples
@@ -262,14 +257,14 @@ def not_looked_for(n_people: int, in_items: IdsInItems) -> list[str]:
     'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
     chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
     """
-    limits, n_met = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_met
-    if in_items.n_untold:
-        met = f"{n_met:,} {'does' if n_met == 1 else 'do'}, whole or as words. If that is no chance"
+    limits, n = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_matched
+    if in_items.n_undecided:
+        met = f"{n:,} {'does' if n == 1 else 'do'}, whole or as words. If that is no chance"
         limits.insert(
             1,
-            f"Of {describe_count(n_people, 'user id')}, {in_items.n_untold:,} are short, words or "
-            f"numbers, and may occur in the ids of items by chance: "
-            f"{f'{met}, hide the items or give them other ids.' if n_met else 'none does.'}",
+            f"Of {describe_count(n_users, 'user id')}, {in_items.n_undecided:,} are short, words "
+            f"or numbers, and may occur in the ids of items by chance: "
+            f"{f'{met}, hide the items or give them other ids.' if n else 'none does.'}",
         )
     return limits
 
@@ -297,8 +292,7 @@ def _among_ids(names: PublishedNames, side: PrivateSide) -> _Found:
         ("a person", "user_id", side.users, names.user_ids),
         ("an item", "item_id", side.items, names.items if side.items else ()),
     ):
-        both = set(map(str, private)).intersection(map(str, published))
-        if both:
+        if both := set(map(str, private)).intersection(map(str, published)):
             yield column, f"the original id of {what} stands here {_times(both)}"
 
 
@@ -315,7 +309,9 @@ def _in_free_text(
         if not text:
             continue
         people = [*side.users, *side.items]
-        found = found_as_words(people, text) | found_within(telling(people, len(text)), text)
+        found = found_as_words(people, text) | found_within(
+            distinctive_values(people, len(text)), text
+        )
         if found:
             yield where, f"a private id stands here {_times(found)}"
         for what, values in machine.items():
@@ -335,7 +331,8 @@ def _free_texts(
     """
     # A word rating that looks like an address or a long number may be the id of a user.
     free = " ".join(
-        [name for _, name in foreign_names(manifest.settings)] + telling(manifest.scale.words, 1)
+        [name for _, name in foreign_names(manifest.settings)]
+        + distinctive_values(manifest.scale.words, 1)
     )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
@@ -346,28 +343,28 @@ def _free_texts(
         "\n".join(card_lines.difference(line for card in cards for line in card.splitlines())),
     )
     yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
-    own = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
+    known_files = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
-        if file.name not in own:
+        if file.name not in known_files:
             yield "another file, or its name", f"{file.name}\n{_text(file)}"
     odd = (user_id for user_id in names.user_ids if not _is_pseudonym(user_id))
     yield "user_id", "\n".join(odd)
     for name in manifest.ratings_files:
-        own_columns = [] if manifest.layout == "model" else manifest.columns.names
-        yield name, _adjacent_values(folder / name, own_columns)
+        expected_columns = [] if manifest.layout == "model" else manifest.columns.names
+        yield name, _adjacent_values(folder / name, expected_columns)
 
 
-def _adjacent_values(file: Path, own_columns: Sequence[str]) -> str:
+def _adjacent_values(file: Path, expected_columns: Sequence[str]) -> str:
     """Return the names of extra columns and the metadata of a Parquet file."""
     try:
         if file.suffix == ".csv":
             with file.open("rb") as stream:
                 columns = stream.readline(_LARGEST_FILE).decode(errors="replace").split(",")
-            return " ".join({name.strip('"\r\n') for name in columns}.difference(own_columns))
+            return " ".join({name.strip('"\r\n') for name in columns}.difference(expected_columns))
         with decoding(file) as found:
-            more = set(found.schema.names).difference(own_columns)
+            more = set(found.schema.names).difference(expected_columns)
             pairs = (part for pair in found.metadata.items() for part in pair)
-            return "\n".join([*(more if own_columns else ()), *pairs])
+            return "\n".join([*(more if expected_columns else ()), *pairs])
     except (pa.ArrowException, OSError, EOFError):
         return ""
 
@@ -393,17 +390,17 @@ def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _
         unit = np.cumsum([False, *starts])[places]
         people = np.bincount(unit)
         means = (np.bincount(unit, ranks) / np.maximum(people, 1))[people > 0]
-        told = find_private_order(means)
-        if not told and "rating" not in manifest.claim.about.compared:
+        trend = find_private_order(means)
+        if not trend and "rating" not in manifest.claim.about.compared:
             # Their records differ, so the order within the group matters.
             order = np.argsort(places, kind="stable")
-            told = order_within(unit[order], ranks[order])
-        if told:
-            yield "user_id", f"the order of the records goes with that of people's ids: {told}"
+            trend = order_within(unit[order], ranks[order])
+        if trend:
+            yield "user_id", f"the order of the records goes with that of people's ids: {trend}"
     if side.items:
         order = np.argsort(np.array(side.pseudonyms))
-        if told := find_private_order(ranks_of(side.items)[order]):
-            yield "item_id", f"the order of the pseudonyms goes with that of items' ids: {told}"
+        if trend := find_private_order(ranks_of(side.items)[order]):
+            yield "item_id", f"the order of the pseudonyms goes with that of items' ids: {trend}"
 
 
 def _of_this_machine(folder: Path) -> dict[str, list[str]]:

@@ -24,9 +24,9 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import ahead
+from recveil.runtime.threads import prefetch
 from recveil.verification.parquet_accounting import MOST_ROWS, ParquetBytes, UnaccountedError
-from recveil.verification.results import Found, Violation
+from recveil.verification.results import Violation, Violations
 
 # Memory per item while its rows are checked: an object for its id, and copies of numbers.
 _AN_ITEM = 100
@@ -91,7 +91,7 @@ def _not_as_ours(path: Path, line: int) -> Violation:
         "from here on, the text is not written as recveil writes it (quotes, spaces, line ends, "
         "empty lines or numbers), which may tell people apart"
     )
-    return Violation(f"{path.name} line {line}", None, None, problem)
+    return Violation.of_file(f"{path.name} line {line}", problem)
 
 
 def _unusual(path: Path, text: pa.Table, table: pa.Table, n_before: int) -> Iterator[Violation]:
@@ -122,7 +122,7 @@ def parquet_pieces(
             )
     if found.metadata or any(found.field(name).metadata for name in schema.names):
         problem = "it carries metadata beside the ratings; nobody has checked what it tells"
-        violations.append(Violation(path.name, None, None, problem))
+        violations.append(Violation.of_file(path.name, problem))
     # A user's id occurs in many rows: as a dictionary it is decoded once a page.
     coded = schema.set(0, pa.field("user_id", pa.dictionary(pa.int32(), pa.string())))
     account = _Account(path, schema, violations)
@@ -158,16 +158,16 @@ def model_table(
             )
         if found.metadata or any(field.metadata for field in found):
             problem = "it carries metadata beside the model; nobody has checked what it tells"
-            violations.append(Violation(path.name, None, None, problem))
+            violations.append(Violation.of_file(path.name, problem))
         account = _Account(path, found, violations)
         tables = [found.empty_table()]
         wanted: Any = {"columns": found.names, "rows": MOST_ROWS}
         with decoding(path, wanted="batches", **wanted) as decoded:
-            held = 0
+            n_bytes = 0
             for _, batches in itertools.groupby(decoded.batches, lambda each: each[1]):
                 tables.append(pa.Table.from_batches([batch for batch, _ in batches]))
-                held += tables[-1].nbytes + _AN_ITEM * tables[-1].num_rows
-                reject_beyond_limit(f"{path.name}: its items", held, at_least=True)
+                n_bytes += tables[-1].nbytes + _AN_ITEM * tables[-1].num_rows
+                reject_beyond_limit(f"{path.name}: its items", n_bytes, at_least=True)
                 account.check_group(tables[-1])
         account.check_end()
         return pa.concat_tables(tables)
@@ -205,7 +205,7 @@ class _Account:
 
     def _stop(self, error: UnaccountedError) -> None:
         problem = f"it is not stored as recveil stores it, which may tell something: {error}"
-        self.violations.append(Violation(self.path.name, None, None, problem))
+        self.violations.append(Violation.of_file(self.path.name, problem))
         self.bytes = None
 
 
@@ -220,7 +220,7 @@ def _check_names(
             )
     for name in sorted(set(names) - set(schema.names)):
         problem = f"column {name!r:.80} is no part of a release and may tell people apart"
-        violations.append(Violation(path.name, None, None, problem))
+        violations.append(Violation.of_file(path.name, problem))
 
 
 # With a smaller step, ten digits do not distinguish the values of a grid.
@@ -228,7 +228,7 @@ _FINEST_GRID = 1e-8
 
 _DIGITS = 18
 # No group has more users than there are humans on earth.
-MOST_PEOPLE = 10**10
+MOST_USERS = 10**10
 
 
 @brief
@@ -238,7 +238,7 @@ class Block(NamedTuple):
     # Equal for records of one class of the checked claim; empty if no record belongs to a user
     digests: list[bytes]
     # The same for the release's own claim, as in classes.csv
-    own_digests: list[bytes]
+    stated_digests: list[bytes]
     # Number of users per record
     sizes: list[int]
     user_ids: list[str]
@@ -271,16 +271,16 @@ class PublishedFile:
         self.n_expected = (
             expected if isinstance(expected, int) else None
         )  # for the progress bar only
-        self.n_labels = 0  # found so far
-        self._own_claim = manifest.claim.about
-        self._one_person_each = manifest.is_one_user_each
-        self._grid = manifest.label_grid
+        self.n_values = 0  # found so far
+        self._stated_claim = manifest.claim.about
+        self._is_one_user_each = manifest.is_one_user_each
+        self._grid = manifest.value_grid
         self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
         self.schema = manifest.columns
         self._key_of: dict[Any, list[int]] = {}
         self.items: list[Any] = []  # by number, in order of appearance
         self._number_of: dict[Any, int] = {}
-        self._seen: set[str] = set()
+        self._known_ids: set[str] = set()
 
     def locate(self, row: int) -> str:
         """Return the location in its file of a row, counted from 1 without the header."""
@@ -288,16 +288,16 @@ class PublishedFile:
         path, row = self.paths[part], row - self._rows_before[part]
         return f"{path.name} line {row + 1}" if path.suffix == ".csv" else f"{path.name} row {row}"
 
-    def blocks(self, violations: Found) -> Iterator[Block]:
+    def blocks(self, violations: Violations) -> Iterator[Block]:
         """Yield all records; append errors of the rows to `violations`."""
         for number, path in enumerate(self.paths):
             if number:
-                self._rows_before.append(self.n_labels)
+                self._rows_before.append(self.n_values)
             yield from self._blocks_of(path, violations)
 
-    def _blocks_of(self, path: Path, violations: Found) -> Iterator[Block]:
+    def _blocks_of(self, path: Path, violations: Violations) -> Iterator[Block]:
         """Yield the records of one part; a record does not continue in the next part."""
-        carried, n_before = None, self.n_labels
+        carried, n_before = None, self.n_values
         try:
             for batch in self._batches(path, violations):
                 table = batch if carried is None else pa.concat_tables([carried, batch])
@@ -314,12 +314,16 @@ class PublishedFile:
         if carried is not None and carried.num_rows:
             yield self._block(carried, n_before, violations)
 
-    def _batches(self, path: Path, violations: Found) -> Iterator[pa.Table]:
+    def _batches(self, path: Path, violations: Violations) -> Iterator[pa.Table]:
         """Read a file in batches with the declared column types and without missing values."""
         read = csv_pieces if path.suffix == ".csv" else parquet_pieces
         pieces = read(path, self.schema, violations)
         rows = track(
-            ahead(pieces), "Checking rows", self.n_expected, lambda table: table.num_rows, share=0.8
+            prefetch(pieces),
+            "Checking rows",
+            self.n_expected,
+            lambda table: table.num_rows,
+            share=0.8,
         )
         for table in rows:
             for name in self.schema.names:
@@ -328,13 +332,13 @@ class PublishedFile:
                         f"{path.name}: column {name!r} has gaps; a release has none",
                         code="release.damaged",
                     )
-            self.n_labels += table.num_rows
+            self.n_values += table.num_rows
             yield table
 
-    def _block(self, table: pa.Table, n_before: int, violations: Found) -> Block:
+    def _block(self, table: pa.Table, n_before: int, violations: Violations) -> Block:
         starts = _run_starts(table)
         user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
-        labels, codes = _ranked(table["item_id"])
+        ids, codes = _ranked(table["item_id"])
         sizes = np.ones(len(user_ids), np.int64)
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]
@@ -347,19 +351,19 @@ class PublishedFile:
                 place, user_id = n_before + row + 1, table["user_id"][row].as_py()
                 violations.append(Violation(self.locate(place), place, user_id, problem))
         rows = (starts[:-1] + n_before + 1).tolist()
-        keys = self._keys(labels)
-        digests = own_digests = self.claim.digests(records, keys) if self._has_classes else []
-        if self.claim != self._own_claim:
-            own_digests = self._own_claim.digests(records, keys)
+        keys = self._keys(ids)
+        digests = stated_digests = self.claim.digests(records, keys) if self._has_classes else []
+        if self.claim != self._stated_claim:
+            stated_digests = self._stated_claim.digests(records, keys)
         return Block(
             digests=digests,
-            own_digests=own_digests,
+            stated_digests=stated_digests,
             sizes=sizes.tolist(),
             user_ids=user_ids,
             rows=rows,
             promised=None if promised is None else promised.tolist(),
             indptr=starts,
-            items=self._numbers(labels)[codes],
+            items=self._numbers(ids)[codes],
             values=values,
         )
 
@@ -390,38 +394,38 @@ class PublishedFile:
             expected = np.repeat(records.sizes, np.diff(records.indptr))
             sizes = table["group_size"].to_numpy()
             yield "group_size changes within the record", np.flatnonzero(sizes != expected)
-            sane = (records.sizes >= 1) & (records.sizes <= MOST_PEOPLE)
-            yield f"group_size is not from 1 to {MOST_PEOPLE:,}", starts[~sane]
-            if self._one_person_each:
+            sane = (records.sizes >= 1) & (records.sizes <= MOST_USERS)
+            yield f"group_size is not from 1 to {MOST_USERS:,}", starts[~sane]
+            if self._is_one_user_each:
                 problem = "group_size is not 1, though records of this method are one person's"
                 yield problem, starts[records.sizes != 1]
 
-    def _off_grid(self, labels: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
+    def _off_grid(self, ids: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
         """Return the positions of values that rounding to a grid would change."""
-        few = distinct(labels)  # far fewer than the rows
+        few = distinct(ids)  # far fewer than the rows
         off = few[self.scale.round(few, grid) != few]
-        return np.flatnonzero(np.isin(labels, off)) if off.size else np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(ids, off)) if off.size else np.empty(0, np.int64)
 
     def _is_known(self, user_id: str) -> bool:
         """Return whether a user occurred before, and record the user."""
-        before = len(self._seen)
-        self._seen.add(user_id)
-        return len(self._seen) == before
+        before = len(self._known_ids)
+        self._known_ids.add(user_id)
+        return len(self._known_ids) == before
 
-    def _keys(self, labels: NDArray[Any]) -> NDArray[np.uint64]:
+    def _keys(self, ids: NDArray[Any]) -> NDArray[np.uint64]:
         """Return the items' keys; each id is hashed once per file."""
-        new = [label for label in labels.tolist() if label not in self._key_of]
+        new = [id_ for id_ in ids.tolist() if id_ not in self._key_of]
         self._key_of.update(zip(new, item_keys(new).tolist(), strict=True))
-        keys = np.array([self._key_of[label] for label in labels.tolist()], dtype=np.uint64)
+        keys = np.array([self._key_of[id_] for id_ in ids.tolist()], dtype=np.uint64)
         return keys.reshape(-1, 2)
 
-    def _numbers(self, labels: NDArray[Any]) -> NDArray[np.int32]:
+    def _numbers(self, ids: NDArray[Any]) -> NDArray[np.int32]:
         """Return the items' numbers; new items get the next ones."""
-        for label in labels.tolist():
-            if label not in self._number_of:
-                self._number_of[label] = len(self.items)
-                self.items.append(label)
-        return np.array([self._number_of[label] for label in labels.tolist()], dtype=np.int32)
+        for id_ in ids.tolist():
+            if id_ not in self._number_of:
+                self._number_of[id_] = len(self.items)
+                self.items.append(id_)
+        return np.array([self._number_of[id_] for id_ in ids.tolist()], dtype=np.int32)
 
 
 class Pseudonyms:
@@ -469,11 +473,11 @@ def _run_starts(table: pa.Table) -> NDArray[np.int64]:
 
 def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the distinct labels in ascending order, and each row's position among them."""
-    labels, codes = _encoded(column)
-    order = np.argsort(labels)
+    ids, codes = _encoded(column)
+    order = np.argsort(ids)
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
-    return labels[order], rank[codes]
+    return ids[order], rank[codes]
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:

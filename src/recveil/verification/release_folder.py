@@ -19,7 +19,7 @@ from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 from recveil.verification.not_covered import not_covered_of_release
 from recveil.verification.other_files import (
-    counted,
+    counts_of_ratings,
     describe_formulas,
     foreign_files,
     has_clusters,
@@ -33,7 +33,7 @@ from recveil.verification.other_files import (
 )
 from recveil.verification.private_data import PrivateSide, PublishedNames, private_values
 from recveil.verification.published_file import Block, PublishedFile
-from recveil.verification.results import Found, Verification, Violation
+from recveil.verification.results import Verification, Violation, Violations
 from recveil.verification.synthetic_release import Readers, check_drawn, checksums_of
 
 # Memory per record: its digest, its pseudonym, its location, and its user count.
@@ -76,23 +76,25 @@ def check_published(
     """
     manifest, problems = read_manifest(folder / MANIFEST)
     if not manifest.contains_users:
-        asked = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
-        _reject_for_synthetic(manifest, asked)
+        options = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
+        _reject_for_synthetic(manifest, options)
         return check_drawn(folder, manifest, problems, names, readers)
     if claim is not None and not claim_kind(claim).contains_users:
         raise RecveilError(
-            f"claim {claim!r} (--claim): what it says does not follow from rows, only from what a "
-            f"release of its own says of how it was drawn; name another claim, or leave it out",
+            f"claim {claim!r} (--claim): it follows only from the manifest of a synthetic release, "
+            f"not from rows; name another claim, or leave it out",
             code="option.unsupported",
         )
     claimed = manifest.claim
     required = claimed.k if k is None else k
     checked = claimed.kind if claim is None else claim
     wanted = (claimed.b if b is None else b, claimed.l if l is None else l)
-    why_not = _filled_in(manifest)
+    # Fills hide who rated what, and would make links look safer.
+    method = manifest.known_method
+    why_not = "" if method is None else in_likes(method.no_links, manifest.scale.unary)
     checksums = checksums_of(folder, manifest)
-    violations = Found()
-    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
+    violations = Violations()
+    violations += (Violation.of_file(MANIFEST, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
     names_of_files = _ratings_files(manifest, folder)
     ratings_name = str(manifest.ratings_file)
@@ -103,10 +105,10 @@ def check_published(
     paths = [folder / name for name in names_of_files]
     file = PublishedFile(paths, manifest, claim_kind(checked))
     classes, supports, values = Classes(), Supports(), ItemValues()
-    own = classes if checked == claimed.kind else Classes()
+    stated = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
-            _note(block, classes, own, ratings_name, values if has_clusters(manifest) else None)
+            _note(block, classes, stated, ratings_name, values if has_clusters(manifest) else None)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # no property of the file
@@ -118,20 +120,24 @@ def check_published(
             ) from error
         # The file was certainly changed, whatever it holds now.
         problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
-        unread = Violation(ratings_name, None, None, problem)
-        nothing = _nothing_shown(file, checked, required, [*violations.told(), unread], checksums)
+        unread = Violation.of_file(ratings_name, problem)
+        nothing = _nothing_shown(
+            file, checked, required, [*violations.to_list(), unread], checksums
+        )
         return replace(nothing, no_links=_UNREAD if links else "", not_covered=not_covered)
-    names.user_ids.extend(user_id for _, user_id, _ in own.records)
-    names.shared.extend(digest for digest, _, _ in own.records)
+    names.user_ids.extend(user_id for _, user_id, _ in stated.records)
+    names.shared.extend(digest for digest, _, _ in stated.records)
     names.items.extend(file.items)
     violations += classes.below(required, file.locate, file.what)
     diversity = None
     if wanted[1] > 1:
         diversity = check_diversity(supports.rows(), *wanted, supports.n_groups)
         violations += _rare_sets(diversity, file)
-    violations += wrong_classes(folder, own, file)
-    violations += wrong_counts(manifest, counted(own, file))
-    violations += wrong_settings(manifest, {**counted(own, file), "values": values.most})
+    violations += wrong_classes(folder, stated, file)
+    violations += wrong_counts(manifest, counts_of_ratings(stated, file))
+    violations += wrong_settings(
+        manifest, {**counts_of_ratings(stated, file), "values": values.most}
+    )
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
     violations += line_breaks_in_items(file.items, file.name)
@@ -141,12 +147,12 @@ def check_published(
         k_achieved=classes.smallest,
         users=classes.users,
         records=len(classes.records),
-        classes=len(classes.people),
+        classes=len(classes.user_counts),
         layout=manifest.layout,
         compared=[*file.claim.compared, *(["k"] * file.has_levels)],
-        violations=violations.told(),
+        violations=violations.to_list(),
         checksums=checksums,
-        alone=sum(people == 1 for people in classes.people.values()),
+        alone=sum(n_users == 1 for n_users in classes.user_counts.values()),
         has_levels=file.has_levels,
         diversity=diversity,
         links=_links(supports, classes) if links and not why_not else None,
@@ -156,27 +162,27 @@ def check_published(
 
 
 def _note(
-    block: Block, classes: Classes, own: Classes, name: str, values: ItemValues | None
+    block: Block, classes: Classes, stated: Classes, name: str, values: ItemValues | None
 ) -> None:
     """Count the records of a block by the checked claim and by the release's own."""
     classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
-    if own is not classes:
-        own.add(block.own_digests, block.sizes, block.user_ids, block.rows)
+    if stated is not classes:
+        stated.add(block.stated_digests, block.sizes, block.user_ids, block.rows)
     if values is not None:
         values.add(block.items, block.values)
     needed = _A_RECORD * len(classes.records)
     reject_beyond_limit(f"{name}: its records", needed, at_least=True)
 
 
-def _reject_for_synthetic(manifest: Manifest, asked: Mapping[str, object]) -> None:
+def _reject_for_synthetic(manifest: Manifest, options: Mapping[str, object]) -> None:
     """Raise if a check of users' records is requested of synthetic records."""
-    given = {name: value for name, value in asked.items() if value is not None}
-    if given.get("claim") == manifest.claim.kind:
-        del given["claim"]
-    if given:
+    unsupported = {name: value for name, value in options.items() if value is not None}
+    if unsupported.get("claim") == manifest.claim.kind:
+        del unsupported["claim"]
+    if unsupported:
         raise RecveilError(
-            f"{', '.join(given)}: no record of this release is anybody's, so that nobody shares a "
-            f"row, a set of items or a link; leave that out",
+            f"{', '.join(unsupported)}: no record of this release belongs to a user, so there are "
+            f"no shared rows, sets of items or links to check; leave that out",
             code="option.unsupported",
         )
 
@@ -204,18 +210,12 @@ def _nothing_shown(
     )
 
 
-def _filled_in(manifest: Manifest) -> str:
-    """Return why links are not reported: fills hide who rated what and would make it look safer."""
-    method = manifest.known_method
-    return "" if method is None else in_likes(method.no_links, manifest.scale.unary)
-
-
 def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
     """Return the link posteriors of the rows; None if all hold the same items."""
     if supports.n_groups.size < 2:
         return None
     places = np.array(list(supports.place_of.values()))
-    sizes = np.array([classes.people[digest] for digest in supports.place_of])
+    sizes = np.array([classes.user_counts[digest] for digest in supports.place_of])
     return links_of_rows(supports.rows().take(places), sizes)
 
 
@@ -230,7 +230,7 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
         f"{describe_count(diversity.sets, 'set')} of b = {diversity.b} items stand in fewer "
         f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
     )
-    yield Violation(file.name, None, None, problem)
+    yield Violation.of_file(file.name, problem)
 
 
 def _ratings_files(manifest: Manifest, folder: Path) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from recveil.verification.link_posterior import LinkPosterior
 
 # Limit of listed violations: each takes some hundred bytes, and a small file may hold millions.
 MOST_KEPT = 10_000
-_TOLD_OF_LINKS = ("mean", "highest", "uncovered_share")
+_REPORTED_LINKS = ("mean", "highest", "uncovered_share")
 
 
 @brief
@@ -36,11 +36,16 @@ class Violation(NamedTuple):
     user_id: str | None
     problem: str
 
+    @classmethod
+    def of_file(cls, name: str, problem: str) -> Self:
+        """Return the violation of a whole file."""
+        return cls(name, None, None, problem)
+
     def _facts(self) -> dict[str, object]:
         return {"": "one row" if self.row is not None else "a whole file"}
 
 
-class Found(list[Violation]):
+class Violations(list[Violation]):
     """A list of violations that keeps the first ones and counts the rest."""
 
     left_out = 0
@@ -66,12 +71,12 @@ class Found(list[Violation]):
         """Return how many more violations are kept."""
         return MOST_KEPT - len(self)
 
-    def told(self) -> list[Violation]:
+    def to_list(self) -> list[Violation]:
         """Return the kept violations, followed by one that counts the rest."""
         if not self.left_out:
             return list(self)
         problem = f"and {self.left_out:,} more violations, which are not listed"
-        return [*self, Violation("elsewhere", None, None, problem)]
+        return [*self, Violation.of_file("elsewhere", problem)]
 
 
 @brief
@@ -175,7 +180,7 @@ class Verification:
             "ledger_epsilon": self.ledger_epsilon,
             "levels": self.has_levels,
             "diversity": self.diversity and self.diversity._asdict(),
-            "links": self.links and {name: getattr(self.links, name) for name in _TOLD_OF_LINKS},
+            "links": self.links and {name: getattr(self.links, name) for name in _REPORTED_LINKS},
             "no_links": self.no_links or None,
             "compared": list(self.compared),
             "not_covered": list(self.not_covered),
@@ -187,9 +192,13 @@ class Verification:
     def _facts(self) -> dict[str, object]:
         verdict = "holds" if self.holds else "does not hold"
         if not self.contains_users:
-            told = {"epsilon": self.epsilon, "by its ledger": self.ledger_epsilon}
-            about = {"": f"{self.claim} {verdict}", **told, "drawn people": self.users}
-            return {**about, "violations": len(self.violations) or None}
+            return {
+                "": f"{self.claim} {verdict}",
+                "epsilon": self.epsilon,
+                "by its ledger": self.ledger_epsilon,
+                "drawn people": self.users,
+                "violations": len(self.violations) or None,
+            }
         return {
             "": f"{self.claim} {verdict}",
             "k": f"{self.k_achieved:,} ({self.k_required:,} required)",

@@ -24,7 +24,7 @@ from recveil.verification.other_files import (
 )
 from recveil.verification.private_data import PublishedNames
 from recveil.verification.published_file import PublishedFile, model_table
-from recveil.verification.results import Found, Verification, Violation
+from recveil.verification.results import Verification, Violation, Violations
 
 # Larger values may make sums of a model's numbers overflow.
 _LARGEST = 1e12
@@ -39,7 +39,7 @@ class Readers(Protocol):
         """Return for each file whether its checksum matches."""
 
     def drawn(
-        self, folder: Path, manifest: Manifest, violations: Found
+        self, folder: Path, manifest: Manifest, violations: Violations
     ) -> tuple[dict[str, int], list[Any]]:
         """Append errors of the rows; return counts and the ids of items."""
 
@@ -71,15 +71,15 @@ def check_drawn(
         if elsewhere is None
         else elsewhere.checksums(folder, manifest)
     )
-    violations = Found()
-    violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
+    violations = Violations()
+    violations += (Violation.of_file(MANIFEST, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
     violations += foreign_files(folder, manifest)
     if not problems:
         violations += wrong_card(folder, manifest, name)
     violations += wrong_epsilon(manifest.claim)
     result = _verification(manifest, violations, checksums, name)
-    read = _model if manifest.layout == "model" else _people
+    read = _read_model if manifest.layout == "model" else _read_users
     try:
         if elsewhere is None:
             paths = [folder / each for each in files]
@@ -95,24 +95,19 @@ def check_drawn(
                 f"{error}; fetch or write the release again", code=error.code
             ) from error
         problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
-        violations.append(Violation(name, None, None, problem))
-        return replace(result, compared=(), violations=violations.told())
+        violations.append(Violation.of_file(name, problem))
+        return replace(result, compared=(), violations=violations.to_list())
     violations += _wrong_counts(manifest, counts)
     violations += wrong_formulas(manifest, items)
     violations += line_breaks_in_items(items, name)
     names.items.extend(items)
-    users, told = (
-        counts.get("users", 0),
-        [*result.not_covered, *describe_formulas(items), *describe_user_ids(items)],
-    )
-    found = violations.told()
     return replace(
         result,
-        users=users,
-        records=users,
+        users=counts.get("users", 0),
+        records=counts.get("users", 0),
         compared=compared,
-        not_covered=told,
-        violations=found,
+        not_covered=[*result.not_covered, *describe_formulas(items), *describe_user_ids(items)],
+        violations=violations.to_list(),
     )
 
 
@@ -126,14 +121,14 @@ def wrong_epsilon(claim: Claim) -> Iterator[Violation]:
     try:
         least = ledger_epsilon(claim)
     except RecveilError as error:
-        yield Violation(MANIFEST, None, None, f"claim: {error}")
+        yield Violation.of_file(MANIFEST, f"claim: {error}")
         return
     if least is not None and claim.epsilon is not None and least > claim.epsilon:
         problem = (
             f"claims epsilon {claim.epsilon:.10g} with delta {claim.delta:.10g}, but its ledger "
             f"adds up to {least:.10g}"
         )
-        yield Violation(MANIFEST, None, None, problem)
+        yield Violation.of_file(MANIFEST, problem)
 
 
 def ledger_epsilon(claim: Claim) -> float | None:
@@ -171,38 +166,33 @@ def _verification(
     )
 
 
-def _people(paths: list[Path], manifest: Manifest, violations: Found) -> _Found:
+def _read_users(paths: list[Path], manifest: Manifest, violations: Violations) -> _Found:
     file = PublishedFile(paths, manifest, manifest.claim.about)
     users = sum(len(block.user_ids) for block in file.blocks(violations))
-    counts = {"users": users, "labels": file.n_labels, "items": len(file.items)}
+    counts = {"users": users, "labels": file.n_values, "items": len(file.items)}
     return counts, tuple(file.schema.names), file.items
 
 
-def _model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:
+def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:
     (path,) = paths
     method = manifest.known_method
     names = None if method is None else method.model_columns
     if names is None:
         raise RecveilError(
-            f"{path.name}: this method has no model that people are drawn from",
+            f"{path.name}: this method has no model of users",
             code="release.damaged",
         )
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
 
     # The number of factors is the number of columns; it is compared with the stated one below.
     kind = {"ratings": "likes"} if manifest.scale.unary else {}
-
-    def columns(number: int) -> tuple[str, ...]:
-        return names(number, kind)
-
-    table = model_table(path, columns, id_type, violations)
+    table = model_table(path, lambda number: names(number, kind), id_type, violations)
     if tuple(table.column_names) != names(table.num_columns, manifest.settings):
         problem = "it has not as many directions of tastes as settings tell of"
-        violations.append(Violation(path.name, None, None, problem))
+        violations.append(Violation.of_file(path.name, problem))
     if any(column.null_count for column in table.columns):
         raise RecveilError(f"{path.name}: it has gaps; a model has none", code="release.damaged")
-    for problem in _odd_rows(table):
-        violations.append(Violation(path.name, None, None, problem))
+    violations += (Violation.of_file(path.name, problem) for problem in _odd_rows(table))
     items = table.column(0).to_pylist()
     return {"items": table.num_rows}, tuple(table.column_names), items
 
@@ -221,7 +211,7 @@ def _odd_rows(table: pa.Table) -> Iterator[str]:
 
 def _wrong_counts(manifest: Manifest, found: dict[str, Any]) -> Iterator[Violation]:
     for name in counts_of(manifest.format, manifest.claim.about, manifest.layout):
-        told = manifest.counts.get(name)
-        if told != found[name]:
-            problem = f"counts {told!r:.40} {name}, but the files hold {found[name]}"
-            yield Violation(MANIFEST, None, None, problem)
+        stated = manifest.counts.get(name)
+        if stated != found[name]:
+            problem = f"counts {stated!r:.40} {name}, but the files hold {found[name]}"
+            yield Violation.of_file(MANIFEST, problem)

@@ -23,7 +23,7 @@ from recveil.verification.diversity import check_diversity
 from recveil.verification.equivalence_classes import Classes, Supports
 from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.not_covered import not_covered_of_table
-from recveil.verification.published_file import MOST_PEOPLE
+from recveil.verification.published_file import MOST_USERS
 from recveil.verification.results import Verification, Violation
 
 _COUNTED_ONCE = (
@@ -35,16 +35,16 @@ _COUNTED_ONCE = (
 def check_table(
     path: Path | Any,
     k: int,
-    b: int = 1,
-    l: int = 1,  # noqa: E741
-    claim: str = "identical-rows",
+    b: int,
+    l: int,  # noqa: E741
+    claim: str,
+    columns: Mapping[str, str | None],
     *,
     format: str | None = None,
     layout: Layout | None = None,
-    **given: str | None,
 ) -> Verification:
     """Check that each user's rows are identical to those of at least k - 1 others; see `verify`."""
-    source = _take(path, format, layout, given)
+    source = _take(path, format, layout, columns)
     table = source.table
     kind = claim_kind(claim)
     if not kind.compared:
@@ -101,33 +101,33 @@ def check_table(
                 f"{describe_count(diversity.sets, 'set')} of b = {b} items stand in fewer "
                 f"than l = {l} different rows"
             )
-            violations.append(Violation(where, None, None, problem))
+            violations.append(Violation.of_file(where, problem))
     return Verification(
         claim=claim,
         k_required=k,
         k_achieved=classes.smallest,
         users=classes.users,
         records=len(names),
-        classes=len(classes.people),
+        classes=len(classes.user_counts),
         layout="groups" if has_sizes else "users",
         compared=compared,
         violations=violations,
-        alone=sum(people == 1 for people in classes.people.values()),
+        alone=sum(n_users == 1 for n_users in classes.user_counts.values()),
         diversity=diversity,
         not_covered=not_covered,
     )
 
 
 def _take(
-    path: Path | Any, format: str | None, layout: Layout | None, given: Mapping[str, str | None]
+    path: Path | Any, format: str | None, layout: Layout | None, columns: Mapping[str, str | None]
 ) -> Source:
     """Read all columns; raise if nothing identifies the user column."""
     if not isinstance(path, Path):
-        return frame_table(path, given)
-    source = read_table(path, format, given, layout)
-    if order_of(path.name, source, given, format) == "guessed":
+        return frame_table(path, columns)
+    source = read_table(path, format, columns, layout)
+    if order_of(path.name, source, columns, format) == "guessed":
         # A verdict on items would imply nothing about users.
-        raise reject_guess(path.name, source, given, danger="would check something else")
+        raise reject_guess(path.name, source, columns, danger="would check something else")
     return source
 
 
@@ -155,17 +155,17 @@ def _records(
     """Sort the rows by user, item and rating, as positions among the distinct ones."""
     _, item_of = _codes(table["item"], "item")
     # The value of a row consists of all its columns but user and item.
-    label_of = np.zeros(table.num_rows, np.int64)
+    value_of = np.zeros(table.num_rows, np.int64)
     for name in compared:
         if name != "item":
             n_values, codes = _codes(table[name], name)
-            pairs = label_of * n_values + codes
-            label_of = np.unique(pairs, return_inverse=True)[1]
-    order = np.lexsort((label_of, item_of, user_of))
+            pairs = value_of * n_values + codes
+            value_of = np.unique(pairs, return_inverse=True)[1]
+    order = np.lexsort((value_of, item_of, user_of))
     starts = np.concatenate([[0], np.cumsum(np.bincount(user_of))])
-    labels = label_of[order].astype(np.float64)
+    values = value_of[order].astype(np.float64)
     items = item_of[order].astype(np.int32)
-    return order, starts, Records(np.ones(starts.size - 1, np.int64), starts, items, labels)
+    return order, starts, Records(np.ones(starts.size - 1, np.int64), starts, items, values)
 
 
 def _codes(column: pa.ChunkedArray, name: str) -> tuple[int, NDArray[np.int64]]:
@@ -206,10 +206,10 @@ def _group_sizes(source: Source) -> NDArray[np.int64]:
         raise RecveilError(
             f"column 'group_size': {error}; {problem}", code="column.type"
         ) from error
-    sane = (sizes >= 1) & (sizes <= MOST_PEOPLE)
+    sane = (sizes >= 1) & (sizes <= MOST_USERS)
     if not sane.all():
         row = int(np.argmin(sane))
         raise RecveilError(
-            f"{source.locate(row)}: group_size is not from 1 to {MOST_PEOPLE:,}", code="input.line"
+            f"{source.locate(row)}: group_size is not from 1 to {MOST_USERS:,}", code="input.line"
         )
     return np.asarray(sizes, dtype=np.int64)

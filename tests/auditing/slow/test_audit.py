@@ -72,7 +72,7 @@ class TestOutsideKnowledge:
 
 def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, capsys):
     """A part of it takes less than a minute, and yet all of it may take long."""
-    monkeypatch.setattr(progress, "_EVERY", 0.2)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.2)
     audit(invented, targets=20)
     told = capsys.readouterr().err.splitlines()
     assert told

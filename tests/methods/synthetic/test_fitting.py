@@ -9,7 +9,7 @@ from recveil.methods.synthetic.fitting import (
     centre_of,
     directions,
     fit_items,
-    on_told,
+    scale_activity,
 )
 from shared.methods_synthetic_fitting import expected, planted, told_of
 
@@ -86,7 +86,9 @@ class TestPlanted:
     def test_the_crowd_has_the_moments_that_were_told(self):
         _, told = planted(noise=1.0)
         found = fit_items(told, np.random.default_rng(1))
-        activity, crowd = fitting._crowd(told, found.tastes.shape[1] - 1, np.random.default_rng(1))
+        activity, crowd = fitting._simulate(
+            told, found.tastes.shape[1] - 1, np.random.default_rng(1)
+        )
         rows, popularity = expected(found, crowd.astype(float), activity.astype(float), told)
         assert popularity == pytest.approx(told.popularity, rel=0.05, abs=3)
         beside = np.triu_indices(40, 1)
@@ -125,7 +127,7 @@ class TestFew:
 class TestCrowd:
     def test_exactly_spread(self):
         told = told_of(20, activity=np.arange(2.0, 12.0), share=0.5)
-        activity, crowd = fitting._crowd(told, 3, np.random.default_rng(4))
+        activity, crowd = fitting._simulate(told, 3, np.random.default_rng(4))
         with_one = np.column_stack([np.ones(len(crowd)), crowd])
         others = with_one.T @ with_one / len(crowd)
         assert others[2:] == pytest.approx(np.eye(5)[2:], abs=1e-5)
@@ -134,7 +136,7 @@ class TestCrowd:
         assert np.corrcoef(np.log(activity), crowd[:, 0])[0, 1] > 0.98
 
     def test_on_some_items_at_least_one_and_not_nearly_all(self):
-        assert on_told(np.array([1.0, 10.0, 1_000.0]), 0.5, 100).tolist() == [1, 5, 70]
+        assert scale_activity(np.array([1.0, 10.0, 1_000.0]), 0.5, 100).tolist() == [1, 5, 70]
 
     def test_everybody_rates_as_much(self):
         assert centre_of(np.array([4.0, 4.0])) == (np.log(4), 1)

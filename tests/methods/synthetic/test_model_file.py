@@ -14,7 +14,7 @@ from recveil.methods.synthetic.user_model import UserModel
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
-from recveil.release.synthetic_form import label_levels, tenths_of
+from recveil.release.synthetic_form import rating_levels, tenths_of
 
 SCALES = [RatingScale(1, 5, 1), RatingScale(0.5, 5, 0.5), RatingScale(-10, 10)]
 
@@ -26,7 +26,7 @@ def rule(scale=SCALES[0], n_items=50, n_directions=3) -> UserModel:
         tastes=(0.5 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
         activity=np.sort(rng.uniform(1, 20, 128)),
         worth=rng.normal(size=n_items),
-        cuts=np.sort(rng.normal(size=label_levels(scale).size - 1)),
+        cuts=np.sort(rng.normal(size=rating_levels(scale).size - 1)),
         strictness=1 / 3,
         chance=0.7654321987,
         tilts=rng.uniform(-0.5, 1, n_directions),
@@ -94,8 +94,8 @@ def test_other_directions_than_the_settings_tell_of_are_refused():
     settings = model_settings(model._replace(tilts=np.ones(2), likings=np.ones(2)))
     with raises("release.damaged") as caught:
         read_model(model_table(np.arange(50), model), settings, model.scale)
-    assert "3 directions" in str(caught.value)
-    assert "tells of 2" in str(caught.value)
+    assert "3 factors" in str(caught.value)
+    assert "states 2" in str(caught.value)
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)

@@ -125,7 +125,7 @@ class TestWithoutNoise:
 
     def test_how_people_differ(self):
         means = np.array([np.mean(RATINGS.row(user)[1]) for user in range(300)]) / 2 - 1.5
-        assert measured(epsilon=None).spread_of_people == pytest.approx(means.var(), rel=1e-3)
+        assert measured(epsilon=None).spread_of_users == pytest.approx(means.var(), rel=1e-3)
 
     def test_moments_symmetric_of_the_most_popular_first(self):
         found = measured(epsilon=None)

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from recveil.methods.synthetic import user_model
 from recveil.methods.synthetic.user_model import UserModel, draw_users
 from recveil.ratings import RatingScale
-from recveil.release.synthetic_form import label_levels, tenths_of
+from recveil.release.synthetic_form import rating_levels, tenths_of
 
 STARS = RatingScale(1, 5, 1)
 
@@ -20,7 +20,7 @@ def rule(n_items=30, n_directions=2, seed=1, scale=STARS, **changed) -> UserMode
         tastes=(0.6 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
         activity=np.array([2.0, 3.5, 6.0, 11.0]),
         worth=rng.normal(size=n_items),
-        cuts=np.linspace(-1.5, 1, label_levels(scale).size - 1),
+        cuts=np.linspace(-1.5, 1, rating_levels(scale).size - 1),
         strictness=0.4,
         chance=0.8,
         tilts=np.full(n_directions, 0.3),

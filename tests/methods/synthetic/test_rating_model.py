@@ -14,7 +14,7 @@ from recveil.methods.synthetic.rating_model import (
     learn_labels,
 )
 from recveil.ratings import RatingScale
-from recveil.release.synthetic_form import MOST_LEVELS, label_levels
+from recveil.release.synthetic_form import MOST_LEVELS, rating_levels
 
 STARS = RatingScale(1, 5, 1)
 SCALES = [STARS, RatingScale(0, 1, 1), RatingScale(0.5, 5, 0.5), RatingScale(0, 100, 1)]
@@ -23,7 +23,7 @@ SCALES += [RatingScale(-10, 10)]
 
 def learnt(shares, means, scale=STARS, spread=0.05) -> Labels:
     shares, means = np.array(shares, float), np.array(means, float)
-    return learn_labels(shares, label_levels(scale), scale, means, np.ones(means.size), spread)
+    return learn_labels(shares, rating_levels(scale), scale, means, np.ones(means.size), spread)
 
 
 class TestCuts:
@@ -88,16 +88,16 @@ class TestSpreads:
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 class TestScales:
     def test_levels_from_end_to_end(self, scale):
-        levels = label_levels(scale)
+        levels = rating_levels(scale)
         assert (levels[0], levels[-1]) == (scale.low, scale.high)
         assert levels.size <= MOST_LEVELS
 
     def test_liked_are_the_high_ones_and_some_are_not(self, scale):
-        levels = label_levels(scale)
+        levels = rating_levels(scale)
         assert levels[0] < scale.liked_from <= levels[-1]
 
     def test_shares_of_likes(self, scale):
-        levels = label_levels(scale)
+        levels = rating_levels(scale)
         found = learnt(np.ones(levels.size), [-0.8, 0.0, 0.8], scale)
         shares = found.liked_share(levels, scale)
         assert (np.diff(shares) > 0).all()
@@ -105,7 +105,7 @@ class TestScales:
         assert (shares < 1).all()
 
     def test_both_sides_together_are_the_mean(self, scale):
-        levels = label_levels(scale)
+        levels = rating_levels(scale)
         found = learnt(np.arange(1.0, levels.size + 1), [-0.2, 0.3], scale)
         sides = LabelSides.of(found.cuts, found.chance, levels, scale)
         told = sides.liked * sides.if_liked + (1 - sides.liked) * sides.if_not
@@ -113,7 +113,7 @@ class TestScales:
         assert told == pytest.approx(mean, abs=1e-6 * scale.range)
 
     def test_who_liked_it_is_on_the_liked_side(self, scale):
-        levels = label_levels(scale)
+        levels = rating_levels(scale)
         found = learnt(np.ones(levels.size), [-0.2, 0.3], scale)
         sides = LabelSides.of(found.cuts, found.chance, levels, scale)
         slack = 1e-9 * scale.range

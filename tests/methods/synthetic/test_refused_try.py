@@ -145,7 +145,7 @@ class TestBeforeTheFirstAnswer:
         names = NAMES.copy()
         names[few.support.argmax()] = OF_A_USER
         message = told(named(few, names, first_user=OF_A_USER))
-        assert "something private would stand in the release" in message
+        assert "the release would contain private data" in message
         assert "this run spent epsilon 300" in message
 
     def test_a_disk_that_is_too_small_costs(self, few, told, monkeypatch):

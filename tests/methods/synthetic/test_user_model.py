@@ -21,7 +21,7 @@ def rows(blocks):
 
 def test_crowds_in_any_order_are_all_people():
     crowds = SampledBatches(PEOPLE, 100)
-    drawn = {number: rows(crowds.crowd(number)) for number in (2, 0, 1)}
+    drawn = {number: rows(crowds.block(number)) for number in (2, 0, 1)}
     assert [len(drawn[number]) for number in range(3)] == [100, 100, 50]
     assert drawn[0] + drawn[1] + drawn[2] == rows(crowds.blocks())
     assert [crowds.first_of(number) for number in range(4)] == [0, 100, 200, 250]
@@ -29,14 +29,14 @@ def test_crowds_in_any_order_are_all_people():
 
 def test_no_two_crowds_are_alike():
     crowds = SampledBatches(PEOPLE, 100)
-    assert rows(crowds.crowd(0)) != rows(crowds.crowd(1))
+    assert rows(crowds.block(0)) != rows(crowds.block(1))
 
 
 @pytest.mark.parametrize(("n_people", "n_crowds"), [(1, 1), (16_384, 1), (10**9, 4_096)])
 def test_there_are_never_too_many_crowds(n_people, n_crowds):
     crowds = SampledBatches.of(PEOPLE._replace(n_people=n_people))
-    assert crowds.n_crowds == n_crowds
-    assert crowds.first_of(crowds.n_crowds) == n_people
+    assert crowds.n_blocks == n_crowds
+    assert crowds.first_of(crowds.n_blocks) == n_people
 
 
 def test_a_release_in_crowds_is_of_the_same_rule():

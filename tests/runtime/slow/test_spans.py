@@ -10,7 +10,7 @@ from recveil.runtime.progress import busy, listening, parts, track
 @pytest.fixture
 def heard(monkeypatch) -> Iterator[list]:
     """What is told, each time."""
-    monkeypatch.setattr(progress, "_SELDOM", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
     told = []
     with listening(told.append):
         yield told

@@ -176,9 +176,9 @@ def _guess(
     best = attack.attack(table.candidates, known, nobodys).best
     right = np.full(best.size, np.nan)
     for place in np.flatnonzero(best >= 0).tolist():
-        own = slice(known.indptr[place], known.indptr[place + 1])
+        entries = slice(known.indptr[place], known.indptr[place + 1])
         rated, values = ratings.row(int(known.targets[place]))
-        unknown = ~np.isin(rated, known.items[own])
+        unknown = ~np.isin(rated, known.items[entries])
         items, labels = table.row(int(best[place]))
         common, in_row, in_rated = np.intersect1d(
             items, rated[unknown], assume_unique=True, return_indices=True
@@ -310,10 +310,10 @@ def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowle
     best = attack.attack(table.candidates, known, nobodys).best
     shares = np.full(best.size, np.nan)
     for place in np.flatnonzero(best >= 0).tolist():
-        own = slice(known.indptr[place], known.indptr[place + 1])
+        entries = slice(known.indptr[place], known.indptr[place + 1])
         rated, _ = ratings.row(int(known.targets[place]))
         items, _ = table.row(int(best[place]))
-        others = items[~np.isin(items, known.items[own])]
+        others = items[~np.isin(items, known.items[entries])]
         shares[place] = np.isin(others, rated).mean() if others.size else 0.0
     return shares
 
@@ -334,13 +334,13 @@ def _guessed(
     spread = float((apart.data**2).mean() or 1.0) if apart.nnz else 1.0
     right = np.full(known.targets.size, np.nan)
     for place, target in enumerate(known.targets.tolist()):
-        own = slice(known.indptr[place], known.indptr[place + 1])
-        items = known.items[own][np.isfinite(means[known.items[own]])]
+        entries = slice(known.indptr[place], known.indptr[place + 1])
+        items = known.items[entries][np.isfinite(means[known.items[entries]])]
         rated, values = ratings.row(target)
-        unknown = ~np.isin(rated, known.items[own]) & np.isfinite(means[rated])
+        unknown = ~np.isin(rated, known.items[entries]) & np.isfinite(means[rated])
         if not items.size or not unknown.any() or known.values is None:
             continue
-        deviations = known.values[own][np.isfinite(means[known.items[own]])] - means[items]
+        deviations = known.values[entries][np.isfinite(means[known.items[entries]])] - means[items]
         columns = apart[:, items]
         gram = (columns.T @ columns).toarray() + damping * spread * np.eye(items.size)
         guesses = apart[:, rated[unknown]].T @ (columns @ np.linalg.solve(gram, deviations))

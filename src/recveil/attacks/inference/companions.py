@@ -68,25 +68,25 @@ def measure_possible_ratings(
     lengths = np.diff(table.indptr)[drawn]
     rows = np.repeat(drawn, lengths)
     first = np.repeat(table.indptr[drawn] - np.cumsum(lengths) + lengths, lengths)
-    labels_at = first + np.arange(rows.size)
-    items, labels = table.indices[labels_at], table.values[labels_at]
+    positions = first + np.arange(rows.size)
+    items, values = table.indices[positions], table.values[positions]
     shares = _shares_of_ratings(ratings, table, rows, items)
     raters = shares.sum(axis=1)
     is_rated = raters > 0
     distinct = (shares > 0).sum(axis=1)
-    behind = shares[is_rated] / raters[is_rated, None]
+    support = shares[is_rated] / raters[is_rated, None]
     overall = _shares_of_items(ratings)[items[is_rated]]
-    distance = np.abs(behind - overall).sum(axis=1) / 2
+    distance = np.abs(support - overall).sum(axis=1) / 2
     levels = ratings.scale.levels
-    nearest = np.abs(levels[:, None] - labels).argmin(axis=0)
-    is_whole = np.abs(levels[nearest] - labels) <= _TOLERANCE
+    nearest = np.abs(levels[:, None] - values).argmin(axis=0)
+    is_whole = np.abs(levels[nearest] - values) <= _TOLERANCE
     alone = distinct == 1
     exact = alone & (shares.argmax(axis=1) == nearest)
     usual = _shares_of_items(ratings).argmax(axis=1)[items]
     by_usual = alone & (shares.argmax(axis=1) == usual)
     can_stand = None
     if are_means:
-        can_stand = count_possible(labels, table.candidates.sizes[rows], ratings.scale, grid)
+        can_stand = count_possible(values, table.candidates.sizes[rows], ratings.scale, grid)
     return PossibleRatings(
         whole_exact=_share(exact, rows, is_whole),
         whole_by_commonest=_share(by_usual, rows, is_whole),
@@ -101,7 +101,7 @@ def measure_possible_ratings(
 
 
 def count_possible(
-    labels: NDArray[np.float64],
+    values: NDArray[np.float64],
     sizes: NDArray[np.int64],
     scale: RatingScale,
     grid: float | None,
@@ -110,7 +110,7 @@ def count_possible(
 
     Of `sizes` users in a group, at least one rated the item. `grid` is the step of rounded means.
     """
-    pairs, place = np.unique(np.column_stack([labels, sizes]), axis=0, return_inverse=True)
+    pairs, place = np.unique(np.column_stack([values, sizes]), axis=0, return_inverse=True)
     slack = (grid or 0.0) / 2 + _TOLERANCE
     step, low, levels = scale.step or 1.0, scale.low, scale.levels
     counts = np.empty(len(pairs), np.int64)
@@ -140,9 +140,9 @@ def _shares_of_ratings(
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
     cells = rows * ratings.n_items + items
-    asked = record_of[inside] * ratings.n_items + ratings.indices[inside]
-    place = np.minimum(np.searchsorted(cells, asked), cells.size - 1)
-    shown = cells[place] == asked
+    wanted = record_of[inside] * ratings.n_items + ratings.indices[inside]
+    place = np.minimum(np.searchsorted(cells, wanted), cells.size - 1)
+    shown = cells[place] == wanted
     values = _codes(ratings)[inside][shown]
     counts = np.zeros((cells.size, ratings.scale.levels.size))
     np.add.at(counts, (place[shown], values), 1)
@@ -173,9 +173,9 @@ def _share(
 
 def _mean(numbers: NDArray[Any], rows: NDArray[np.int64]) -> Mean:
     """Return the mean over records of the means of their values."""
-    labels = np.bincount(rows)
+    values = np.bincount(rows)
     totals = np.bincount(rows, numbers)
-    return mean_interval(totals[labels > 0] / labels[labels > 0])
+    return mean_interval(totals[values > 0] / values[values > 0])
 
 
 # On a continuous scale, an inference must be within this share of the range.
@@ -235,29 +235,31 @@ def measure_companions(
     for target, non_member in zip(targets.tolist(), non_members.tolist(), strict=True):
         record = int(table.record_of[target])
         others = members[record][members[record] != target]
-        items, labels = table.row(record)
-        sure = count_certain(ratings, items, labels, others, grid)
-        own = _given(ratings, target, items)
-        strange = (
-            _given(ratings, non_member, items) if non_member >= 0 else np.full(items.size, np.nan)
+        items, values = table.row(record)
+        sure = count_certain(ratings, items, values, others, grid)
+        truth = _ratings_of(ratings, target, items)
+        control = (
+            _ratings_of(ratings, non_member, items)
+            if non_member >= 0
+            else np.full(items.size, np.nan)
         )
         tallies.append(
             (
                 np.isfinite(sure).sum(),
-                _is_same(sure, own, within).sum(),
-                _is_same(labels, own, within).sum(),
+                _is_same(sure, truth, within).sum(),
+                _is_same(values, truth, within).sum(),
                 ratings.activity[target],
-                _is_same(sure, strange, within).sum(),
+                _is_same(sure, control, within).sum(),
                 ratings.activity[non_member] if non_member >= 0 else 0,
             )
         )
     counts = np.array(tallies, np.float64).reshape(-1, 6)
-    certain, right, by_row, rated, strange, of_non_member = counts.T
+    certain, right, by_row, rated, control, of_non_member = counts.T
     return Companions(
         told=ratio_interval(right[rated > 0], rated[rated > 0]),
         right=ratio_interval(right[certain > 0], certain[certain > 0]),
         by_row=ratio_interval(by_row[rated > 0], rated[rated > 0]),
-        stranger=ratio_interval(strange[of_non_member > 0], of_non_member[of_non_member > 0]),
+        stranger=ratio_interval(control[of_non_member > 0], of_non_member[of_non_member > 0]),
         within=within,
     )
 
@@ -265,7 +267,7 @@ def measure_companions(
 def count_certain(
     ratings: Ratings,
     items: NDArray[np.integer[Any]],
-    labels: NDArray[np.float64],
+    values: NDArray[np.float64],
     others: NDArray[np.int64],
     grid: float | None,
 ) -> NDArray[np.float64]:
@@ -277,22 +279,22 @@ def count_certain(
     """
     totals, raters = np.zeros(ratings.n_items), np.zeros(ratings.n_items)
     for other in others.tolist():
-        rated, values = ratings.row(other)
-        totals[rated] += values
+        rated, ratings_of_other = ratings.row(other)
+        totals[rated] += ratings_of_other
         raters[rated] += 1
     total, n = totals[items], raters[items]
     # A mean rounded to the grid is off by at most half a step, or is at an end of the scale.
     slack = (grid or 0.0) / 2 + _TOLERANCE
-    without = (n > 0) & (np.abs(total / np.maximum(n, 1) - labels) <= slack)
+    without = (n > 0) & (np.abs(total / np.maximum(n, 1) - values) <= slack)
     if ratings.scale.is_fine:
         # The sum is known to within the slack per rater, including the missing one.
-        ends = ((n + 1) * (labels + side * slack) - total for side in (-1, 1))
+        ends = ((n + 1) * (values + side * slack) - total for side in (-1, 1))
         least, most = (np.clip(end, ratings.scale.low, ratings.scale.high) for end in ends)
         is_near = most - least <= 2 * (_NEAR * ratings.scale.range + _TOLERANCE)
         return np.where(is_near & ~without, (least + most) / 2, np.nan)
     possible = ratings.scale.levels
     means = (total[:, None] + possible) / (n[:, None] + 1)
-    fits = np.abs(means - labels[:, None]) <= slack
+    fits = np.abs(means - values[:, None]) <= slack
     is_sure = (fits.sum(axis=1) == 1) & ~without
     return np.where(is_sure, possible[fits.argmax(axis=1)], np.nan)
 
@@ -318,16 +320,18 @@ def _draw_non_members(
     return found
 
 
-def _given(ratings: Ratings, user: int, items: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+def _ratings_of(
+    ratings: Ratings, user: int, items: NDArray[np.integer[Any]]
+) -> NDArray[np.float64]:
     """Return a user's rating of each item, nan where there is none."""
-    given: NDArray[np.float64] = np.full(ratings.n_items, np.nan)
+    ratings_of: NDArray[np.float64] = np.full(ratings.n_items, np.nan)
     rated, values = ratings.row(user)
-    given[rated] = values
-    return given[items]
+    ratings_of[rated] = values
+    return ratings_of[items]
 
 
 def _is_same(
-    inferred: NDArray[np.float64], given: NDArray[np.float64], within: float
+    inferred: NDArray[np.float64], ratings_of: NDArray[np.float64], within: float
 ) -> NDArray[np.bool_]:
     # nan (no inference, or no rating) is never near.
-    return np.abs(inferred - given) <= within + _TOLERANCE
+    return np.abs(inferred - ratings_of) <= within + _TOLERANCE

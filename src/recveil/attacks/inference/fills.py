@@ -240,20 +240,20 @@ def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bo
     judged by the other known users only, so that the second pass trains on probabilities as
     uncertain as those of unknown users.
     """
-    people = np.unique(records)
-    known = np.isin(cells.records, people)
+    groups = np.unique(records)
+    known = np.isin(cells.records, groups)
     n_real = int(is_real[known].sum())
-    if people.size < 2 or not 0 < n_real < known.sum():
+    if groups.size < 2 or not 0 < n_real < known.sum():
         raise RecveilError(
-            f"{people.size} known people have {n_real} real ones of {int(known.sum())} labels; "
+            f"{groups.size} known people have {n_real} real ones of {int(known.sum())} labels; "
             f"expected at least 2 people, with real labels and others",
             code="table.too-few-users",
         )
-    seen = cells.first_look
-    likely = _learn(seen, cells.records, people, is_real)
+    features = cells.first_look
+    likely = _learn(features, cells.records, groups, is_real)
     for _ in range(1, _LOOKS):
-        seen = np.column_stack([seen, describe_cells(cells, likely)])
-        likely = _learn(seen, cells.records, people, is_real)
+        features = np.column_stack([features, describe_cells(cells, likely)])
+        likely = _learn(features, cells.records, groups, is_real)
     return likely
 
 
@@ -268,32 +268,32 @@ def _learn(
     likely = judge(features[known], is_real[known], features)
     mixed = np.random.default_rng(0).permutation(known_records)
     for part in np.array_split(mixed, min(_PARTS, known_records.size)):
-        own = np.isin(records, part)
-        others = known & ~own
-        likely[own] = judge(features[others], is_real[others], features[own])
+        fold = np.isin(records, part)
+        others = known & ~fold
+        likely[fold] = judge(features[others], is_real[others], features[fold])
     return likely
 
 
 def judge(
-    taught: NDArray[np.float32], is_real: NDArray[np.bool_], asked: NDArray[np.float32]
+    training: NDArray[np.float32], is_real: NDArray[np.bool_], queries: NDArray[np.float32]
 ) -> Numbers:
     """Train a classifier on labelled values and return the probability that others are real.
 
     Parameters
     ----------
-    taught : ndarray of float32, shape (n_taught, n_features)
+    training : ndarray of float32, shape (n_taught, n_features)
     is_real : ndarray of bool, shape (n_taught,)
         If all are equal, so are all answers.
-    asked : ndarray of float32, shape (n_asked, n_features)
+    queries : ndarray of float32, shape (n_asked, n_features)
 
     Examples
     --------
-    >>> taught = np.repeat(np.array([[0.0], [1.0]], np.float32), 50, axis=0)
-    >>> judge(taught, taught[:, 0] > 0, np.array([[0.0], [1.0]], np.float32)).round()
+    >>> training = np.repeat(np.array([[0.0], [1.0]], np.float32), 50, axis=0)
+    >>> judge(training, training[:, 0] > 0, np.array([[0.0], [1.0]], np.float32)).round()
     array([0., 1.])
     """
-    if is_real.all() or not is_real.any() or not len(asked):
-        return np.full(len(asked), float(is_real.any()))
+    if is_real.all() or not is_real.any() or not len(queries):
+        return np.full(len(queries), float(is_real.any()))
     trees = HistGradientBoostingClassifier(
         max_iter=50,
         learning_rate=0.2,
@@ -304,9 +304,9 @@ def judge(
     )
     # The fits are so small that threads would mostly wait for each other.
     with threadpool_limits(1, "openmp"):
-        trees.fit(taught, is_real)
+        trees.fit(training, is_real)
         # scikit-learn copies the features at twice their size.
-        blocks = (asked[start : start + _BLOCK] for start in range(0, len(asked), _BLOCK))
+        blocks = (queries[start : start + _BLOCK] for start in range(0, len(queries), _BLOCK))
         return np.concatenate([trees.predict_proba(block)[:, 1] for block in blocks])
 
 
@@ -492,9 +492,9 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
     columns = cells.records[taken].astype(np.int64), cells.items[taken], cells.labels[taken]
     known = Ratings.from_columns(*columns, scale=cells.scale)
     shadow = ReleasedTable.from_release(anonymizer.anonymize(known), known)
-    own = Cells.of(shadow.candidates, cells.scale)
+    fold = Cells.of(shadow.candidates, cells.scale)
     is_real = mark_real(known, shadow)
     n_teachers = min(_TAUGHT_BY, shadow.candidates.n_records)
     teachers = rng.choice(shadow.candidates.n_records, n_teachers, replace=False)
-    taught = np.isin(own.records, teachers)
-    return judge(own.first_look[taught], is_real[taught], cells.first_look)
+    training = np.isin(fold.records, teachers)
+    return judge(fold.first_look[training], is_real[training], cells.first_look)

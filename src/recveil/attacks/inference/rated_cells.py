@@ -201,10 +201,10 @@ def _choose(
     if best[0] == best[1]:
         return ways[best[0]]
     score, alone = np.empty(rated.shape), np.empty(rated.shape)
-    for way, own in zip(best, (~half, half), strict=True):
-        ranks = stats.rankdata(ways[way][0][own], axis=None)
-        score[own] = (ranks / ranks.size).reshape(-1, rated.shape[1])
-        alone[own] = ways[way][1][own]
+    for way, part in zip(best, (~half, half), strict=True):
+        ranks = stats.rankdata(ways[way][0][part], axis=None)
+        score[part] = (ranks / ranks.size).reshape(-1, rated.shape[1])
+        alone[part] = ways[way][1][part]
     return score, alone
 
 
@@ -289,10 +289,10 @@ def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
     if n_true in (0, n):
         return Interval(math.nan, 0.0, 1.0, n)
     ranks = stats.rankdata(score, axis=None).reshape(score.shape)
-    own = np.empty(score.shape)  # each cell's rank within its own class
-    own[truth] = stats.rankdata(score[truth])
-    own[~truth] = stats.rankdata(score[~truth])
-    beats = (ranks - own) / np.where(truth, n - n_true, n_true)
+    part = np.empty(score.shape)  # each cell's rank within its own class
+    part[truth] = stats.rankdata(score[truth])
+    part[~truth] = stats.rankdata(score[~truth])
+    beats = (ranks - part) / np.where(truth, n - n_true, n_true)
     rate = float(beats[truth].mean())
     off = np.where(truth, (beats - rate) / n_true, (1 - beats - rate) / (n - n_true))
     return _around(rate, off.sum(axis=1), n)

@@ -108,9 +108,9 @@ def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
     struck = np.zeros(candidates.codes.size, np.bool_)
     for start, end in itertools.pairwise(candidates.indptr.tolist()):
         if start < end:
-            own = candidates.codes[start:end]
-            n_users = np.bincount(own, weights=candidates.sizes[candidates.records[start:end]])
-            struck[start:end] = own == n_users.argmax()
+            codes = candidates.codes[start:end]
+            n_users = np.bincount(codes, weights=candidates.sizes[candidates.records[start:end]])
+            struck[start:end] = codes == n_users.argmax()
     return struck
 
 
@@ -120,9 +120,9 @@ def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     None on a continuous scale, where equality is undefined, and none with very many values, because
     it takes too long.
     """
-    n_labels = candidates.codes.size
-    if scale.step is None or n_labels > MOST_PREDICTED:
-        return np.zeros(n_labels, np.bool_)
+    n_values = candidates.codes.size
+    if scale.step is None or n_values > MOST_PREDICTED:
+        return np.zeros(n_values, np.bool_)
     labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
     predictions = foretell(candidates, scale)
     return np.asarray(scale.round(predictions) == scale.round(labels))

@@ -281,8 +281,8 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
         place = np.concatenate([np.arange(n_inside), np.arange(n_outside)])
         part = np.where(place % 2 == 0, place // 2 % _PARTS, _PARTS)
         members, odds = np.arange(part.size) < n_inside, np.empty(part.size)
-        for asked in range(_PARTS + 1):
-            known, judged = (part != asked) & (part < _PARTS), part == asked
+        for fold in range(_PARTS + 1):
+            known, judged = (part != fold) & (part < _PARTS), part == fold
             rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
             with one_thread():
                 rule.fit(features[known], members[known])

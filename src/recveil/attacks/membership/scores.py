@@ -35,7 +35,7 @@ def score_by_presence(
     Notes
     -----
     The probability that an item with a given count is released is learned from the release itself
-    (`chance_to_stand`). Memory does not grow with rows times targets.
+    (`chance_in_row`). Memory does not grow with rows times targets.
     """
     is_released = (np.diff(candidates.indptr) > 0)[known.items]
     n_known = np.diff(known.indptr)
@@ -52,7 +52,7 @@ def score_by_presence(
     return [share, weighted, log_ratio, log_ratio / n_known]
 
 
-def chance_to_stand(
+def chance_in_row(
     candidates: Candidates, world: World
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the probability that an item is released, by its number of raters in the world."""
@@ -75,7 +75,7 @@ def _log_ratios(
     certain: float,
 ) -> NDArray[np.float64]:
     """Return the log-likelihood ratio of each known item, with and without the target."""
-    raters, chance = chance_to_stand(candidates, world)
+    raters, chance = chance_in_row(candidates, world)
     # In a release of four fifths of the users, one more user counts as 5/4 users in the world.
     in_release = min(candidates.n_people / world.people, 1.0)
     without = np.interp(others, raters, chance)
@@ -163,15 +163,15 @@ def score_by_values(
     others = world.totals[known.items] - values
     means = np.where(raters > 0, others + _PRIOR * overall, _PRIOR * overall) / (raters + _PRIOR)
     carried, totals = (of_items[known.items] for of_items in _released_sums(candidates))
-    own_lean, lean = values - means, totals - carried * means
-    weighted = lean * own_lean / (raters + 1)
+    deviations, lean = values - means, totals - carried * means
+    weighted = lean * deviations / (raters + 1)
     shift = float(lean.sum() / max(carried.sum(), 1.0))
     n_known = np.diff(known.indptr)
-    own_shift = np.repeat(np.add.reduceat(own_lean, known.indptr[:-1]) / n_known, n_known)
+    target_shift = np.repeat(np.add.reduceat(deviations, known.indptr[:-1]) / n_known, n_known)
     of_mean = np.divide(lean, carried, out=np.full(lean.size, shift), where=carried > 0) - shift
     return [
         *_sum_and_mean(known, weighted),
-        *_sum_and_mean(known, of_mean * (own_lean - own_shift)),
+        *_sum_and_mean(known, of_mean * (deviations - target_shift)),
     ]
 
 

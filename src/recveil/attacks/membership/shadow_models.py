@@ -31,7 +31,7 @@ Flags = NDArray[np.bool_]
 # With fewer shadow releases, the spread of a score cannot be estimated.
 FEWEST = 8
 # Weight of a user's own variance against that of all users, which has more data.
-_OWN_SPREAD = 0.8
+_PAIR_SPREAD_SHARE = 0.8
 # Deviations are clipped at this many standard deviations.
 _FARTHEST = 6.0
 # Bound on the separation of a score that varies with membership only.
@@ -117,12 +117,12 @@ def _of_score(score: Numbers, inside: Flags) -> tuple[Numbers, Numbers]:
     off, ratio = np.zeros(score.shape), np.zeros(score.shape)
     for first in range(0, score.shape[1], 2):
         pair = np.arange(first, first + 2)
-        others, own = np.delete(score, pair, axis=1), np.delete(inside, pair, axis=1)
-        with_them = (others * own).sum(axis=1) / np.maximum(own.sum(axis=1), 1)
-        without = (others * ~own).sum(axis=1) / np.maximum((~own).sum(axis=1), 1)
-        expected = np.where(own, with_them[:, None], without[:, None])
+        others, is_in = np.delete(score, pair, axis=1), np.delete(inside, pair, axis=1)
+        with_them = (others * is_in).sum(axis=1) / np.maximum(is_in.sum(axis=1), 1)
+        without = (others * ~is_in).sum(axis=1) / np.maximum((~is_in).sum(axis=1), 1)
+        expected = np.where(is_in, with_them[:, None], without[:, None])
         variance = ((others - expected) ** 2).sum(axis=1) / (others.shape[1] - 2)
-        variance = _OWN_SPREAD * variance + (1 - _OWN_SPREAD) * np.median(variance)
+        variance = _PAIR_SPREAD_SHARE * variance + (1 - _PAIR_SPREAD_SHARE) * np.median(variance)
         spread = np.sqrt(variance + 1e-300)
         middle = (with_them + without) / 2
         apart = np.clip((with_them - without) / spread, -_SURE, _SURE)
@@ -154,7 +154,7 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
         # Members of one half reveal those of the other, so train and test releases differ.
         taught = np.ix_(half != users, part != releases)
         judged = np.ix_(half == users, part == releases)
-        combined[judged] = _learned(ratios.values[taught], inside[taught], ratios.values[judged])
+        combined[judged] = _decisions(ratios.values[taught], inside[taught], ratios.values[judged])
     return InferredMembers(
         auc=area_over_clusters(combined, inside),
         tpr_at_1=_recognized(combined, inside, 0.01),
@@ -162,13 +162,13 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
     )
 
 
-def _learned(known: Numbers, answers: Flags, asked: Numbers) -> Numbers:
+def _decisions(known: Numbers, answers: Flags, queries: Numbers) -> Numbers:
     """Fit a logistic regression on the last axis, and return the log-odds of other cells."""
     n_features = known.shape[-1]
     rule = LogisticRegression(C=_BELIEVED, max_iter=1_000)
     rule.fit(known.reshape(-1, n_features), answers.ravel())
-    found: Numbers = rule.decision_function(asked.reshape(-1, n_features))
-    return found.reshape(asked.shape[:2])
+    found: Numbers = rule.decision_function(queries.reshape(-1, n_features))
+    return found.reshape(queries.shape[:2])
 
 
 def by_lot(inside: Flags, seed: int) -> Flags:
@@ -196,8 +196,8 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
     area = float(beats.mean())
     parts[inside] = (beats - area) / members.size
     parts[~inside] = (1 - _below(members, scores[~inside]) / members.size - area) / others.size
-    by_person, by_pair = parts.sum(axis=1), parts.reshape(len(parts), -1, 2).sum(axis=(0, 2))
-    each = [float((part**2).sum()) for part in (by_person, by_pair, parts)]
+    by_user, by_pair = parts.sum(axis=1), parts.reshape(len(parts), -1, 2).sum(axis=(0, 2))
+    each = [float((part**2).sum()) for part in (by_user, by_pair, parts)]
     variance = max(each[0] + each[1] - each[2], each[0], each[1])
     n_pairs = by_pair.size
     far = stats.t.ppf((1 + confidence) / 2, max(n_pairs - 1, 1))
@@ -289,7 +289,9 @@ class ShadowScorer:
         self._adversary, self._scale = adversary, scale
         shape = (known.targets.size, population.shares.size)
         values = population.means[known.items] if known.values is None else known.values
-        self._own = Rows((np.asarray(values, np.float64), known.items, known.indptr), shape=shape)
+        self._known_rows = Rows(
+            (np.asarray(values, np.float64), known.items, known.indptr), shape=shape
+        )
         self._has = Rows((np.ones(known.items.size), known.items, known.indptr), shape=shape)
         self._tests = dict(self._make_tests())
 
@@ -322,7 +324,7 @@ class ShadowScorer:
         n_people : int
             Number of users in the counts.
         """
-        n_known = np.maximum(np.diff(self._own.indptr), 1)
+        n_known = np.maximum(np.diff(self._known_rows.indptr), 1)
         return {
             f"counts, doubt {doubt:g}": self._has
             @ (counts / n_people / (shares * (1 - shares) + doubt))
@@ -335,7 +337,7 @@ class ShadowScorer:
         population, n = self._population, int(table.candidates.sizes.sum())
         counts, totals = _sums(table, labels=False), _sums(table, labels=True)
         scores = self.by_counts(counts, population.shares, n)
-        off = self._own.copy()
+        off = self._known_rows.copy()
         off.data = off.data - population.means[off.indices]
         root = np.sqrt(np.maximum(np.diff(off.indptr), 1))
         for doubt in _DOUBT:
@@ -348,11 +350,11 @@ class ShadowScorer:
         tests = []
         for kind, make in KINDS.items():
             products = self._population.products[kind]
-            own = make(self._own, self._population).toarray()
+            is_in = make(self._known_rows, self._population).toarray()
             mean = float(np.trace(products)) / max(len(products), 1)
             for damping in _DAMPING:
                 damped = products + (damping * mean + 1e-12) * np.eye(len(products))
-                test = linalg.solve(damped, own.T, assume_a="pos").T
+                test = linalg.solve(damped, is_in.T, assume_a="pos").T
                 tests.append(((kind, damping), np.ascontiguousarray(test)))
         return tests
 

@@ -149,16 +149,16 @@ def attack_clusters(
         return None
     sizes = table.candidates.sizes
     of_cluster = np.bincount(clusters, sizes)
-    own = table.record_of[known.targets]
+    record = table.record_of[known.targets]
     features = _features(table, known, clusters)
-    weights = _fit(features[:, ::2], own[::2])
+    weights = _fit(features[:, ::2], record[::2])
     chances = _chances(features[:, 1::2], weights)
-    own = own[1::2]
+    record = record[1::2]
     records = np.arange(clusters.size)
     to_cluster = sparse.csr_array((np.ones(clusters.size), (records, clusters)))
     named = (chances @ to_cluster).argmax(axis=1)
-    right = named == clusters[own]
-    right_class = chances.argmax(axis=1) == own
+    right = named == clusters[record]
+    right_class = chances.argmax(axis=1) == record
     return ClusterAttack(
         n_clusters=of_cluster.size,
         n_records=clusters.size,
@@ -166,7 +166,7 @@ def attack_clusters(
         cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
         class_found=wilson_interval(int(right_class.sum()), right.size),
         class_baseline=float(sizes.max() / sizes.sum()),
-        person_found=wilson_interval(float((right_class / sizes[own]).sum()), right.size),
+        person_found=wilson_interval(float((right_class / sizes[record]).sum()), right.size),
     )
 
 
@@ -266,9 +266,9 @@ def _cosines_of_embeddings(
         n_directions = min(_DIRECTIONS, *rows.shape)
         with one_thread():
             directions = randomized_svd(rows, n_directions, random_state=0)[2].T
-            own = normalize(of_targets @ directions)
+            record = normalize(of_targets @ directions)
             for of, cosines in zip((of_clusters, of_records), found, strict=True):
-                cosines.append(own @ normalize(of @ directions).T)
+                cosines.append(record @ normalize(of @ directions).T)
     return found
 
 
@@ -287,14 +287,14 @@ def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:
     return [apart, apart**2]
 
 
-def _fit(features: Scores, own: Labels) -> Numbers:
+def _fit(features: Scores, record: Labels) -> Numbers:
     """Return the weights by which a conditional logit gives the own records the best chances."""
-    chosen = features[:, np.arange(own.size), own]
+    chosen = features[:, np.arange(record.size), record]
 
     def loss(weights: Numbers) -> tuple[float, Numbers]:
         chances = _chances(features, weights)
-        likelihood = np.log(chances[np.arange(own.size), own] + 1e-30).mean(dtype=np.float64)
-        expected = np.tensordot(features, chances, 2) / own.size
+        likelihood = np.log(chances[np.arange(record.size), record] + 1e-30).mean(dtype=np.float64)
+        expected = np.tensordot(features, chances, 2) / record.size
         slope = expected - chosen.mean(axis=1) + 2 * _RIDGE * weights
         return float(_RIDGE * weights @ weights - likelihood), slope.astype(np.float64)
 

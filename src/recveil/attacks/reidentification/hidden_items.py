@@ -137,22 +137,22 @@ def _describe(
     n_released = int((support > 0).sum())
     kept = np.sort(np.argsort(-support, kind="stable")[: min(n_released, _MOST_ITEMS)])
     rows = _some_rows(sizes.size, seed)
-    labels, held = _dense(
+    labels, is_rated = _dense(
         indptr, indices, (values - scale.low) / (scale.range / 4 or 1.0), rows, kept
     )
     shares = np.sqrt(sizes[rows] / sizes[rows].sum()).astype(np.float32)[:, None]
     weights = sizes[rows, None].astype(np.float32)
-    counts, n_counted = (weights * held).sum(0), float(sizes[rows].sum())
-    means = (weights * labels).sum(0) / np.maximum((weights * held).sum(0), 1e-9)
-    off = (labels - means) * held
-    centred = off - held * _mean_of_rows(off, held)
-    spreads = np.sqrt((weights * centred**2).sum(0) / np.maximum((weights * held).sum(0), 1e-9))
-    is_full = bool(held.mean() > _FULL)
+    counts, n_counted = (weights * is_rated).sum(0), float(sizes[rows].sum())
+    means = (weights * labels).sum(0) / np.maximum((weights * is_rated).sum(0), 1e-9)
+    off = (labels - means) * is_rated
+    centred = off - is_rated * _mean_of_rows(off, is_rated)
+    spreads = np.sqrt((weights * centred**2).sum(0) / np.maximum((weights * is_rated).sum(0), 1e-9))
+    is_full = bool(is_rated.mean() > _FULL)
     with one_thread():  # the last bit of a sum can change the assignment
         if is_full:
             counts, n_counted = _outlying(off), float(rows.size)
         alike = _correlation(centred * shares)
-        together = None if is_full else _correlation(_beyond_chance(held) * shares)
+        together = None if is_full else _correlation(_beyond_chance(is_rated) * shares)
     return ItemSide(
         items=kept,
         counts=counts.astype(np.float64),
@@ -184,27 +184,27 @@ def _dense(
     column_of = np.full(int(max(indices.max(initial=0), kept.max(initial=0))) + 1, -1)
     column_of[kept] = np.arange(kept.size)
     labels = np.zeros((rows.size, kept.size), np.float32)
-    held = np.zeros_like(labels)
+    is_rated = np.zeros_like(labels)
     for at, row in enumerate(rows.tolist()):
-        own = slice(indptr[row], indptr[row + 1])
-        columns = column_of[indices[own]]
+        costs = slice(indptr[row], indptr[row + 1])
+        columns = column_of[indices[costs]]
         is_kept = columns >= 0
-        labels[at, columns[is_kept]] = values[own][is_kept]
-        held[at, columns[is_kept]] = 1
-    return labels, held
+        labels[at, columns[is_kept]] = values[costs][is_kept]
+        is_rated[at, columns[is_kept]] = 1
+    return labels, is_rated
 
 
-def _mean_of_rows(off: NDArray[np.float32], held: NDArray[np.float32]) -> NDArray[np.float32]:
+def _mean_of_rows(off: NDArray[np.float32], is_rated: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return each row's mean deviation from the items' means, shape (n_rows, 1)."""
-    mean = off.sum(1) / np.maximum(held.sum(1), 1)
+    mean = off.sum(1) / np.maximum(is_rated.sum(1), 1)
     return np.asarray(mean[:, None], np.float32)
 
 
-def _beyond_chance(held: NDArray[np.float32]) -> NDArray[np.float32]:
+def _beyond_chance(is_rated: NDArray[np.float32]) -> NDArray[np.float32]:
     """Subtract the occurrence expected from the row's length and the item's popularity."""
-    share, length = held.mean(0), held.sum(1)
+    share, length = is_rated.mean(0), is_rated.sum(1)
     chance = np.minimum(length[:, None] / max(float(length.mean()), 1e-9) * share, 1)
-    return np.asarray(held - chance, np.float32)
+    return np.asarray(is_rated - chance, np.float32)
 
 
 def _correlation(columns: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -317,16 +317,16 @@ def _match(
     start: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the public place of each hidden item, -1 for none, and the cost of each pair."""
-    own = _cost_of_record(hidden, public, differ)
-    _fix(own, hidden, public, known)
+    costs = _cost_of_record(hidden, public, differ)
+    _fix(costs, hidden, public, known)
     if start is None:
-        cost, matched, rounds = own, _assign(own), _rounds(hidden, known, differ.most_believed)
+        cost, matched, rounds = costs, _assign(costs), _rounds(hidden, known, differ.most_believed)
     else:
-        cost, matched = own, start
+        cost, matched = costs, start
         rounds = [np.argsort(-hidden.counts, kind="stable")[: differ.most_believed]]
     for believed in rounds:
         sure = believed[matched[believed] >= 0]
-        cost = own - _company(hidden, public, matched, sure)
+        cost = costs - _company(hidden, public, matched, sure)
         matched = _assign(cost)
     return matched, cost
 
@@ -467,10 +467,10 @@ def _leads(cost: NDArray[np.float64], matched: NDArray[np.int64]) -> NDArray[np.
     if cost.shape[1] < 2:
         return np.zeros(matched.size)
     places = np.arange(matched.size)
-    own = np.where(matched >= 0, cost[places, matched], np.inf)
+    costs = np.where(matched >= 0, cost[places, matched], np.inf)
     lowest = np.partition(cost, 1, axis=1)[:, :2]
-    other = np.where(own <= lowest[:, 0], lowest[:, 1], lowest[:, 0])
-    return np.where(matched >= 0, other - own, 0.0)
+    other = np.where(costs <= lowest[:, 0], lowest[:, 1], lowest[:, 0])
+    return np.where(matched >= 0, other - costs, 0.0)
 
 
 # Results are reported for the 10, 50 and 100 most rated items, and for all.

@@ -84,10 +84,10 @@ def find_nearest(
             distance[candidates.records[carrying]] += apart**2 - missing
         # Equality is up to rounding: the order of additions must not break ties.
         nearest = np.flatnonzero(distance <= distance.min() + 1e-9 * missing)
-        own = record_of[knowledge.targets[target]]
+        record = record_of[knowledge.targets[target]]
         best[target] = nearest[0] if nearest.size == 1 else -1
         tied[target] = sizes[nearest].sum()
-        own_is_top[target] = own >= 0 and bool(np.isin(own, nearest))
+        own_is_top[target] = record >= 0 and bool(np.isin(record, nearest))
     return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
 
 
@@ -316,8 +316,8 @@ class LikelyRated:
                 score[candidates.records[carrying]] += gains[carrying]
             # Equality is up to rounding: the order of additions must not break ties.
             top = np.flatnonzero(score >= score.max() - 1e-9)
-            own = record_of[knowledge.targets[target]]
+            record = record_of[knowledge.targets[target]]
             best[target] = top[0] if top.size == 1 else -1
             tied[target] = candidates.sizes[top].sum()
-            own_is_top[target] = own >= 0 and bool(np.isin(own, top))
+            own_is_top[target] = record >= 0 and bool(np.isin(record, top))
         return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)

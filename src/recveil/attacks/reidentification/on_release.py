@@ -108,8 +108,8 @@ def _without(
 def sum_up_errors(row_gains: list[InferenceGain], scale: RatingScale) -> RatingErrors:
     """Compute the errors of found rows and of item means; implicit feedback has none."""
     valued = [row_gain for row_gain in row_gains if row_gain.truth.size and not scale.unary]
-    off = [np.abs(clip_labels(row_gain.labels, scale) - row_gain.truth) for row_gain in valued]
-    mean_off = [np.abs(clip_labels(row_gain.means, scale) - row_gain.truth) for row_gain in valued]
+    off = [np.abs(clip_values(row_gain.labels, scale) - row_gain.truth) for row_gain in valued]
+    mean_off = [np.abs(clip_values(row_gain.means, scale) - row_gain.truth) for row_gain in valued]
     gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]
     return RatingErrors(
         rmse=_rmse(off),
@@ -122,7 +122,7 @@ def sum_up_errors(row_gains: list[InferenceGain], scale: RatingScale) -> RatingE
     )
 
 
-def clip_labels(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
+def clip_values(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
     """Clip values to the scale, which is public."""
     return np.clip(labels, scale.low, scale.high)
 
@@ -404,7 +404,7 @@ def _as_read(
     end, but a clipped value agrees by chance with more known ratings.
     """
     yield "", table.candidates
-    clipped = clip_labels(table.values, scale)
+    clipped = clip_values(table.values, scale)
     if not np.array_equal(clipped, table.values):
         records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
         n_items = table.candidates.indptr.size - 1

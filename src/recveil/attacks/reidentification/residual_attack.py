@@ -26,13 +26,13 @@ _TOLERANCE = 1e-3
 class RowScores(NamedTuple):
     """Log-likelihood of each row given what is known about one target, shape (n_rows,) each.
 
-    `by_fit` is that of the known ratings under the row's fit. `by_label` adds the log-likelihood
+    `by_fit` is that of the known ratings under the row's fit. `by_value` adds the log-likelihood
     ratio of the known items' values with the target in the row, and `clipped` bounds the evidence
     of one item against a row. `n_items` counts the known items that the rows hold.
     """
 
     by_fit: NDArray[np.float64]
-    by_label: NDArray[np.float64]
+    by_value: NDArray[np.float64]
     clipped: NDArray[np.float64]
     n_items: int
 
@@ -81,36 +81,36 @@ class ResidualAttack:
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
     ) -> Guesses:
         """Score every target against the candidates."""
-        own = record_of[knowledge.targets]
-        best, tied = np.full(own.size, -1), np.full(own.size, candidates.n_people)
-        own_is_top = own >= 0
+        entries = record_of[knowledge.targets]
+        best, tied = np.full(entries.size, -1), np.full(entries.size, candidates.n_people)
+        own_is_top = entries >= 0
         residuals = find_residuals(candidates, self.scale)
         if residuals is not None:
             for target, scores in enumerate(self.scores(residuals, knowledge)):
-                highest = scores.by_label.max()
-                top = residuals.rows[scores.by_label >= highest - 1e-9 * (1 + abs(highest))]
+                highest = scores.by_value.max()
+                top = residuals.rows[scores.by_value >= highest - 1e-9 * (1 + abs(highest))]
                 best[target] = top[0] if top.size == 1 else -1
                 tied[target] = candidates.sizes[top].sum()
-                own_is_top[target] = own[target] >= 0 and bool(np.isin(own[target], top))
+                own_is_top[target] = entries[target] >= 0 and bool(np.isin(entries[target], top))
         return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
 
     def scores(self, residuals: Residuals, knowledge: Knowledge) -> list[RowScores]:
         """Score every row by what is known about each target."""
-        by_fit, by_label = residuals.weighed
+        by_fit, by_value = residuals.weighed
         column_of = np.full(int(max(residuals.items.max(), knowledge.items.max(initial=0))) + 1, -1)
         column_of[residuals.items] = np.arange(residuals.items.size)
         columns = column_of[knowledge.items]
-        hearing, certain = self._hearing(residuals.levels, knowledge)
+        likelihoods, certain = self._known_likelihoods(residuals.levels, knowledge)
         found = []
         for target in range(knowledge.targets.size):
-            own = np.arange(knowledge.indptr[target], knowledge.indptr[target + 1])
-            own = own[columns[own] >= 0]
+            entries = np.arange(knowledge.indptr[target], knowledge.indptr[target + 1])
+            entries = entries[columns[entries] >= 0]
             sums = np.zeros((3, residuals.rows.size))
-            _score_rows(columns[own], hearing[own], certain, by_fit, by_label, sums)
-            found.append(RowScores(sums[0], sums[1], sums[2], own.size))
+            _score_rows(columns[entries], likelihoods[entries], certain, by_fit, by_value, sums)
+            found.append(RowScores(sums[0], sums[1], sums[2], entries.size))
         return found
 
-    def _hearing(
+    def _known_likelihoods(
         self, levels: NDArray[np.float64], knowledge: Knowledge
     ) -> tuple[NDArray[np.float64], float]:
         """Return the likelihood of each known entry per true level, and the rated share."""
@@ -131,20 +131,20 @@ class ResidualAttack:
 @compiled()
 def _score_rows(
     columns: NDArray[Any],
-    hearing: NDArray[Any],
+    likelihoods: NDArray[Any],
     certain: float,
     by_fit: NDArray[Any],
-    by_label: NDArray[Any],
+    by_value: NDArray[Any],
     sums: NDArray[Any],
 ) -> None:
     """Sum the evidence of the known entries for each row."""
     for entry in range(columns.size):
-        fits, labels = by_fit[columns[entry]], by_label[columns[entry]]
+        fits, labels = by_fit[columns[entry]], by_value[columns[entry]]
         for row in range(fits.shape[0]):
             fit, label = 1e-12, 1e-12
-            for level in range(hearing.shape[1]):
-                fit += hearing[entry, level] * fits[row, level]
-                label += hearing[entry, level] * labels[row, level]
+            for level in range(likelihoods.shape[1]):
+                fit += likelihoods[entry, level] * fits[row, level]
+                label += likelihoods[entry, level] * labels[row, level]
             evidence = math.log(certain * label / fit + 1 - certain)
             fit = math.log(fit)
             sums[0, row] += fit
@@ -172,10 +172,10 @@ def score_by_residuals(
     ratios = []
     for scores in ResidualAttack.of(adversary, scale).scores(residuals, known):
         fit_alone = _log_sum(scores.by_fit + share)
-        ratio = _log_sum(scores.by_label + share) - fit_alone
+        ratio = _log_sum(scores.by_value + share) - fit_alone
         clipped = _log_sum(scores.clipped + share) - fit_alone
         n = max(scores.n_items, 1)
-        alone = float((scores.by_label - scores.by_fit).max())
+        alone = float((scores.by_value - scores.by_fit).max())
         ratios.append((ratio, ratio / n, clipped / n, alone))
     return list(np.array(ratios).reshape(-1, 4).T)
 

@@ -42,7 +42,7 @@ def fit_robustly(
     rank: int,
     ridge: float,
     least: float,
-    seen: NDArray[np.bool_] | None = None,
+    visible: NDArray[np.bool_] | None = None,
     rounds: int = _FIT_ROUNDS,
     share: float = 0.0,
 ) -> LowRank:
@@ -57,7 +57,7 @@ def fit_robustly(
         Penalty of the factors, against weights of at most 1.
     least : float
         In the unit of the values: residuals below it have nearly full weight.
-    seen : ndarray of bool, shape (n_rows, n_items), optional
+    visible : ndarray of bool, shape (n_rows, n_items), optional
         Cells to fit; all, if not given.
     rounds : int
         Number of reweightings.
@@ -71,15 +71,15 @@ def fit_robustly(
     """
     start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
     fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
-    weights = np.ones_like(labels) if seen is None else seen.astype(np.float64)
+    weights = np.ones_like(labels) if visible is None else visible.astype(np.float64)
     for step in track(range(rounds), "Fitting all rows", share=share):
         fit = refit(fit, weights, labels, ridge)
         off = labels - fit.of_rows @ fit.of_items.T
-        looked_at = off if seen is None else off[seen]
+        looked_at = off if visible is None else off[visible]
         usual = max(_USUAL * float(np.median(np.abs(looked_at))), least)
         weights = 1 / (1 + (off / (usual * (1 + 2 * _NARROWING**step))) ** 2)
-        if seen is not None:
-            weights *= seen
+        if visible is not None:
+            weights *= visible
     return fit
 
 
@@ -95,20 +95,20 @@ def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
     n_tried = max(1, _MOST_TRIED // len(labels))
     if n_tried < labels.shape[1]:
         labels = labels[:, np.sort(rng.choice(labels.shape[1], n_tried, replace=False))]
-    seen = rng.random(labels.shape) >= _HIDDEN
+    visible = rng.random(labels.shape) >= _HIDDEN
     ranks = [rank for rank in _RANKS if rank < most] + [most]
-    missed = np.array([_missed_by(labels, rank, ridge, least, seen) for rank in ranks])
+    missed = np.array([_missed_by(labels, rank, ridge, least, visible) for rank in ranks])
     more = missed - missed[missed.mean(axis=1).argmin()]
     sure = more.mean(axis=1) > more.std(axis=1) / np.sqrt(max(more.shape[1], 1))
     return ranks[int(np.flatnonzero(~sure)[0])]
 
 
 def _missed_by(
-    labels: Matrix, rank: int, ridge: float, least: float, seen: NDArray[np.bool_]
+    labels: Matrix, rank: int, ridge: float, least: float, visible: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the error of each hidden cell, on a scale that flattens for outliers."""
-    fit = fit_robustly(labels, rank, ridge, least, seen, _FIT_ROUNDS // 2)
-    off = (labels - fit.of_rows @ fit.of_items.T)[~seen]
+    fit = fit_robustly(labels, rank, ridge, least, visible, _FIT_ROUNDS // 2)
+    off = (labels - fit.of_rows @ fit.of_items.T)[~visible]
     return np.asarray(np.log1p((off / least) ** 2))
 
 
@@ -161,7 +161,7 @@ class Explained(NamedTuple):
     """Posterior of the cells; arrays of shape (n_rows, n_items) but the last."""
 
     # Probability that no user of the group rated the item
-    nobody: Matrix
+    unrated: Matrix
     # Index of the likeliest rating, if only one member rated
     level: NDArray[np.int64]
     # Expected number of raters
@@ -239,7 +239,7 @@ def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) ->
     """
     shape = cells.labels.shape
     found = Explained(
-        nobody=np.empty(shape),
+        unrated=np.empty(shape),
         level=np.empty(shape, np.int64),
         raters=np.empty(shape),
         weights=np.empty(shape),
@@ -260,9 +260,9 @@ def weigh_ratings(
     """
     n_rows, n_items = cells.labels.shape
     by_fit = np.empty((n_items, n_rows, levels.size), np.float32)
-    by_label = np.empty_like(by_fit)
-    _weigh_all(cells, model, levels, no_chances(levels.size), by_fit, by_label)
-    return by_fit, by_label
+    by_value = np.empty_like(by_fit)
+    _weigh_all(cells, model, levels, no_chances(levels.size), by_fit, by_value)
+    return by_fit, by_value
 
 
 @compiled()
@@ -383,7 +383,7 @@ def _explain_one(
         counts = twos[pair] / (cell.misfit + 2 * cell.member + rounding)
         weight += counts
         reached += counts * (label - cell.gap * (2 * levels[0] + pair * step - 2 * cell.fitted))
-    found.nobody[row, item] = none / total
+    found.unrated[row, item] = none / total
     found.level[row, item] = ones.argmax()
     found.raters[row, item] = ones.sum() + 2 * twos.sum() + cell.n_many * many / total
     found.weights[row, item] = weight
@@ -413,7 +413,7 @@ def _weigh_all(
     levels: NDArray[Any],
     chances: Any,
     by_fit: NDArray[Any],
-    by_label: NDArray[Any],
+    by_value: NDArray[Any],
 ) -> None:
     for row in range(cells.labels.shape[0]):
         for item in range(cells.labels.shape[1]):
@@ -421,7 +421,7 @@ def _weigh_all(
             mean, variance = _share_levels(cell.fitted, model, levels, chances)
             _density_by_raters(cell, model.half, levels, chances)
             by_fit[item, row] = chances.shares
-            _weigh_one(cell, mean, variance, model.half, levels, chances, by_label[item, row])
+            _weigh_one(cell, mean, variance, model.half, levels, chances, by_value[item, row])
 
 
 @compiled()
@@ -623,7 +623,7 @@ def _score_cells(
         item_misfit=cells.item_misfit * doubt,
     )
     found = explain(cells, model, _in_stars(levels))
-    unrated = np.clip(found.nobody, _CERTAIN, 1 - _CERTAIN)
+    unrated = np.clip(found.unrated, _CERTAIN, 1 - _CERTAIN)
     usual = np.outer(cells.row_misfit, cells.item_misfit) + model.half**2 / 3
     squares = (cells.labels - cells.fitted) ** 2 / usual
     return np.log1p(-unrated) - np.log(unrated) + np.log1p(squares), levels[found.level]
@@ -820,10 +820,10 @@ def _learn_cells(
     """Estimate the rates of each item and row, and their misfits."""
     fitted = fit.product(scale.low, scale.high)
     item_rate = (found.raters.sum(axis=0) + 0.3) / cells.row_rate.sum()
-    squares = (cells.labels - fitted) ** 2 * found.nobody
-    usual = squares.sum() / found.nobody.sum()
-    of_items = (squares.sum(axis=0) + _DRAWN * usual) / (found.nobody.sum(axis=0) + _DRAWN)
-    of_rows = (squares.sum(axis=1) + _DRAWN * usual) / (found.nobody.sum(axis=1) + _DRAWN)
+    squares = (cells.labels - fitted) ** 2 * found.unrated
+    usual = squares.sum() / found.unrated.sum()
+    of_items = (squares.sum(axis=0) + _DRAWN * usual) / (found.unrated.sum(axis=0) + _DRAWN)
+    of_rows = (squares.sum(axis=1) + _DRAWN * usual) / (found.unrated.sum(axis=1) + _DRAWN)
     return cells._replace(
         fitted=fitted,
         row_misfit=np.clip(of_rows / usual, *_ROW_MISFITS),

@@ -135,10 +135,10 @@ class Scoreboard:
         array([2, 2])
         """
         n_items = candidates.indptr.size - 1
-        strange = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
-        if strange.size:
+        unknown_items = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
+        if unknown_items.size:
             raise RecveilError(
-                f"known item {strange[0]}: expected positions below {n_items}",
+                f"known item {unknown_items[0]}: expected positions below {n_items}",
                 code="argument.value",
             )
         sought = Sought(knowledge, record_of[knowledge.targets])
@@ -154,7 +154,7 @@ class Scoreboard:
 
     def _line_up(self, candidates: Candidates, sought: Sought, threads: int) -> "_Tally":
         """Find the candidate sets of some of the targets."""
-        n_targets = sought.own.size
+        n_targets = sought.target_records.size
         hunt = self._gather(candidates, sought)
         tally = _Tally(
             best=np.full(n_targets, -1),
@@ -183,16 +183,16 @@ class Scoreboard:
         # Rarest item first: its list is short, and the others only shorten it.
         target = np.repeat(np.arange(known.targets.size), np.diff(known.indptr))
         order = np.lexsort((np.diff(found.indptr)[known.items], target))
-        n_labels = known.activity
-        if n_labels is None:
-            n_labels = np.tile([0.0, np.inf], (known.targets.size, 1))
+        activity = known.activity
+        if activity is None:
+            activity = np.tile([0.0, np.inf], (known.targets.size, 1))
         return _Hunt(
             known_indptr=known.indptr,
             known_items=known.items[order],
             known_values=values[order] if values.size else values,
             known_days=days[order] if days.size else days,
-            known_activity=n_labels,
-            own=sought.own,
+            known_activity=activity,
+            target_records=sought.target_records,
             indptr=found.indptr,
             records=found.records,
             codes=found.codes,
@@ -234,7 +234,7 @@ class _Hunt(NamedTuple):
     known_values: NDArray[np.float32]
     known_days: NDArray[np.int32]
     known_activity: NDArray[np.float64]
-    own: NDArray[np.int64]
+    target_records: NDArray[np.int64]
     indptr: NDArray[np.int64]
     records: NDArray[np.int32]
     codes: NDArray[Any]
@@ -320,7 +320,7 @@ def _count(hunt: _Hunt, target: int, matching: NDArray[Any], tally: _Tally) -> N
         if fewest <= hunt.activity[record] <= most:
             tally.records[target] += 1
             tally.people[target] += hunt.sizes[record]
-            tally.matches_of_target[target] |= record == hunt.own[target]
+            tally.matches_of_target[target] |= record == hunt.target_records[target]
             tally.best[target] = record if tally.records[target] == 1 else -1
 
 
@@ -387,9 +387,9 @@ def search(
     threads: int,
 ) -> ScoredGuesses:
     """Score the candidates for every target; see `ScoreboardRH.attack`."""
-    own = records_of_target(candidates, knowledge, record_of)
+    target_records = records_of_target(candidates, knowledge, record_of)
     work = partial(_sheet, points=points._replace(weights=_NOTHING))
-    found = candidates.look(work, Sought(knowledge, own, points.weights), threads)
+    found = candidates.look(work, Sought(knowledge, target_records, points.weights), threads)
     return Sheet(*found).guesses()
 
 
@@ -404,39 +404,39 @@ def search_without(
 
     The weights of `points` must be those of that table.
     """
-    own = records_of_target(candidates, knowledge, record_of)
+    target_records = records_of_target(candidates, knowledge, record_of)
     work = partial(_leads, points=points._replace(weights=_NOTHING))
-    (leads,) = candidates.look(work, Sought(knowledge, own, points.weights), threads)
+    (leads,) = candidates.look(work, Sought(knowledge, target_records, points.weights), threads)
     return leads
 
 
 def _sheet(candidates: Candidates, sought: Sought, threads: int, points: Points) -> Sheet:
-    sheet = Sheet.empty(sought.own.size)
-    _run(_look_for, _gather(candidates, sought, points), sought.own, sheet, threads)
+    sheet = Sheet.empty(sought.target_records.size)
+    _run(_look_for, _gather(candidates, sought, points), sought.target_records, sheet, threads)
     return sheet
 
 
 def _leads(
     candidates: Candidates, sought: Sought, threads: int, points: Points
 ) -> tuple[NDArray[np.float64]]:
-    leads = np.empty(sought.own.size)
-    _run(_look_without, _gather(candidates, sought, points), sought.own, leads, threads)
+    leads = np.empty(sought.target_records.size)
+    _run(_look_without, _gather(candidates, sought, points), sought.target_records, leads, threads)
     return (leads,)
 
 
 def _run(
     look_for: Callable[..., None],
     whole: "_Search",
-    own: NDArray[np.int64],
+    record: NDArray[np.int64],
     results: Any,
     threads: int,
 ) -> None:
     """Attack all targets in parallel; each thread writes its own part of the results."""
 
     def look_for_some(first: int) -> None:
-        look_for(whole, own, first, min(first + _CHUNK, own.size), results)
+        look_for(whole, record, first, min(first + _CHUNK, record.size), results)
 
-    starts = range(0, own.size, _CHUNK)
+    starts = range(0, record.size, _CHUNK)
     with pool(threads) as workers:
         for _ in track(workers.map(look_for_some, starts), "Attacking", len(starts)):
             pass
@@ -446,10 +446,10 @@ def records_of_target(
     candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return each target's own record (-1 for none), after checking items and records."""
-    own = np.asarray(record_of, np.int64)[knowledge.targets]
+    target_records = np.asarray(record_of, np.int64)[knowledge.targets]
     _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
-    _check_positions("a record", own, -1, candidates.n_records)
-    return own
+    _check_positions("a record", target_records, -1, candidates.n_records)
+    return target_records
 
 
 def longest_span(candidates: Candidates, knowledge: Knowledge) -> int:
@@ -537,25 +537,25 @@ class _Board(NamedTuple):
 
 
 @compiled()
-def _look_for(search: _Search, own: NDArray[Any], first: int, end: int, sheet: Sheet) -> None:
+def _look_for(search: _Search, record: NDArray[Any], first: int, end: int, sheet: Sheet) -> None:
     """Attack the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
-        n_listed, score = _list_scores(search, target, own[target], board)
+        n_listed, score = _list_scores(search, target, record[target], board)
         listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
-        guess(search, listed, scores, own[target], score, target, sheet)
+        guess(search, listed, scores, record[target], score, target, sheet)
 
 
 @compiled()
 def _look_without(
-    search: _Search, own: NDArray[Any], first: int, end: int, leads: NDArray[Any]
+    search: _Search, record: NDArray[Any], first: int, end: int, leads: NDArray[Any]
 ) -> None:
     """Write the lead among other records for the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
-        n_listed, _ = _list_scores(search, target, own[target], board)
+        n_listed, _ = _list_scores(search, target, record[target], board)
         listed, scores = board.listed[:n_listed], board.listed_scores[:n_listed]
-        leads[target] = lead_of_others(search, listed, scores, own[target])
+        leads[target] = lead_of_others(search, listed, scores, record[target])
 
 
 @compiled()
@@ -567,26 +567,26 @@ def _empty_board(search: _Search) -> _Board:
 
 
 @compiled()
-def _list_scores(search: _Search, target: int, own: int, board: _Board) -> tuple[int, float]:
+def _list_scores(search: _Search, target: int, record: int, board: _Board) -> tuple[int, float]:
     """List the positive scores of other records; return how many, and the target's own score."""
     start, stop = search.known_indptr[target], search.known_indptr[target + 1]
     items = search.known_items[start:stop]
     heads, ends = search.indptr[items], search.indptr[items + 1]
     rows = _tabulate_ratings(search, start, stop)
-    n_listed, own_score = np.uint64(0), 0.0
+    n_listed, record_score = np.uint64(0), 0.0
     while True:
         base = _lowest_head(search.records, heads, ends)
         if base < 0:
-            return int(n_listed), own_score
+            return int(n_listed), record_score
         firsts = heads.copy()
         for row in range(items.size):
             some = search.records[firsts[row] : ends[row]]
             heads[row] += np.searchsorted(some, base + _BLOCK)
             _add_item(search, start + row, firsts[row], heads[row], base, rows[row], board)
-        if base <= own < base + _BLOCK:
-            if _fits(search, target, own):
-                own_score = float(board.scores[own - base])
-            board.scores[own - base] = 0  # so that it is not listed among the others
+        if base <= record < base + _BLOCK:
+            if _fits(search, target, record):
+                record_score = float(board.scores[record - base])
+            board.scores[record - base] = 0  # so that it is not listed among the others
         n_listed = _list_block(search, target, base, firsts, heads, board, n_listed)
 
 
@@ -793,8 +793,8 @@ class ScoreboardRH:
         >>> ScoreboardRH().control(Candidates.from_ratings(ratings), known, np.arange(3))
         array([0.])
         """
-        own = records_of_target(candidates, knowledge, record_of)
-        of_entry = np.repeat(own, np.diff(knowledge.indptr))
+        record = records_of_target(candidates, knowledge, record_of)
+        of_entry = np.repeat(record, np.diff(knowledge.indptr))
         leaving = candidates.sizes[of_entry] * candidates.carries(knowledge.items, of_entry)
         support = candidates.support[knowledge.items] - leaving
         points = self._points(candidates, knowledge, support)

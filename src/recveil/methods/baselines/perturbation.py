@@ -517,8 +517,10 @@ def histogram_recovery(
     """
     levels = np.asarray(grid, np.float64)
     shares = reconstruct_distribution(noisy, noise, levels)
-    true, seen = _histogram(original, levels), _histogram(noisy, levels)
-    return HistogramRecovery(true, seen, shares, _distance(seen, true), _distance(shares, true))
+    true, observed = _histogram(original, levels), _histogram(noisy, levels)
+    return HistogramRecovery(
+        true, observed, shares, _distance(observed, true), _distance(shares, true)
+    )
 
 
 def _gather(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -99,8 +99,8 @@ class RotationPerturbation(Baseline):
                     labels = turned.rows(users)
                 labels += shift
                 if noise is not None:
-                    own = np.random.default_rng([seed, first])
-                    labels += noise.draw(labels.size, own).reshape(labels.shape)
+                    block_rng = np.random.default_rng([seed, first])
+                    labels += noise.draw(labels.size, block_rng).reshape(labels.shape)
                 yield _full_records(turned.items, np.round(labels, _DIGITS) + 0.0)
 
         return groups, blocks

@@ -19,7 +19,7 @@ from recveil.methods.base import (
     drawn_seed,
     secret_rng,
 )
-from recveil.methods.components import GROUPINGS
+from recveil.methods.components import GROUPINGS, parameters_of
 from recveil.methods.k_corating.fills import (
     Fill,
     count_statements,
@@ -150,7 +150,7 @@ class KCoRater:
         rng = secret_rng(seed, ratings)
         group_seed = int(rng.integers(2**32))
         fill = make_fill(self.fill, int(rng.integers(2**63)), self.trust)
-        given = _parameters(fill)
+        parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         fill = learn(fill, ratings, self.threads)
         groups = _shuffled(self._group(ratings, group_seed), rng)
         rows = CoRatedRows.of(
@@ -165,7 +165,7 @@ class KCoRater:
         used: dict[str, Any] = {
             "filled_cells": n_cells - ratings.n_ratings,
             "cells": n_cells,
-            **({} if ratings.is_unary else {"fill": given}),
+            **({} if ratings.is_unary else {"fill": parameters}),
         }
         if self.trust is not None:
             _, ignored, unknown = self.trust
@@ -302,12 +302,3 @@ def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:
     directions = TruncatedSVD(min(_DIRECTIONS, ratings.n_items - 1), random_state=seed % 2**32)
     with one_thread():  # the last bit of a sum can change who is in which group
         return np.asarray(directions.fit_transform(rated), dtype=np.float32)
-
-
-def _parameters(fill: Fill) -> dict[str, Any]:
-    """Return a fill's parameters for the private folder, without trust statements."""
-    given = getattr(fill, "__dict__", {}).items()
-    return {
-        "name": type(fill).__name__,
-        **{name: value for name, value in given if not name.endswith("_") and name != "links"},
-    }

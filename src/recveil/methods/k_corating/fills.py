@@ -132,15 +132,15 @@ def reject_fill_options(
     fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
 ) -> None:
     """Refuse for likes what says something of labels: theirs are all 1."""
-    given = {
+    options = {
         "fill": fill != "item-mean",
         "trust": trust is not None,
         "round_fills": not round_fills,
         "protect": protect != "none",
         "grouping": grouping not in ("gecom", "supports"),
     }
-    for name, is_given in given.items():
-        if is_given:
+    for name, is_set in options.items():
+        if is_set:
             raise RecveilError(
                 f"{name} (--{name.replace('_', '-')}) is about labels, and likes have none: what "
                 f"is added to a row is a like as any other; leave it out",

@@ -84,13 +84,13 @@ def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any]
 
 
 def filling_costs(
-    own: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
+    members: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
 ) -> NDArray[np.int64]:
     """Report how many cells must be filled for somebody alone to join each of some classes.
 
     Parameters
     ----------
-    own : ndarray of int
+    members : ndarray of int
         The items that they rated.
     starts, items : ndarray of int
         Those of each class, in compressed rows.
@@ -98,9 +98,9 @@ def filling_costs(
     """
     widths = np.diff(starts)
     class_of = np.repeat(np.arange(sizes.size), widths)
-    common = np.bincount(class_of[np.isin(items, own)], minlength=sizes.size)
+    common = np.bincount(class_of[np.isin(items, members)], minlength=sizes.size)
     # What the class lacks of this user's items, and what this user lacks of the class's.
-    return np.asarray(sizes * (own.size - common) + widths - common)
+    return np.asarray(sizes * (members.size - common) + widths - common)
 
 
 def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -156,22 +156,22 @@ def unions(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """List the items of each group in ascending order."""
     ends = np.zeros(starts.size, np.int64)
-    seen = np.full(n_items, -1, np.int64)
+    last_group = np.full(n_items, -1, np.int64)
     for group in range(starts.size - 1):  # once to know how many there are
         ends[group + 1] = ends[group]
         for user in members[starts[group] : starts[group + 1]]:
             for item in indices[indptr[user] : indptr[user + 1]]:
-                if seen[item] != group:
-                    seen[item] = group
+                if last_group[item] != group:
+                    last_group[item] = group
                     ends[group + 1] += 1
     items = np.empty(ends[-1], np.int32)
-    seen[:] = -1
+    last_group[:] = -1
     for group in range(starts.size - 1):
         place = ends[group]
         for user in members[starts[group] : starts[group + 1]]:
             for item in indices[indptr[user] : indptr[user + 1]]:
-                if seen[item] != group:
-                    seen[item] = group
+                if last_group[item] != group:
+                    last_group[item] = group
                     items[place] = item
                     place += 1
         items[ends[group] : place].sort()

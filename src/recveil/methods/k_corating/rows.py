@@ -72,7 +72,7 @@ class CoRatedRows(NamedTuple):
         """Write the rows of the members of some groups."""
         ratings, groups, scale = self.ratings, self.groups, self.ratings.scale
         users = groups.members[groups.starts[first] : groups.starts[last]]
-        indptr, items, values, missing = lay_out(
+        indptr, items, values, missing = build_rows(
             *(first, last, groups.members, groups.starts, self.starts, self.items),
             *(ratings.indptr, ratings.indices, ratings.values),
         )
@@ -107,7 +107,7 @@ class CoRatedRows(NamedTuple):
 
 
 @compiled()
-def lay_out(
+def build_rows(
     first: int,
     last: int,
     members: NDArray[Any],

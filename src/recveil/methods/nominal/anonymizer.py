@@ -18,7 +18,7 @@ from recveil.methods.base import (
     drawn_seed,
     secret_rng,
 )
-from recveil.methods.components import GROUPINGS, make_grouping, told
+from recveil.methods.components import GROUPINGS, component_name, make_grouping
 from recveil.methods.rare_items import pooled_items
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, expect, expect_padded
@@ -45,7 +45,7 @@ class WordShares(NamedTuple):
     of_items: NDArray[np.float64]
     # Each row sums to 1. Only labels that `many_gave` to the item count, so that a group's row does
     # not reveal the habit of a single user.
-    of_people: NDArray[np.float64]
+    of_users: NDArray[np.float64]
     # Whether enough users gave a label to an item for it to count
     many_gave: NDArray[np.bool_]
 
@@ -54,7 +54,7 @@ class WordShares(NamedTuple):
 
         It is the mean of the item's and the user's frequencies.
         """
-        return (self.of_items[items] + self.of_people[users]) / 2
+        return (self.of_items[items] + self.of_users[users]) / 2
 
 
 def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
@@ -79,8 +79,8 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     in_pool = np.isin(items, pool) & known
     each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # words in the pool
     of_items[pool] = counted(items, ratings.n_items, in_pool / each[users])[pool].sum(axis=0)
-    of_people = counted(users, ratings.n_users, many_gave[items, words])
-    return WordShares(smoothed(of_items), smoothed(of_people), many_gave)
+    of_users = counted(users, ratings.n_users, many_gave[items, words])
+    return WordShares(smoothed(of_items), smoothed(of_users), many_gave)
 
 
 def _givers(users: NDArray[np.int64], words: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
@@ -124,7 +124,7 @@ def group_shares(
     group_of = np.repeat(np.arange(last - first), sizes)
     n_words = shares.of_items.shape[1]
     people = np.zeros((last - first, n_words))
-    np.add.at(people, group_of, shares.of_people[members])
+    np.add.at(people, group_of, shares.of_users[members])
     found = (shares.of_items[None] + (people / sizes[:, None])[:, None]) / 2
     lengths = ratings.activity[members]
     # Where the ratings of each member stand: a run of neighbours for each.
@@ -134,10 +134,10 @@ def group_shares(
     words = word_positions(ratings)[at]
     counts = shares.many_gave[items, words]
     users, items, words = users[counts], items[counts], words[counts]
-    own = -shares.at(users, items)
-    own[np.arange(words.size), words] += 1
-    groups_of_own = np.repeat(group_of, lengths)[counts]
-    np.add.at(found, (groups_of_own, items), own / sizes[groups_of_own][:, None])
+    cells = -shares.at(users, items)
+    cells[np.arange(words.size), words] += 1
+    groups_of_cells = np.repeat(group_of, lengths)[counts]
+    np.add.at(found, (groups_of_cells, items), cells / sizes[groups_of_cells][:, None])
     return np.asarray(np.round(np.clip(found, 0, 1), _DIGITS), np.float64)
 
 
@@ -164,15 +164,17 @@ def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[n
     apart[~shares.many_gave[ratings.indices, words]] = 0  # as in the rows
     columns = ratings.indices.astype(np.int64)[:, None] * n_words + np.arange(n_words)
     shape = (ratings.n_users, ratings.n_items * n_words)
-    own = sparse.csr_array((apart.ravel(), columns.ravel(), ratings.indptr * n_words), shape=shape)
-    likely = shares.of_people * (math.sqrt(ratings.n_items) / 2)
+    cells = sparse.csr_array(
+        (apart.ravel(), columns.ravel(), ratings.indptr * n_words), shape=shape
+    )
+    likely = shares.of_users * (math.sqrt(ratings.n_items) / 2)
     n_directions = min(_DIRECTIONS, *(size - 1 for size in shape))
     if n_directions < 1:
-        return np.hstack([likely, own.toarray()]).astype(np.float32)
+        return np.hstack([likely, cells.toarray()]).astype(np.float32)
     directions = TruncatedSVD(n_directions, random_state=seed % 2**32)
     # The last bit of a sum can change who is in which group; rows may be alike, without a spread.
     with one_thread(), np.errstate(invalid="ignore", divide="ignore"):
-        return np.hstack([likely, directions.fit_transform(own)]).astype(np.float32)
+        return np.hstack([likely, directions.fit_transform(cells)]).astype(np.float32)
 
 
 def commonest(shares: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -256,7 +258,7 @@ class SharedWords:
             settings={
                 "method": WORDS.title,
                 "homogenize": self.homogenize,
-                "grouping": told(grouping),
+                "grouping": component_name(grouping),
             },
             groups=groups,
             blocks=lambda: self._blocks(ratings, shares, groups, drawing),

@@ -20,7 +20,7 @@ from recveil.methods.base import (
     secret_rng,
     with_private,
 )
-from recveil.methods.components import make_grouping, make_predictor, settings_of, told
+from recveil.methods.components import component_name, make_grouping, make_predictor, settings_of
 from recveil.methods.k_corating.fills import learn
 from recveil.methods.predictive.diversity import (
     AddedEdges,
@@ -41,8 +41,8 @@ from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import levels_by_rule
-from recveil.release.as_given import count_exact_ratings
 from recveil.release.claim import Claim
+from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.records import Groups, Records
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.runtime.errors import RecveilError, quoted
@@ -164,8 +164,8 @@ class PredictiveAnonymizer:
             _check_one_k(levels, ratings, int(self.k))
         known = self._known(ratings)
         padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
-        given = {} if levels is None else {"levels": levels}
-        labels = grouping.fit(padding.coordinates(), **given).labels_
+        options = {} if levels is None else {"levels": levels}
+        labels = grouping.fit(padding.coordinates(), **options).labels_
         n_groups = int(labels.max()) + 1
         rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
@@ -184,8 +184,8 @@ class PredictiveAnonymizer:
             settings={
                 "method": PREDICTIVE.title,
                 "homogenize": self.homogenize,
-                "predictor": told(predictor),
-                "grouping": told(grouping),
+                "predictor": component_name(predictor),
+                "grouping": component_name(grouping),
                 "label_step": step,
             }
             | ({"labels": "model", "rare_labels": "pooled"} if self.labels == "model" else {}),

@@ -10,8 +10,7 @@ from scipy import sparse
 from recveil.predict import Padded
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
-from recveil.runtime.bit_sets import count_bits, pack_rows
-from recveil.runtime.compiled import compiled
+from recveil.runtime.compiled import compiled, count_bits, pack_rows
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.verification.diversity import check_diversity, check_parameters
@@ -567,11 +566,13 @@ class DiversityCost(NamedTuple):
     @classmethod
     def of(cls, ratings: Ratings, coverage: Coverage, edges: AddedEdges) -> Self:
         """Compare the items' means before and after."""
-        held = np.bincount(coverage.support.indices, minlength=ratings.n_items)
+        n_groups_with = np.bincount(coverage.support.indices, minlength=ratings.n_items)
         new, items = edges.edges, edges.edges.indices
         means = np.nan_to_num(coverage.item_means)
-        sums = means * held + np.bincount(items, weights=new.data, minlength=ratings.n_items)
-        after = sums / np.maximum(held + np.bincount(items, minlength=ratings.n_items), 1)
+        sums = means * n_groups_with + np.bincount(
+            items, weights=new.data, minlength=ratings.n_items
+        )
+        after = sums / np.maximum(n_groups_with + np.bincount(items, minlength=ratings.n_items), 1)
         return cls(
             labels=int(coverage.support.nnz),
             added=int(new.nnz),

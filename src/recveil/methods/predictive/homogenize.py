@@ -102,12 +102,12 @@ def homogenize_padded(
         rated = np.flatnonzero(ratings.support).astype(np.int32)
     labelled_as = rated if predicted_as is None else predicted_as[rated]
     items, column_of = np.unique(labelled_as, return_inverse=True)
-    own_end = ratings.indptr[1:] if predicted_as is None else ratings.indptr[:-1]
+    row_ends = ratings.indptr[1:] if predicted_as is None else ratings.indptr[:-1]
     n_threads = get_num_threads()
     items_of: dict[int, NDArray[np.int32]] = {}  # blocks of as many groups share their items
 
     def average(block: tuple[int, int]) -> Records:
-        labels = _average_members(ratings, padding, groups, items, own_end, *block)
+        labels = _average_members(ratings, padding, groups, items, row_ends, *block)
         if items.size < rated.size:
             labels = labels[:, column_of]
         n_groups = len(labels)
@@ -125,7 +125,7 @@ def homogenize_padded(
 
 
 @brief
-class Own(NamedTuple):
+class Overwrites(NamedTuple):
     """What the members of some groups rated themselves, and how far a tile has come with it."""
 
     # Where each member's ratings go on; moved beyond each tile
@@ -142,13 +142,13 @@ def _average_members(
     padding: Padded,
     groups: Groups,
     items: NDArray[np.int32],
-    own_end: NDArray[np.int64],
+    row_ends: NDArray[np.int64],
     first: int,
     last: int,
 ) -> NDArray[np.float64]:
     """Average the members' padded rows of some groups over some items, a row a group.
 
-    Of the ratings of each user, those before `own_end` stand over predictions.
+    Of the ratings of each user, those before `row_ends` stand over predictions.
     """
     labels = np.empty((last - first, items.size))
     starts = groups.starts[first : last + 1]
@@ -156,14 +156,16 @@ def _average_members(
     starts = starts - starts[0]
     column_of = np.zeros(ratings.n_items, dtype=np.int32)
     column_of[items] = np.arange(items.size)
-    own = Own(ratings.indptr[members], own_end[members], ratings.indices, ratings.values)
+    overwrites = Overwrites(
+        ratings.indptr[members], row_ends[members], ratings.indices, ratings.values
+    )
     ends = np.float32(padding.scale.low), np.float32(padding.scale.high)
     taken = padding.take(members)
     width = max(1, _TILE_CELLS // members.size)
     for start in range(0, items.size, width):
         tile = items[start : start + width]
         products = padding.tile(taken, tile)
-        _pad(products, padding.offset(tile), ends, own, column_of, start)
+        _pad(products, padding.offset(tile), ends, overwrites, column_of, start)
         _average_rows(products, starts, labels, start)
     return labels
 
@@ -241,12 +243,12 @@ def _count_items(
 ) -> NDArray[Any]:
     """Count the different items that the members of each group rated."""
     counts = np.zeros(starts.size - 1, np.int64)
-    seen_in = np.full(n_items, -1, np.int64)
+    last_group = np.full(n_items, -1, np.int64)
     for group in range(starts.size - 1):
         for user in members[starts[group] : starts[group + 1]]:
             for at in range(indptr[user], indptr[user + 1]):
-                if seen_in[indices[at]] != group:
-                    seen_in[indices[at]] = group
+                if last_group[indices[at]] != group:
+                    last_group[indices[at]] = group
                     counts[group] += 1
     return counts
 
@@ -256,7 +258,7 @@ def _pad(
     rows: NDArray[Any],
     offset: NDArray[Any],
     ends: tuple[np.float32, np.float32],
-    own: Own,
+    overwrites: Overwrites,
     column_of: NDArray[Any],
     start: int,
 ) -> None:
@@ -270,11 +272,13 @@ def _pad(
             label = rows[row, column] + offset[column]
             label = label if label > low else low
             rows[row, column] = label if label < high else high
-        at = own.following[row]
-        while at < own.end[row] and column_of[own.indices[at]] < start + rows.shape[1]:
-            rows[row, column_of[own.indices[at]] - start] = own.values[at]
+        at = overwrites.following[row]
+        while (
+            at < overwrites.end[row] and column_of[overwrites.indices[at]] < start + rows.shape[1]
+        ):
+            rows[row, column_of[overwrites.indices[at]] - start] = overwrites.values[at]
             at += 1
-        own.following[row] = at
+        overwrites.following[row] = at
 
 
 @compiled()

@@ -33,7 +33,7 @@ from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
-from recveil.release.specs.sparse import LEAST_CROWD, MOST_CROWD, SPARSE
+from recveil.release.specs.sparse import MAX_CLUSTER, MIN_CLUSTER, SPARSE
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
@@ -84,7 +84,7 @@ class SparseRows:
     400
     """
 
-    def __init__(self, k: int, crowd: int = LEAST_CROWD, *, seed: int | None = None) -> None:
+    def __init__(self, k: int, crowd: int = MIN_CLUSTER, *, seed: int | None = None) -> None:
         self.k = k
         self.crowd = crowd
         self.seed = seed
@@ -101,26 +101,26 @@ class SparseRows:
         """
         self.check(ratings)
         seed = drawn_seed(self.seed)
-        of_places, of_crowds, of_labels = (
+        of_places, of_clusters, of_labels = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=3)
         )
         places = embed_users(ratings, RANK, of_places)
-        gathering = KGather(min_size=max(int(self.k), self.crowd), random_state=of_crowds)
-        crowd_of = gathering.fit(places).labels_
+        gathering = KGather(min_size=max(int(self.k), self.crowd), random_state=of_clusters)
+        cluster_of = gathering.fit(places).labels_
         rng = secret_rng(seed, ratings)
         kept = split_items(ratings.support, int(self.k))
         activity = activity_on(ratings, kept)
-        classes = deal_classes(crowd_of, activity, int(self.k), rng)
-        embeddings = learn_embeddings(ratings, places, crowd_of, kept[0], activity[:, 0])
+        classes = deal_classes(cluster_of, activity, int(self.k), rng)
+        embeddings = learn_embeddings(ratings, places, cluster_of, kept[0], activity[:, 0])
         drawn = _fit_and_draw(ratings.support, kept, embeddings, classes, rng)
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
         settings = self.public_settings(ratings.scale)
         step = settings.get("label_step", 1.0)
         if ratings.is_unary:
-            labels = ClusterValues.of_likes(int(crowd_of.max()) + 1, ratings.n_items)
+            labels = ClusterValues.of_likes(int(cluster_of.max()) + 1, ratings.n_items)
         else:
-            labels = _of_clusters(FunkSVD(seed=of_labels).fit(ratings).padding(), crowd_of)
+            labels = _of_clusters(FunkSVD(seed=of_labels).fit(ratings).padding(), cluster_of)
         return assemble(
             ratings,
             rng,
@@ -152,9 +152,9 @@ class SparseRows:
         check_seed(self.seed)
         check_k(self.k)
         number = isinstance(self.crowd, int) and not isinstance(self.crowd, bool)
-        if not number or not LEAST_CROWD <= self.crowd <= MOST_CROWD:
+        if not number or not MIN_CLUSTER <= self.crowd <= MAX_CLUSTER:
             raise RecveilError(
-                f"crowd (--crowd) is {self.crowd!r}; expected {LEAST_CROWD} to {MOST_CROWD} "
+                f"crowd (--crowd) is {self.crowd!r}; expected {MIN_CLUSTER} to {MAX_CLUSTER} "
                 f"people, from whose tastes rows are drawn",
                 code="option.value",
             )
@@ -162,10 +162,10 @@ class SparseRows:
     def check_table(self, n_users: int, support: NDArray[Any]) -> None:
         """Raise a RecveilError if the table has too few users, or no item with k raters."""
         if n_users < self.crowd:
-            lower = f"lower crowd (--crowd, at least {LEAST_CROWD}), or "
+            lower = f"lower crowd (--crowd, at least {MIN_CLUSTER}), or "
             raise RecveilError(
                 f"{describe_count(n_users, 'user')} cannot form a crowd of {self.crowd}, from "
-                f"whose tastes rows are drawn; {lower * (self.crowd > LEAST_CROWD)}take method "
+                f"whose tastes rows are drawn; {lower * (self.crowd > MIN_CLUSTER)}take method "
                 f"predictive (--method predictive)",
                 code="table.too-few-users",
             )
@@ -188,21 +188,21 @@ class SparseRows:
 class ClusterValues(NamedTuple):
     """Predicted ratings per cluster, as latent factors."""
 
-    of_crowds: NDArray[np.float64]
+    of_clusters: NDArray[np.float64]
     of_items: NDArray[np.float32]
     offset: NDArray[np.float32]
 
     @classmethod
-    def of_likes(cls, n_crowds: int, n_items: int) -> Self:
+    def of_likes(cls, n_clusters: int, n_items: int) -> Self:
         """Return the values of implicit feedback: each is 1."""
         none = np.zeros((n_items, 0), np.float32)
-        return cls(np.zeros((n_crowds, 0)), none, np.ones(n_items, np.float32))
+        return cls(np.zeros((n_clusters, 0)), none, np.ones(n_items, np.float32))
 
 
 def _fit_and_draw(
     support: NDArray[Any],
     kept: tuple[NDArray[np.int32], NDArray[np.int32]],
-    tastes: ClusterEmbeddings,
+    embeddings_of_clusters: ClusterEmbeddings,
     classes: Dealt,
     rng: np.random.Generator,
 ) -> DrawnItems:
@@ -210,8 +210,8 @@ def _fit_and_draw(
     common, rare = kept
     of_common = classes.lengths[:, 0]
     choices = fit_choices(
-        tastes.drawn(classes.crowd_of, of_common, rng),
-        tastes.slopes,
+        embeddings_of_clusters.drawn(classes.cluster_of, of_common, rng),
+        embeddings_of_clusters.slopes,
         of_common,
         support[common].astype(np.float64),
         classes.sizes.astype(np.float64),
@@ -219,14 +219,14 @@ def _fit_and_draw(
     return draw_items(choices, kept, support[rare], classes, rng)
 
 
-def _of_clusters(padding: Padding, crowd_of: NDArray[np.int64]) -> ClusterValues:
+def _of_clusters(padding: Padding, cluster_of: NDArray[np.int64]) -> ClusterValues:
     """Average the users' latent predictions over each cluster."""
-    n_users = np.bincount(crowd_of).astype(np.float64)
-    sums = np.array([np.bincount(crowd_of, weights=factor) for factor in padding.user_factors.T])
+    n_users = np.bincount(cluster_of).astype(np.float64)
+    sums = np.array([np.bincount(cluster_of, weights=factor) for factor in padding.user_factors.T])
     means = sums.T / n_users[:, None]
-    middle = sums.sum(axis=1) / crowd_of.size
+    middle = sums.sum(axis=1) / cluster_of.size
     placed = padding.coordinates()  # distances between users are those between their predictions
-    sums = np.array([np.bincount(crowd_of, weights=one) for one in placed.T])
+    sums = np.array([np.bincount(cluster_of, weights=one) for one in placed.T])
     between = float((sums**2 / n_users).sum())
     within = float((placed.astype(np.float64) ** 2).sum())
     moved = as_far_apart(means, middle, within, between)
@@ -237,7 +237,7 @@ def as_far_apart(
     means: NDArray[np.float64],
     middle: NDArray[np.float64],
     people: float,
-    crowds: float,
+    n_clusters: float,
     at_most: float = _APART,
 ) -> NDArray[np.float64]:
     """Scale cluster means about the global mean until they are as spread out as users are.
@@ -249,7 +249,7 @@ def as_far_apart(
     means : ndarray of float64, shape (n_crowds, rank)
     middle : ndarray of float64, shape (rank,)
         The mean of all users.
-    people, crowds : float
+    people, n_clusters : float
         Sums over users of squared distances from that mean: of each user, and of each user's
         cluster.
     at_most : float
@@ -257,11 +257,11 @@ def as_far_apart(
 
     Examples
     --------
-    >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), people=9.0, crowds=4.0)
+    >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), people=9.0, n_clusters=4.0)
     array([[0.5],
            [3.5]])
     """
-    apart = min(at_most, math.sqrt(people / crowds)) if crowds > 0 else 1.0
+    apart = min(at_most, math.sqrt(people / n_clusters)) if n_clusters > 0 else 1.0
     return np.asarray(middle + apart * (means - middle))
 
 
@@ -282,17 +282,17 @@ def label_rows(
         indptr = np.concatenate([[0], np.cumsum(lengths[start:end])])
         indices = np.empty(indptr[-1], np.int32)
         values = np.empty(indptr[-1])
-        _label(rows, classes.crowd_of, *drawn, *labels, indptr, indices, values)
+        _label(rows, classes.cluster_of, *drawn, *labels, indptr, indices, values)
         yield Records(classes.sizes[rows], indptr, indices, scale.round(values, step))
 
 
 @compiled()
 def _label(
     rows: NDArray[Any],
-    crowd_of: NDArray[Any],
+    cluster_of: NDArray[Any],
     starts: NDArray[Any],
     items: NDArray[Any],
-    of_crowds: NDArray[Any],
+    of_clusters: NDArray[Any],
     of_items: NDArray[Any],
     offset: NDArray[Any],
     indptr: NDArray[Any],
@@ -302,11 +302,11 @@ def _label(
     """Write the items and predicted values of some classes."""
     for place in range(rows.size):
         row = rows[place]
-        crowd, to = crowd_of[row], indptr[place]
+        crowd, to = cluster_of[row], indptr[place]
         for at in range(starts[row], starts[row + 1]):
             item = items[at]
             label = float(offset[item])
             for factor in range(of_items.shape[1]):
-                label += of_crowds[crowd, factor] * of_items[item, factor]
+                label += of_clusters[crowd, factor] * of_items[item, factor]
             indices[to], values[to] = item, label
             to += 1

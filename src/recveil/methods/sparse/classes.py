@@ -234,7 +234,7 @@ class Dealt(NamedTuple):
 
     class_of: NDArray[np.int64]
     # The cluster of each class
-    crowd_of: NDArray[np.int64]
+    cluster_of: NDArray[np.int64]
     # Users per row
     sizes: NDArray[np.int64]
     # Expected number of items of each kind in the row
@@ -245,7 +245,7 @@ class Dealt(NamedTuple):
 
 
 def deal_classes(
-    crowd_of: NDArray[np.int64],
+    cluster_of: NDArray[np.int64],
     activity: NDArray[Any],
     k: int,
     rng: np.random.Generator,
@@ -259,24 +259,24 @@ def deal_classes(
 
     Parameters
     ----------
-    crowd_of : ndarray of int64, shape (n_users,)
+    cluster_of : ndarray of int64, shape (n_users,)
         The cluster of each user, 0 to n_crowds - 1; each has at least k users.
     activity : ndarray of int, shape (n_users, n_kinds)
         Number of items of each kind that each user rated.
     k : int
     rng : Generator
     """
-    n = crowd_of.size
-    sizes_of_clusters = np.bincount(crowd_of)
+    n = cluster_of.size
+    sizes_of_clusters = np.bincount(cluster_of)
     n_classes = sizes_of_clusters // k
     first = np.concatenate([[0], np.cumsum(n_classes)])
     starts = np.concatenate([[0], np.cumsum(sizes_of_clusters)])
-    crowds = np.repeat(np.arange(sizes_of_clusters.size), sizes_of_clusters)
-    rank = np.arange(n) - starts[crowds]
+    clusters = np.repeat(np.arange(sizes_of_clusters.size), sizes_of_clusters)
+    rank = np.arange(n) - starts[clusters]
     # The j-th of s people goes to part j · parts // s: none has fewer than s // parts >= k.
-    part = first[crowds] + rank * n_classes[crowds] // sizes_of_clusters[crowds]
-    by_activity = np.lexsort([activity.sum(axis=1), crowd_of])
-    dealt = np.lexsort([rng.random(n), crowd_of])
+    part = first[clusters] + rank * n_classes[clusters] // sizes_of_clusters[clusters]
+    by_activity = np.lexsort([activity.sum(axis=1), cluster_of])
+    dealt = np.lexsort([rng.random(n), cluster_of])
     class_of = np.empty(n, np.int64)
     class_of[dealt] = part
     sizes = np.bincount(part)

@@ -152,7 +152,7 @@ def learn_embeddings(
     places = (member @ centred) / sizes[:, None]
     logs = log_activity(activity)
     mean, spread = float(logs.mean()), float(logs.std()) or 1.0
-    tastes = ClusterEmbeddings(
+    embeddings = ClusterEmbeddings(
         places=places,
         within=root_of_covariance(_covariance(centred - places[labels])),
         activity_mean=mean,
@@ -164,8 +164,8 @@ def learn_embeddings(
     rated = ratings.csr.astype(np.float64)
     rated.data = np.ones_like(rated.data)
     counts = (member @ rated).tocsc()[:, items]
-    known = tastes.regressors(np.arange(sizes.size), usual)
-    return tastes._replace(slopes=fit_log_odds(known, counts, sizes))
+    known = embeddings.regressors(np.arange(sizes.size), usual)
+    return embeddings._replace(slopes=fit_log_odds(known, counts, sizes))
 
 
 def log_activity(activity: NDArray[Any]) -> Numbers:

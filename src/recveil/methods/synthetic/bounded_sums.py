@@ -90,9 +90,9 @@ def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE
     users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
     off = moved(ratings.values, ratings.scale) - centre
     squares = np.bincount(users, off**2, minlength=ratings.n_users) / n
-    held = np.sqrt(np.minimum(1, spread**2 / np.maximum(squares, 1e-300)))
+    damping = np.sqrt(np.minimum(1, spread**2 / np.maximum(squares, 1e-300)))
     which = WHICH / np.sqrt(n)[users]
-    how = HOW / spread * off * (held / np.sqrt(n))[users]
+    how = HOW / spread * off * (damping / np.sqrt(n))[users]
     sums = np.zeros((ratings.n_items, 2), np.int64)
     for place, numbers in enumerate((which, how)):
         steps = np.trunc(numbers * SURELY_BOUNDED / grid).astype(np.int64)
@@ -111,8 +111,8 @@ def like_sums(likes: Ratings, grid: float = FINE) -> Whole:
     >>> (like_sums(two) * FINE).round(4).T.tolist()
     [[0.5, 0.5, 0.5, 1.5]]
     """
-    of_person = SURELY_BOUNDED / np.sqrt(np.maximum(likes.activity, 1))
-    steps = np.trunc(of_person[likes.user_positions()] / grid).astype(np.int64)
+    per_user = SURELY_BOUNDED / np.sqrt(np.maximum(likes.activity, 1))
+    steps = np.trunc(per_user[likes.user_positions()] / grid).astype(np.int64)
     sums = np.zeros((likes.n_items, 1), np.int64)
     np.add.at(sums[:, 0], likes.indices, steps)
     return sums
@@ -263,7 +263,7 @@ def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)
-    indptr, places, steps = _tastes(
+    indptr, places, steps = _embedding_sums(
         ratings.indptr, ratings.indices, ratings.values, place_of, np.float32(liked_from), grid
     )
     sums = np.zeros((chosen.size, chosen.size), np.int64)
@@ -272,7 +272,7 @@ def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid
 
 
 @compiled()
-def _tastes(indptr, indices, values, place_of, liked_from, grid):  # type: ignore[no-untyped-def]
+def _embedding_sums(indptr, indices, values, place_of, liked_from, grid):  # type: ignore[no-untyped-def]
     """Return users' vectors on the chosen items, in steps of the grid, ordered by position."""
     n_users = len(indptr) - 1
     starts = np.zeros(n_users + 1, np.int64)
@@ -336,9 +336,9 @@ def _add_products(indptr, places, steps, sums, parts):  # type: ignore[no-untype
     starts, found, users = _by_place(indptr, places, len(sums))
     for part in prange(parts):
         for row in range(part, len(sums), parts):
-            own = sums[row]
+            row_sums = sums[row]
             for at in range(starts[row], starts[row + 1]):
                 left = found[at]
                 step = steps[left]
                 for right in range(left, indptr[users[at] + 1]):
-                    own[places[right]] += step * steps[right]
+                    row_sums[places[right]] += step * steps[right]

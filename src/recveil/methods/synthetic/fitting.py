@@ -25,13 +25,13 @@ from recveil.runtime.threads import pool
 Numbers = NDArray[np.float64]
 
 # One direction per this many users; more would fit chance.
-_PEOPLE_A_DIRECTION = 45
+_USERS_PER_DIRECTION = 45
 # Above this number of items, the leading directions are computed iteratively.
 _DIRECTIONS_AT_ONCE = 3_000
 
 
 @brief
-class Told(NamedTuple):
+class FitTargets(NamedTuple):
     """Noisy measurements of users and items, as the fit takes them."""
 
     # Symmetric; the diagonal is not used
@@ -66,16 +66,16 @@ class Directions(NamedTuple):
     vectors: Numbers
 
 
-def directions(told: Told) -> Directions:
+def directions(targets: FitTargets) -> Directions:
     """Return the eigenvectors of the moments above the noise, with popularity removed.
 
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
     eigenvalues above this edge, so they are shrunk.
     """
-    left = told.moments - told.n_people * np.outer(told.usual, told.usual)
+    left = targets.moments - targets.n_people * np.outer(targets.usual, targets.usual)
     np.fill_diagonal(left, 0)
     n = len(left)
-    most = min(MOST_DIRECTIONS, n - 1, int(told.n_people / _PEOPLE_A_DIRECTION))
+    most = min(MOST_DIRECTIONS, n - 1, int(targets.n_people / _USERS_PER_DIRECTION))
     if most < 1:
         return Directions(np.empty(0), np.empty((n, 0)))
     if n <= _DIRECTIONS_AT_ONCE:
@@ -83,7 +83,7 @@ def directions(told: Told) -> Directions:
     else:
         start = np.random.default_rng(0).normal(size=n)
         values, vectors = eigsh(left, most, which="LA", v0=start, tol=1e-3)
-    edge = 2 * told.moments_noise * np.sqrt(n)
+    edge = 2 * targets.moments_noise * np.sqrt(n)
     out = values > edge
     return Directions(np.sqrt(values[out] ** 2 - edge**2), vectors[:, out])
 
@@ -115,7 +115,7 @@ class FittedItems(NamedTuple):
     tastes: Small
 
 
-def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
+def fit_items(targets: FitTargets, rng: np.random.Generator) -> FittedItems:
     """Fit item offsets and embeddings to noisy moments and popularity.
 
     Notes
@@ -127,10 +127,10 @@ def fit_items(told: Told, rng: np.random.Generator) -> FittedItems:
     # Another split among threads would change a sum's last bit, and the seed would not repeat the
     # fit.
     with one_thread():
-        found = directions(told)
-        activity, users = _crowd(told, found.squares.size, rng)
-        items = _start(told, activity, found)
-        _descend(items, _Fit(told, activity, users, rng))
+        found = directions(targets)
+        activity, users = _simulate(targets, found.squares.size, rng)
+        items = _start(targets, activity, found)
+        _descend(items, _Fit(targets, activity, users, rng))
     return items
 
 
@@ -177,12 +177,14 @@ def centre_of(activity: Numbers) -> tuple[float, float]:
     return float(logs.mean()), float(logs.std()) or 1.0
 
 
-def on_told(activity: Numbers, share: float, n_items: int) -> Numbers:
+def scale_activity(activity: Numbers, share: float, n_items: int) -> Numbers:
     """Return the expected ratings on some items of users with so many ratings on all items."""
     return np.clip(activity * share, 1, max(1.0, _MOST_RATED * n_items))
 
 
-def _crowd(measured: Told, n_directions: int, rng: np.random.Generator) -> tuple[Small, Small]:
+def _simulate(
+    measured: FitTargets, n_directions: int, rng: np.random.Generator
+) -> tuple[Small, Small]:
     """Return the activity and embeddings of the simulated users."""
     places = (np.arange(_CROWD) + 0.5) / _CROWD
     everything = rng.permutation(np.quantile(measured.activity, places))
@@ -194,7 +196,7 @@ def _crowd(measured: Told, n_directions: int, rng: np.random.Generator) -> tuple
         # Orthogonalize each direction against the earlier ones, activity included.
         lengths = np.sqrt(_CROWD)
         embeddings[:, 1:] = _orthonormal(embeddings)[:, 1:] * lengths
-    activity = on_told(everything, measured.share, len(measured.popularity))
+    activity = scale_activity(everything, measured.share, len(measured.popularity))
     return activity.astype(np.float32), embeddings.astype(np.float32)
 
 
@@ -204,7 +206,7 @@ def _orthonormal(embeddings: Numbers) -> Numbers:
     return np.asarray((found * np.sign(np.diag(upper)))[:, 1:], np.float64)
 
 
-def _start(measured: Told, activity: Small, found: Directions) -> FittedItems:
+def _start(measured: FitTargets, activity: Small, found: Directions) -> FittedItems:
     """Return offsets from popularity, and embeddings from directions above the noise."""
     n = len(measured.popularity)
     mean = float(activity.mean())
@@ -222,11 +224,11 @@ class _Fit:
     """Gradients of the loss for a fixed sample of users."""
 
     def __init__(
-        self, measured: Told, activity: Small, users: Small, rng: np.random.Generator
+        self, measured: FitTargets, activity: Small, users: Small, rng: np.random.Generator
     ) -> None:
         self._crowd, self._activity = users, activity
         noise = max(measured.moments_noise, LEAST_NOISE)
-        self._stands_for = np.float32(measured.n_people / len(users))
+        self._weight_of_user = np.float32(measured.n_people / len(users))
         few = len(measured.moments) <= _AT_ONCE
         self._off = _off_all(measured) if few else _off_some(measured, rng)
         self._believed = np.float32(1 / noise**2)
@@ -235,26 +237,26 @@ class _Fit:
         self._popularity_believed = np.float32(1 / popular_noise**2)
         self._weights = measured.weights.astype(np.float32)
         self._roots = np.sqrt(np.float32(measured.share) / activity)
-        self._offsets_of_people = np.zeros(len(users), np.float32)
+        self._user_offsets = np.zeros(len(users), np.float32)
         self._prior = np.float32(1 / _PRIOR_SPREAD**2)
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
         """Return the gradients by offsets and by embeddings."""
         chances = _product(self._crowd, items.tastes.T)
         chances += items.offsets
-        lengths = _to_chances(chances, self._activity, self._offsets_of_people, self._weights)
+        lengths = _to_chances(chances, self._activity, self._user_offsets, self._weights)
         vectors = chances * self._weights[:, 0]
-        vectors *= (np.sqrt(self._stands_for) / lengths)[:, None]
-        of_tastes = self._off(vectors)
-        of_tastes *= self._believed
-        off_popularity = self._stands_for * (self._roots @ chances) - self._popularity
-        off_popularity *= self._popularity_believed * self._stands_for
-        _back(chances, vectors, of_tastes, lengths, self._weights, off_popularity, self._roots)
-        of_items = _product(of_tastes.T, self._crowd) + self._prior * items.tastes
-        return of_tastes.sum(axis=0), of_items
+        vectors *= (np.sqrt(self._weight_of_user) / lengths)[:, None]
+        of_users = self._off(vectors)
+        of_users *= self._believed
+        off_popularity = self._weight_of_user * (self._roots @ chances) - self._popularity
+        off_popularity *= self._popularity_believed * self._weight_of_user
+        _back(chances, vectors, of_users, lengths, self._weights, off_popularity, self._roots)
+        of_items = _product(of_users.T, self._crowd) + self._prior * items.tastes
+        return of_users.sum(axis=0), of_items
 
 
-def _off_all(measured: Told) -> Callable[[Small], Small]:
+def _off_all(measured: FitTargets) -> Callable[[Small], Small]:
     """Return a function that multiplies embeddings by the residuals of all moments."""
     moments = measured.moments.astype(np.float32)
     np.fill_diagonal(moments, 0)
@@ -268,7 +270,7 @@ def _off_all(measured: Told) -> Callable[[Small], Small]:
     return off
 
 
-def _off_some(measured: Told, rng: np.random.Generator) -> Callable[[Small], Small]:
+def _off_some(measured: FitTargets, rng: np.random.Generator) -> Callable[[Small], Small]:
     """Return an unbiased estimate of `_off_all` from batches of columns, in random order."""
     n = len(measured.moments)
     moments = measured.moments.astype(np.float32)
@@ -340,7 +342,7 @@ def _back(chances, vectors, slopes, lengths, weights, popularity, roots):  # typ
             total += slope
             spread += steep
         # The user's offset changes as well, so that their expected count stays the same.
-        held = total / spread
+        weighted = total / spread
         for item in range(n_items):
             chance = chances[user, item]
-            slopes[user, item] -= held * chance * (1 - chance)
+            slopes[user, item] -= weighted * chance * (1 - chance)

@@ -19,7 +19,7 @@ from recveil.methods.synthetic.embedding_sums import (
     embedding_vectors,
     turned,
 )
-from recveil.methods.synthetic.fitting import FittedItems, Told, fit_items, on_told
+from recveil.methods.synthetic.fitting import FitTargets, FittedItems, fit_items, scale_activity
 from recveil.methods.synthetic.noisy_sums import (
     WHAT,
     ChoiceSums,
@@ -52,7 +52,7 @@ def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generato
         scale,
         item_means(measured),
         popularity[released],
-        measured.spread_of_people,
+        measured.spread_of_users,
     )
     place = np.searchsorted(released, chosen)
     liked = np.clip(labels.liked_share(measured.levels, scale)[place], 0.02, 0.98)
@@ -64,7 +64,7 @@ def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generato
 def learn_likes(measured: ChoiceSums, rng: np.random.Generator) -> LikesModel:
     """Fit a model of users with implicit feedback to noisy sums."""
     offsets, embeddings = _fit(measured, np.ones((measured.chosen.size, 2)), rng)
-    activity = on_told(measured.activity, measured.share_as_json, measured.told.size)
+    activity = scale_activity(measured.activity, measured.share_as_json, measured.told.size)
     return LikesModel(offsets.astype(np.float32), embeddings, activity)
 
 
@@ -112,7 +112,7 @@ def _fit(
     measured: ChoiceSums, weights: Numbers, rng: np.random.Generator
 ) -> tuple[Numbers, NDArray[np.float32]]:
     """Return offsets and embeddings of all released items; those with moments are fitted."""
-    measurements = Told(
+    measurements = FitTargets(
         moments=measured.moments,
         moments_noise=measured.moments_noise,
         popularity=measured.popularity[measured.chosen],
@@ -148,7 +148,7 @@ def _model(
     return UserModel(
         offsets=offsets.astype(np.float32),
         tastes=embeddings,
-        activity=on_told(measured.activity, measured.share_as_json, measured.told.size),
+        activity=scale_activity(measured.activity, measured.share_as_json, measured.told.size),
         worth=labels.worth,
         cuts=labels.cuts,
         strictness=labels.strictness,

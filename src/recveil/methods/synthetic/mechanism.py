@@ -71,7 +71,7 @@ class Mechanism:
     def __init__(self, source: NoiseSource, sigmas: Mapping[str, float]) -> None:
         self._source = source
         self._sigmas = dict(sigmas)
-        self._asked: dict[str, Query] = {}
+        self._queries: dict[str, Query] = {}
         self._threshold_delta = 0.0
 
     @property
@@ -82,7 +82,7 @@ class Mechanism:
     @property
     def has_queried(self) -> bool:
         """Whether any budget was spent."""
-        return bool(self._asked)
+        return bool(self._queries)
 
     def measure(
         self,
@@ -94,7 +94,7 @@ class Mechanism:
     ) -> NDArray[np.float64]:
         """Answer a query that sums one vector per user."""
         query, stream = self._enter(name, what, exact, grid, sensitivity)
-        self._asked[name] = replace(query, values=exact.size)
+        self._queries[name] = replace(query, values=exact.size)
         return _with_noise(exact, stream, query.sigma, grid)
 
     def measure_items(
@@ -139,7 +139,7 @@ class Mechanism:
         height = threshold(query.sigma, delta, most_items, weight=weight, grid=grid)
         noisy = _with_noise(exact, stream, query.sigma, grid)
         items = np.flatnonzero(noisy[:, 0] >= height)
-        self._asked[name] = replace(query, values=max(1, items.size * exact.shape[1]))
+        self._queries[name] = replace(query, values=max(1, items.size * exact.shape[1]))
         self._threshold_delta += delta
         if not items.size:
             raise RecveilError(
@@ -185,7 +185,7 @@ class Mechanism:
                 code="argument.shape",
             )
         query, stream = self._enter(name, what, exact, grid, sensitivity)
-        self._asked[name] = replace(query, values=max(1, n * (n + 1) // 2))
+        self._queries[name] = replace(query, values=max(1, n * (n + 1) // 2))
         steps = query.sigma / grid
         # Round up, so that the noise is never below the recorded one.
         off_diagonal = math.nextafter(steps / math.sqrt(2), math.inf)
@@ -209,7 +209,7 @@ class Mechanism:
 
     def ledger(self) -> Ledger:
         """Return the queries so far and their privacy loss."""
-        return Ledger(tuple(self._asked.values()), self._threshold_delta)
+        return Ledger(tuple(self._queries.values()), self._threshold_delta)
 
     def _enter(
         self,
@@ -220,7 +220,7 @@ class Mechanism:
         sensitivity: float,
     ) -> tuple[Query, NoiseStream]:
         """Record a query before it is answered."""
-        if name not in self._sigmas or name in self._asked:
+        if name not in self._sigmas or name in self._queries:
             raise RecveilError(
                 f"query {quoted(name)}: it has no budget, or was asked before; expected one of "
                 f"{listed(self._sigmas)}, each once, as every answer costs",
@@ -250,7 +250,7 @@ class Mechanism:
                 f"query {name!r}: its answer has 2**62 steps or more; give a coarser grid",
                 code="argument.value",
             )
-        self._asked[name] = query
+        self._queries[name] = query
         return query, self._source.stream()
 
 

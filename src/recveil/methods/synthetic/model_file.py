@@ -97,10 +97,10 @@ def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
     return LikesModel(columns[0].astype(np.float32), embeddings, activity)
 
 
-def _other_directions(held: int, told: int) -> RecveilError:
+def _other_directions(n_found: int, n_stated: int) -> RecveilError:
     return RecveilError(
-        f"model: it has {held} directions of tastes, but release.json tells of {told}; ask the "
-        f"publisher for the release again",
+        f"model: it has {n_found} factors, but release.json states {n_stated}; ask the publisher "
+        f"for the release again",
         code="release.damaged",
     )
 

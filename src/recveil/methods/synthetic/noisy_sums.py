@@ -33,7 +33,7 @@ from recveil.release.synthetic_form import (
     QUERIES,
     QUERIES_OF_LIKES,
     activity_edges,
-    label_levels,
+    rating_levels,
 )
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
@@ -76,11 +76,11 @@ Words = Mapping[str, str]
 SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
 WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
 # Items enter the moments if they add this many noise deviations to the diagonal.
-_STANDS_OUT = 2.0
+_MIN_SIGNAL = 2.0
 # Threshold of an activity bin whose neighbours are below theirs.
 _ALONE = 4.0
 # Items are released from this many noise deviations of popularity.
-_TOLD_FROM = 2.0
+_MIN_COUNT = 2.0
 # Minimum number of items in the moments, if so many are released.
 _FEWEST = 50
 # Sampling error of a simulated sample: sums count as at least this noisy, even if they are exact.
@@ -233,7 +233,7 @@ def pick_released(
     is_catalogue : bool
         Whether the items are those of a public catalogue.
     """
-    released = np.flatnonzero(popularity > _TOLD_FROM * noise)
+    released = np.flatnonzero(popularity > _MIN_COUNT * noise)
     chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
     if chosen.size < FEWEST_CHOSEN:
         catalogue = "" if is_catalogue else " a public catalogue (--catalogue),"
@@ -287,7 +287,7 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     >>> _are_sums_of_users(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0).tolist()
     [True, True, False, False, False]
     """
-    out = noisy > _STANDS_OUT * sigma
+    out = noisy > _MIN_SIGNAL * sigma
     neighbours = np.zeros(out.size, np.bool_)
     neighbours[1:] |= out[:-1]
     neighbours[:-1] |= out[1:]
@@ -339,13 +339,13 @@ def _choose(
     ranked = released[np.argsort(-popularity[released], kind="stable")]
     # A user with n ratings adds about 1 / n to the diagonal, but 1 / sqrt(n) to popularity.
     diagonal = popularity[ranked] / np.sqrt(activity).mean()
-    n = int((diagonal >= _STANDS_OUT * noise).sum())
+    n = int((diagonal >= _MIN_SIGNAL * noise).sum())
     return ranked[: min(max(n, _FEWEST), MOST_CHOSEN)]
 
 
 # Budget share and ledger text of each query on ratings.
-SHARES = {asked.name: asked.share for asked in QUERIES}
-WHAT = {asked.name: asked.what for asked in QUERIES}
+SHARES = {query.name: query.share for query in QUERIES}
+WHAT = {query.name: query.what for query in QUERIES}
 
 
 @brief
@@ -359,7 +359,7 @@ class NoisySums(NamedTuple):
     levels: Numbers
     level_shares: Numbers
     # Variance of users' mean ratings, scaled to -1 to 1
-    spread_of_people: float
+    spread_of_users: float
     # Of all items of the catalogue
     items: ItemSums
     # Mean and standard deviation of ratings, scaled to -1 to 1
@@ -401,11 +401,11 @@ def measure(
 ) -> NoisySums:
     """Make all queries on ratings but the one on fitted embeddings, once each."""
     n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
-    levels = label_levels(ratings.scale)
+    levels = rating_levels(ratings.scale)
     what, grid = WHAT["labels"], sum_grid(sigmas["labels"])
     exact = added_up(ratings, level_sums, levels, grid)
     shares = mechanism.measure("labels", what, exact, grid)
-    spread_of_people = _spread_of_users(ratings, mechanism, n_people, sigmas["means of people"])
+    spread_of_users = _spread_of_users(ratings, mechanism, n_people, sigmas["means of people"])
     centre, spread = _centre(shares, levels, ratings.scale)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     picked = pick_released(
@@ -419,7 +419,7 @@ def measure(
         activity=activity,
         levels=levels,
         level_shares=shares,
-        spread_of_people=spread_of_people,
+        spread_of_users=spread_of_users,
         items=items,
         centre=centre,
         spread=spread,

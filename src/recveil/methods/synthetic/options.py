@@ -152,7 +152,7 @@ AS_RATED = "as-rated"
 _A_ROW = 100
 
 
-def parse_epsilon(given: Any) -> float | None:
+def parse_epsilon(value: Any) -> float | None:
     """Return epsilon as a number, or None for "none" (exact sums without a guarantee).
 
     Examples
@@ -160,15 +160,15 @@ def parse_epsilon(given: Any) -> float | None:
     >>> parse_epsilon("20"), parse_epsilon(0.5), parse_epsilon("none")
     (20.0, 0.5, None)
     """
-    if given == NO_NOISE:
+    if value == NO_NOISE:
         return None
     try:
-        epsilon = float(given)
+        epsilon = float(value)
     except (TypeError, ValueError):
         epsilon = math.nan
-    if isinstance(given, bool) or not 0 < epsilon < math.inf:
+    if isinstance(value, bool) or not 0 < epsilon < math.inf:
         raise RecveilError(
-            f"epsilon (--epsilon) is {quoted(given)}; expected a number above 0, the less the "
+            f"epsilon (--epsilon) is {quoted(value)}; expected a number above 0, the less the "
             f"safer, such as 3; or none, for exact sums that promise nothing",
             code="option.value",
         )
@@ -222,7 +222,7 @@ def draws_in_secret(options: Mapping[str, Any]) -> bool:
     return parse_epsilon(options.get("epsilon")) is not None
 
 
-def parse_catalogue(given: Any) -> NDArray[Any] | str:
+def parse_catalogue(value: Any) -> NDArray[Any] | str:
     """Return the public list of items, ascending, or "as-rated".
 
     Ids are integers if all ids of the list are written so, and text otherwise. The type of the ids
@@ -233,9 +233,9 @@ def parse_catalogue(given: Any) -> NDArray[Any] | str:
     >>> parse_catalogue(["9", "7", "8"])
     array([7, 8, 9])
     """
-    if isinstance(given, str) and given == AS_RATED:
+    if isinstance(value, str) and value == AS_RATED:
         return AS_RATED
-    names, where = _names(given)
+    names, where = _names(value)
     if not names or "" in names:
         raise RecveilError(
             f"catalogue (--catalogue): {where} {'has an empty line' if names else 'is empty'}; "
@@ -258,17 +258,17 @@ def parse_catalogue(given: Any) -> NDArray[Any] | str:
     return ids
 
 
-def _names(given: Any) -> tuple[list[str], str]:
+def _names(value: Any) -> tuple[list[str], str]:
     """Return the ids as text, and the name of their source."""
-    if not isinstance(given, str | PathLike):
-        return [str(name) for name in given], "the list"
+    if not isinstance(value, str | PathLike):
+        return [str(name) for name in value], "the list"
     try:
-        with spooled(given) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
+        with spooled(value) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
             text = raw.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RecveilError(
-            f"catalogue (--catalogue): {quoted(str(given))} cannot be read as text; expected a "
+            f"catalogue (--catalogue): {quoted(str(value))} cannot be read as text; expected a "
             f"file with the id of an item a line",
             code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
         ) from error
-    return [line.strip() for line in text.splitlines()], Path(given).name
+    return [line.strip() for line in text.splitlines()], Path(value).name

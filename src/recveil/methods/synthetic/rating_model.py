@@ -48,7 +48,7 @@ def learn_labels(
     scale: RatingScale,
     item_means: Numbers,
     popularity: Numbers,
-    spread_of_people: float,
+    spread_of_users: float,
 ) -> Labels:
     """Fit cuts, item means and variances.
 
@@ -62,7 +62,7 @@ def learn_labels(
         Mean ratings of items, scaled to -1 to 1.
     popularity : ndarray of float64, shape (n_items,)
         Weight of each item's mean.
-    spread_of_people : float
+    spread_of_users : float
         Variance of users' true mean ratings, scaled to -1 to 1.
     """
     shares = np.maximum(level_shares, _LEAST_SHARE * max(level_shares.max(), 1e-12))
@@ -75,10 +75,10 @@ def learn_labels(
     centre = float(counts @ item_means)
     of_items = float(counts @ (item_means - centre) ** 2) / variance
     of_items = min(max(of_items, _LEAST_PART), 0.6)
-    of_people = min(max(spread_of_people / variance, _LEAST_PART), 0.3)
-    chance = 1 - of_items - of_people
-    worth = _worth(item_means, at, cuts, np.sqrt(of_people + chance))
-    return Labels(cuts, worth, float(np.sqrt(of_people)), float(np.sqrt(chance)))
+    of_users = min(max(spread_of_users / variance, _LEAST_PART), 0.3)
+    chance = 1 - of_items - of_users
+    worth = _worth(item_means, at, cuts, np.sqrt(of_users + chance))
+    return Labels(cuts, worth, float(np.sqrt(of_users)), float(np.sqrt(chance)))
 
 
 def expected_labels(at: Numbers, cuts: Numbers, spread: float, worth: Numbers) -> Numbers:

@@ -135,10 +135,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
             The last case costs budget, since the queries were made.
         """
         self.check(ratings)
-        public, asked = self._public(ratings)
-        learnt = self.learn(asked, public, asked.items, ratings.n_users)
+        public, likes_or_table = self._public(ratings)
+        learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
         private = Private(
-            *(ratings.users, Groups.of_nobody(), self.seed, self.used(learnt)),
+            *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
             ratings_sha256=digest_of(ratings),
         )
         return Release(self.published(learnt, self.drawn(learnt)), private)
@@ -183,11 +183,11 @@ class Synthesizer(BriefParameters, BaseEstimator):
         """
         if self.catalogue is None and self.epsilon is not None:
             return
-        given = AS_RATED if self.catalogue is None else parse_catalogue(self.catalogue)
-        public = items if isinstance(given, str) else given
+        catalogue = AS_RATED if self.catalogue is None else parse_catalogue(self.catalogue)
+        public = items if isinstance(catalogue, str) else catalogue
         reject_people(public, can_hide=False)
-        held = [] if users is None else users.tolist()
-        if problem := ids_in_items(held, public.tolist(), can_hide=False).problem:
+        user_ids = [] if users is None else users.tolist()
+        if problem := ids_in_items(user_ids, public.tolist(), can_hide=False).problem:
             raise RecveilError(f"item ids: {problem}", code="id.personal")
 
     def _check_likes(self, scale: RatingScale) -> None:
@@ -259,10 +259,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         if self.catalogue is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), *places_in_public_order(items)
-        given = parse_catalogue(self.catalogue)
-        if isinstance(given, str):  # as rated
+        catalogue = parse_catalogue(self.catalogue)
+        if isinstance(catalogue, str):  # as rated
             return Public(True, items.size), items, np.arange(items.size)
-        return Public(True, given.size), given, places_on_catalogue(items, given)
+        return Public(True, catalogue.size), catalogue, places_on_catalogue(items, catalogue)
 
     def learn(self, people: People, public: Public, items: NDArray[Any], n_people: int) -> "Learnt":
         """Query the table and fit a user model to the answers.
@@ -300,13 +300,13 @@ class Synthesizer(BriefParameters, BaseEstimator):
         shares = SHARES_OF_LIKES if people.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            return *_asked(people, sums, public, sigmas, rng), Claim("aggregates", n_people)
+            return *_fit(people, sums, public, sigmas, rng), Claim("aggregates", n_people)
         epsilon = float(self.epsilon)
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
         with failed_attempt_cost(mechanism, budget):
-            measured, model = _asked(people, mechanism, public, sigmas, rng)
+            measured, model = _fit(people, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
                 reject_people(items[measured.told], can_hide=False)
         ledger = mechanism.ledger()
@@ -335,9 +335,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
             if layout == "model":
                 return None
             # Statistics of real users are as noisy as everything else.
-            told = measured.n_people * float(measured.activity.mean())
+            n_ratings = measured.n_people * float(measured.activity.mean())
             each = float(model.activity.mean())
-            return expect_drawn(items, scale, n_people, each, told, file_format, grid)
+            return expect_drawn(items, scale, n_people, each, n_ratings, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,
@@ -366,8 +366,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def used(self, learnt: "Learnt") -> dict[str, Any]:
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
-        n_tastes = int(learnt.model.tastes[:, 1:].any(axis=0).sum())
-        return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_tastes}
+        n_factors = int(learnt.model.tastes[:, 1:].any(axis=0).sum())
+        return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_factors}
 
 
 @brief
@@ -387,7 +387,7 @@ class Learnt(NamedTuple):
     rng: np.random.Generator
 
 
-def _asked(
+def _fit(
     ratings: People,
     mechanism: QueriedItems,
     public: Public,

@@ -13,7 +13,7 @@ from scipy import linalg
 from recveil.methods.synthetic.rating_model import LabelSides
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
-from recveil.release.synthetic_form import label_levels, tenths_of
+from recveil.release.synthetic_form import rating_levels, tenths_of
 from recveil.runtime.compiled import compiled
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
@@ -66,13 +66,13 @@ def draw_users(
 
     Returns
     -------
-    numbers : ndarray of float64, shape (n_people,)
-    own : ndarray of float32, shape (n_people, 1 + n_directions)
+    counts : ndarray of float64, shape (n_people,)
+    embeddings : ndarray of float32, shape (n_people, 1 + n_directions)
     """
-    own = np.quantile(activity, (np.arange(n_people) + 0.5) / n_people)
-    own = rng.permutation(own)
+    counts = np.quantile(activity, (np.arange(n_people) + 0.5) / n_people)
+    counts = rng.permutation(counts)
     spread = float(np.log(activity).std()) or 1.0
-    logs = (np.log(own) - np.log(activity).mean()) / spread
+    logs = (np.log(counts) - np.log(activity).mean()) / spread
     others = rng.normal(size=(n_people, tastes.shape[1] - 1))
     if n_people > _MANY * tastes.shape[1]:
         # One thread, so that the last bit of a sum does not depend on the machine.
@@ -82,11 +82,11 @@ def draw_users(
             others = linalg.solve_triangular(
                 linalg.cholesky(covariance, lower=True), others.T, lower=True
             ).T
-    return own, np.column_stack([logs, others]).astype(np.float32)
+    return counts, np.column_stack([logs, others]).astype(np.float32)
 
 
 def pick_items(
-    own: Small,
+    user_embeddings: Small,
     activity: Numbers,
     offsets: Small,
     tastes: Small,
@@ -97,7 +97,7 @@ def pick_items(
 
     Parameters
     ----------
-    own, activity : see `draw_users`
+    user_embeddings, activity : see `draw_users`
     offsets : ndarray of float32, shape (n_items,)
         Item offsets of the log-odds.
     tastes : ndarray of float32, shape (n_items, 1 + n_directions)
@@ -113,13 +113,13 @@ def pick_items(
     """
     of_directions = np.ascontiguousarray(tastes[:, 1:])
     with one_thread():
-        odds = own[:, 1:] @ of_directions.T
-    odds += np.outer(own[:, 0], tastes[:, 0])
+        odds = user_embeddings[:, 1:] @ of_directions.T
+    odds += np.outer(user_embeddings[:, 0], tastes[:, 0])
     odds += offsets
     # Exponentiate once: a user's offset is then a factor.
     np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
-    order_of = rng.integers(len(orders), size=len(own))
-    starts = rng.random(len(own))
+    order_of = rng.integers(len(orders), size=len(user_embeddings))
+    starts = rng.random(len(user_embeddings))
     picked = np.zeros(odds.shape, np.bool_)
     _pick(odds, activity, orders, order_of, starts, picked)
     return odds, picked
@@ -238,30 +238,34 @@ class UserModel(NamedTuple):
 
     def _draw_block(
         self,
-        own: Small,
+        user_embeddings: Small,
         activity: Numbers,
         orders: NDArray[np.int64],
         rng: np.random.Generator,
     ) -> Records:
         """Return sampled items, with the effect of embeddings on each rating as values."""
         embeddings = np.ascontiguousarray(self.tastes[:, 1:])
-        chosen_by = (own[:, 1:] * self.tilts).astype(np.float32)
-        liking = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
-        chances, picked = pick_items(own, activity, self.offsets, self.tastes, orders, rng)
+        chosen_by = (user_embeddings[:, 1:] * self.tilts).astype(np.float32)
+        slopes = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
+        chances, picked = pick_items(
+            user_embeddings, activity, self.offsets, self.tastes, orders, rng
+        )
         users, items = np.nonzero(picked)
         # Center on the expected effect among the item's raters.
         with one_thread():
             usual = np.einsum("ij,ij->i", chances.T @ chosen_by, embeddings)
         usual /= np.maximum(chances.sum(axis=0), 1e-9)
-        by_taste = _products_at(users, items, chosen_by + liking, embeddings) - usual[items]
-        counts = np.bincount(users, minlength=len(own))
+        by_factor = _products_at(users, items, chosen_by + slopes, embeddings) - usual[items]
+        counts = np.bincount(users, minlength=len(user_embeddings))
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return Records(np.ones(len(own), np.int64), indptr, items.astype(np.int32), by_taste)
+        return Records(
+            np.ones(len(user_embeddings), np.int64), indptr, items.astype(np.int32), by_factor
+        )
 
     def _labels(
         self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
     ) -> Numbers:
-        levels = label_levels(self.scale)
+        levels = rating_levels(self.scale)
         if whole or self.scale.words:  # no value is between two words
             hidden = hidden + rng.normal(size=hidden.size) * chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
@@ -314,7 +318,7 @@ class LikesModel(NamedTuple):
 
 
 # Minimum batch size, and the maximum number of batches; each batch becomes a file.
-_A_CROWD, _MOST_CROWDS = 1 << 14, 1 << 12
+_BLOCK_OF_USERS, _MOST_BLOCKS = 1 << 14, 1 << 12
 
 
 @brief
@@ -354,10 +358,10 @@ class SampledBatches(NamedTuple):
     @classmethod
     def of(cls, people: SampledUsers) -> Self:
         """Divide users into batches."""
-        return cls(people, max(_A_CROWD, math.ceil(people.n_people / _MOST_CROWDS)))
+        return cls(people, max(_BLOCK_OF_USERS, math.ceil(people.n_people / _MOST_BLOCKS)))
 
     @property
-    def n_crowds(self) -> int:
+    def n_blocks(self) -> int:
         """Number of batches."""
         return math.ceil(self.people.n_people / self.size)
 
@@ -371,19 +375,19 @@ class SampledBatches(NamedTuple):
         """Whether values are levels of the scale."""
         return self.people.whole
 
-    def first_of(self, crowd: int) -> int:
+    def first_of(self, block: int) -> int:
         """Return the number of users in earlier batches."""
-        return min(crowd * self.size, self.n_people)
+        return min(block * self.size, self.n_people)
 
-    def crowd(self, number: int) -> Iterator[Records]:
+    def block(self, number: int) -> Iterator[Records]:
         """Sample the users of one batch, block by block."""
         n_people = self.first_of(number + 1) - self.first_of(number)
         return self.people.drawn(n_people, np.random.default_rng([self.people.drawing, number]))
 
     def blocks(self) -> Iterator[Records]:
         """Sample all users, batch after batch."""
-        for number in range(self.n_crowds):
-            yield from self.crowd(number)
+        for number in range(self.n_blocks):
+            yield from self.block(number)
 
     def _facts(self) -> dict[str, object]:
-        return {"people": self.n_people, "crowds": self.n_crowds}
+        return {"people": self.n_people, "crowds": self.n_blocks}

@@ -1,7 +1,16 @@
 """Public description of k-coRating (Zhang et al.)."""
 
 from recveil.release.claim import card_text
-from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
+from recveil.release.method import (
+    OF_LIKES,
+    Method,
+    Option,
+    PublicSetting,
+    Settings,
+    Variant,
+    publishes_likes,
+    publishes_ratings,
+)
 from recveil.release.specs.predictive import GROUPING_NAMES
 
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
@@ -10,10 +19,6 @@ CO_RATED_GROUPINGS = ("gecom", "supports", *GROUPING_NAMES)
 _PANEL = "k-coRating"
 _FILLED = "Real ratings stay; cells are added until k people have the same items, filled with"
 _CO_RATED, _AVERAGED = "#CC79A7", "#009E73"
-
-
-def _by_trust(settings: Settings) -> bool:
-    return settings.get("fill") == "trust"
 
 
 def _averages(settings: Settings) -> bool:
@@ -29,21 +34,8 @@ LIKES_UNDONE = (
 )
 
 
-def _likes(settings: Settings) -> bool:
-    return settings.get("ratings") == "likes"
-
-
-def _rates(settings: Settings) -> bool:
-    return not _likes(settings)
-
-
-def _claim_of(settings: Settings) -> str:
-    # Likes have no values that could differ: users with the same items have the same row.
-    return "identical-rows" if _averages(settings) or _likes(settings) else "co-rated"
-
-
-def _label_grid(settings: Settings, step: float | None) -> float | None:
-    if _likes(settings):
+def _value_grid(settings: Settings, step: float | None) -> float | None:
+    if publishes_likes(settings):
         return step
     if settings.get("protect") in ("none", "shuffle"):
         return step if settings.get("round_fills") is True else None
@@ -84,20 +76,23 @@ K_CORATING = Method(
     family="co-rated",
     settings=(
         PublicSetting("method", ("k-coRating",)),
-        PublicSetting("fill", FILLS, any_class=True, when=_rates),
+        PublicSetting("fill", FILLS, any_class=True, when=publishes_ratings),
         PublicSetting("grouping", CO_RATED_GROUPINGS),
-        PublicSetting("round_fills", (True, False), when=_rates),
-        PublicSetting("protect", ("none", "shuffle", "mean"), when=_rates),
+        PublicSetting("round_fills", (True, False), when=publishes_ratings),
+        PublicSetting("protect", ("none", "shuffle", "mean"), when=publishes_ratings),
         PublicSetting(
-            "trust", ("worked out", "stated"), when=lambda given: given.get("fill") == "trust"
+            "trust", ("worked out", "stated"), when=lambda settings: settings.get("fill") == "trust"
         ),
         PublicSetting(
-            "label_step", any_step=True, when=lambda given: given.get("protect") == "mean"
+            "label_step", any_step=True, when=lambda settings: settings.get("protect") == "mean"
         ),
         OF_LIKES,
     ),
     card_of_likes=card_text("k_corating_likes.md.jinja"),
-    claim_of=_claim_of,
+    # Likes have no values that could differ: users with the same items have the same row.
+    claim_of=lambda settings: (
+        "identical-rows" if _averages(settings) or publishes_likes(settings) else "co-rated"
+    ),
     card=card_text("k_corating.md.jinja"),
     options=(
         Option(
@@ -166,14 +161,14 @@ K_CORATING = Method(
     first_format=1,
     one_person_each=True,
     keeps_items=lambda settings: not _averages(settings),
-    label_grid=_label_grid,
+    value_grid=_value_grid,
     publishers_word=lambda settings: (
         ("That labels were dealt anew (protect = shuffle) is the publisher's word.",)
         if settings.get("protect") == "shuffle"
         else ()
     ),
     unpromised=_unpromised,
-    undone_by=lambda settings: (LIKES_UNDONE,) if _likes(settings) else (),
+    undone_by=lambda settings: (LIKES_UNDONE,) if publishes_likes(settings) else (),
     about_exact=" Of the others many are invented; who works the fill out again sees which.",
     no_links="How sure a row makes it that a member rated an item is not told of k-coRating: the "
     "rows were filled up, so that the file does not say how many people rated an item, and what it "

@@ -116,11 +116,11 @@ PREDICTIVE = Method(
         PublicSetting("predictor", (*PREDICTORS, SPARK_PREDICTOR), any_class=True),
         PublicSetting("grouping", (*GROUPINGS, SPARK_GROUPING), any_class=True),
         PublicSetting("label_step", (None,), any_step=True),
-        PublicSetting("labels", ("model",), when=lambda given: "labels" in given),
+        PublicSetting("labels", ("model",), when=lambda settings: "labels" in settings),
         PublicSetting(
             "rare_labels",
             ("pooled",),
-            when=lambda given: "rare_labels" in given and "labels" in given,
+            when=lambda settings: "rare_labels" in settings and "labels" in settings,
             first_format=5,
         ),
     ),
@@ -210,8 +210,8 @@ PREDICTIVE = Method(
     problems_of_rows=lambda settings, _, counts: (
         problems_of_full_rows("padded", counts) if _is_padded(settings) else iter(())
     ),
-    label_grid=lambda settings, _: settings.get("label_step"),
-    beside_real_ratings=lambda settings: (
+    value_grid=lambda settings, _: settings.get("label_step"),
+    other_items_clause=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""
     ),
     undone_by=_undone_by,

@@ -3,10 +3,18 @@
 from collections.abc import Iterator, Mapping
 
 from recveil.release.claim import card_text
-from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
+from recveil.release.method import (
+    OF_LIKES,
+    Method,
+    Option,
+    PublicSetting,
+    Settings,
+    Variant,
+    publishes_ratings,
+)
 
 # Minimum number of users behind the factors; the larger number bounds the option.
-LEAST_CROWD, MOST_CROWD = 20, 256
+MIN_CLUSTER, MAX_CLUSTER = 20, 256
 # How likely each class is to hold them is worked out for so many items, more than the Netflix Prize
 # has; the rare ones beyond them are dealt by their counts.
 MOST_COMMON = 20_000
@@ -42,30 +50,26 @@ SPARSE_LONE_UNDONE = (
 )
 
 
-def _rates(settings: Settings) -> bool:
-    return settings.get("ratings") != "likes"
-
-
 def _made_before(settings: Settings) -> tuple[str, ...]:
     if "rare_items" in settings or "method" not in settings:  # a variant, which is made now
         return ()
-    return (SPARSE_RARE_UNDONE, *([SPARSE_LONE_UNDONE] if _rates(settings) else []))
+    return (SPARSE_RARE_UNDONE, *([SPARSE_LONE_UNDONE] if publishes_ratings(settings) else []))
 
 
 def _undone(settings: Settings) -> tuple[str, ...]:
-    told = SPARSE_UNDONE if _rates(settings) else SPARSE_LIKES_UNDONE
-    return (told, *_made_before(settings))
+    attack = SPARSE_UNDONE if publishes_ratings(settings) else SPARSE_LIKES_UNDONE
+    return (attack, *_made_before(settings))
 
 
 def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
     """Report an item with more values than clusters: the users of a cluster share its values."""
-    crowd = settings.get("crowd")
-    if type(crowd) is not int:
+    cluster_size = settings.get("crowd")
+    if type(cluster_size) is not int:
         return
-    most = counts["users"] // max(k, crowd)
+    most = counts["users"] // max(k, cluster_size)
     if counts["values"] > most:
         yield (
-            f"settings: crowd is {crowd:,} people, so that {counts['users']:,} people form "
+            f"settings: crowd is {cluster_size:,} people, so that {counts['users']:,} people form "
             f"{most:,} at most, each with one value of an item, but an item has "
             f"{counts['values']:,} values"
         )
@@ -78,11 +82,14 @@ SPARSE = Method(
     family="identical rows",
     settings=(
         PublicSetting("method", ("sparse rows",)),
-        PublicSetting("crowd", tuple(range(LEAST_CROWD, MOST_CROWD + 1)), of_people=True),
+        PublicSetting("crowd", tuple(range(MIN_CLUSTER, MAX_CLUSTER + 1)), counts_users=True),
         PublicSetting(
-            "rare_items", ("left out",), when=lambda given: "rare_items" in given, first_format=5
+            "rare_items",
+            ("left out",),
+            when=lambda settings: "rare_items" in settings,
+            first_format=5,
         ),
-        PublicSetting("label_step", any_step=True, when=_rates),
+        PublicSetting("label_step", any_step=True, when=publishes_ratings),
         OF_LIKES,
     ),
     card_of_likes=card_text("sparse_likes.md.jinja"),
@@ -112,10 +119,12 @@ SPARSE = Method(
     ),
     first_format=3,
     problems_of_rows=_problems_of_rows,
-    label_grid=lambda settings, step: settings.get("label_step") if _rates(settings) else step,
+    value_grid=lambda settings, step: (
+        settings.get("label_step") if publishes_ratings(settings) else step
+    ),
     publishers_word=lambda settings: (
         "That rows were drawn from the tastes of at least 20 people"
-        + (", and that labels are predictions," if _rates(settings) else "")
+        + (", and that labels are predictions," if publishes_ratings(settings) else "")
         + " is the publisher's word; items beyond the 20,000 most popular ones are dealt by their "
         "counts.",
     ),

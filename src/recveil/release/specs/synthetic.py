@@ -1,8 +1,17 @@
 """Public description of synthetic releases."""
 
 from recveil.release.claim import card_text
-from recveil.release.method import OF_LIKES, Method, Option, PublicSetting, Settings, Variant
-from recveil.release.synthetic_form import MOST_DIRECTIONS, of_likes, problems_of_synthetic
+from recveil.release.method import (
+    OF_LIKES,
+    Method,
+    Option,
+    PublicSetting,
+    Settings,
+    Variant,
+    publishes_likes,
+    publishes_ratings,
+)
+from recveil.release.synthetic_form import MOST_DIRECTIONS, problems_of_synthetic
 
 _COLOUR = "#009E73"
 # Measured with shadow releases of halves of the users (experiments/likes.py).
@@ -19,51 +28,43 @@ def _claim(settings: Settings) -> str:
     return "aggregates" if settings.get("noise") == "none" else "differentially-private"
 
 
-def _rates(settings: Settings) -> bool:
-    return not of_likes(settings)
-
-
-def _label_grid(settings: Settings, step: float | None) -> float | None:
-    return settings.get("label_step") if _rates(settings) else step
-
-
 def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
     """Name the columns of the model: one per factor of the settings.
 
     Before the fifth format the settings had no factors: all remaining columns up to the maximum
     are.
     """
-    first = ("item_id", "offset") if of_likes(settings) else ("item_id", "offset", "worth")
+    first = ("item_id", "offset") if publishes_likes(settings) else ("item_id", "offset", "worth")
     # The first factor is the user count: there is no model without it.
-    tastes = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
+    n_factors = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
     tilts, directions = settings.get("tilts"), settings.get("directions")
     if isinstance(tilts, list):  # any other type is reported with the settings
-        tastes = 1 + len(tilts)
+        n_factors = 1 + len(tilts)
     elif type(directions) is int:
-        tastes = 1 + directions
-    return (*first, *(f"taste_{place}" for place in range(tastes)))
+        n_factors = 1 + directions
+    return (*first, *(f"taste_{place}" for place in range(n_factors)))
 
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:
-    told = [
+    sentences = [
         "That the sums were taken over real people as it is said, one bounded vector of each, is "
         "the publisher's word."
     ]
     if settings.get("noise") != "none":
-        told.append(
+        sentences.append(
             "That the noise of the ledger was drawn, and that nothing else was asked of the data, "
             "is the publisher's word."
         )
     if settings.get("catalogue") != "chosen":
-        told.append("That everybody may know the list of items is the publisher's word.")
-    return tuple(told)
+        sentences.append("That everybody may know the list of items is the publisher's word.")
+    return tuple(sentences)
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
     is_exact = settings.get("noise") == "none" or settings.get("epsilon", 0) is None
     if not is_exact:
         return ()
-    if of_likes(settings):
+    if publishes_likes(settings):
         return (EXACT_LIKES_UNDONE,)
     return (
         "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
@@ -97,15 +98,15 @@ SYNTHETIC = Method(
         PublicSetting("noise", ("gaussian", "none")),
         PublicSetting("catalogue", ("given", "as rated", "chosen")),
         PublicSetting("people", ("asked for", "counted")),
-        PublicSetting("label_step", (None,), any_step=True, when=_rates),
+        PublicSetting("label_step", (None,), any_step=True, when=publishes_ratings),
         PublicSetting("pooled_share", any_share=True),
         PublicSetting("activity", any_numbers=True),
-        PublicSetting("cuts", any_numbers=True, when=_rates),
-        PublicSetting("spreads", any_numbers=True, when=_rates),
-        PublicSetting("tilts", any_numbers=True, when=_rates, first_format=5),
-        PublicSetting("likings", any_numbers=True, when=_rates, first_format=5),
+        PublicSetting("cuts", any_numbers=True, when=publishes_ratings),
+        PublicSetting("spreads", any_numbers=True, when=publishes_ratings),
+        PublicSetting("tilts", any_numbers=True, when=publishes_ratings, first_format=5),
+        PublicSetting("likings", any_numbers=True, when=publishes_ratings, first_format=5),
         PublicSetting(
-            "directions", tuple(range(MOST_DIRECTIONS + 1)), when=of_likes, first_format=6
+            "directions", tuple(range(MOST_DIRECTIONS + 1)), when=publishes_likes, first_format=6
         ),
         OF_LIKES,
     ),
@@ -156,11 +157,13 @@ SYNTHETIC = Method(
     variants=tuple(_variant(epsilon) for epsilon in (None, 50.0, 20.0, 10.0, 3.0, 1.0)),
     first_format=3,
     takes_k=False,
-    asked_by="epsilon",
+    selector="epsilon",
     promise_in_short="nobody's row is published, and whoever is in the data hardly matters",
     model_columns=_model_columns,
     problems=problems_of_synthetic,
-    label_grid=_label_grid,
+    value_grid=lambda settings, step: (
+        settings.get("label_step") if publishes_ratings(settings) else step
+    ),
     publishers_word=_publishers_word,
     undone_by=_undone_by,
     no_links="No row is anybody's, so that no link follows from one.",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recveil.datasets import make_ratings
 from recveil.methods import Groups, PredictiveAnonymizer, homogenize_simple
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.as_given import count_exact_ratings
+from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.records import Records
 
 STARS = RatingScale(1, 5, 1)

@@ -100,16 +100,16 @@ class ExactRatingCounts(NamedTuple):
 
     def shares(self) -> ExactRatings:
         """Return the shares."""
-        n_ratings, n_exact, n_near, n_whole, n_exact_labels = self.numbers[:5].tolist()
-        n_labels, n_near_labels, n_lone, n_with_lone, n_users = self.numbers[5:].tolist()
+        n_ratings, n_exact, n_near, n_whole, n_exact_values = self.numbers[:5].tolist()
+        n_values, n_near_values, n_lone, n_with_lone, n_users = self.numbers[5:].tolist()
         return ExactRatings(
             rating_share=n_lone / max(n_ratings, 1),
             user_share=n_with_lone / max(n_users, 1),
             exact_share=n_exact / max(n_ratings, 1),
-            label_share=n_exact_labels / n_whole if n_whole else None,
+            label_share=n_exact_values / n_whole if n_whole else None,
             within=self.within,
             near_share=n_near / max(n_ratings, 1),
-            near_label_share=n_near_labels / n_labels if n_labels else None,
+            near_label_share=n_near_values / n_values if n_values else None,
         )
 
     def _facts(self) -> dict[str, object]:
@@ -125,7 +125,7 @@ def _count(
     values: NDArray[Any],
     row_indptr: NDArray[Any],
     row_indices: NDArray[Any],
-    labels: NDArray[Any],
+    row_values: NDArray[Any],
     on_scale: NDArray[Any],
     n_items: int,
     lone: NDArray[Any],
@@ -133,17 +133,17 @@ def _count(
     within: float,
 ) -> None:
     """Compare the rows of some groups with their members' ratings, and add to the counts."""
-    label_of = np.full(n_items, np.nan)
+    value_of = np.full(n_items, np.nan)
     raters, equal = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
     near = np.zeros(n_items, np.int64)
     for group in range(starts.size - 1):
         row = slice(row_indptr[group], row_indptr[group + 1])
-        label_of[row_indices[row]] = labels[row]
+        value_of[row_indices[row]] = row_values[row]
         for place in range(starts[group], starts[group + 1]):
             user = members[place]
             totals[0] += indptr[user + 1] - indptr[user]
             for at in range(indptr[user], indptr[user + 1]):
-                apart = abs(label_of[indices[at]] - values[at])  # nan without a published value
+                apart = abs(value_of[indices[at]] - values[at])  # nan without a published value
                 raters[indices[at]] += 1
                 noise = _ABSOLUTE + _RELATIVE * abs(values[at])
                 equal[indices[at]] += apart <= noise
@@ -164,4 +164,4 @@ def _count(
             user = members[place]
             for at in range(indptr[user], indptr[user + 1]):
                 raters[indices[at]] = equal[indices[at]] = near[indices[at]] = 0
-        label_of[row_indices[row]] = np.nan
+        value_of[row_indices[row]] = np.nan
