@@ -5,7 +5,7 @@ import json
 import pytest
 
 from error_assertions import raises
-from recveil.spark.verification import put_together
+from recveil.spark.verification import merge_parts
 from recveil.verification.results import Found
 
 
@@ -33,7 +33,7 @@ def row(first, following, **other):
 
 def problems(rows):
     violations = Found()
-    counts, items = put_together(rows, Told, violations)
+    counts, items = merge_parts(rows, Told, violations)
     return counts, items, [f"{each.where}: {each.problem}" for each in violations]
 
 
@@ -61,7 +61,7 @@ def test_what_parts_found_is_told():
     one = ["ratings-00001.parquet row 3", 3, "x", "its rating is outside the scale"]
     rows = [row(0, 4), row(4, 8, violations=json.dumps([one]), left_out=5), row(8, 9)]
     violations = Found()
-    put_together(rows, Told, violations)
+    merge_parts(rows, Told, violations)
     assert [tuple(each) for each in violations] == [tuple(one)]
     assert violations.left_out == 5
 
