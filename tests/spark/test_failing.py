@@ -140,7 +140,7 @@ def test_files_of_shuffles_that_are_lost_for_good_are_told_in_one_line(spark, fr
     said = said_by(job)
     assert job.returncode == 2, said
     assert "Traceback" not in said
-    assert "was lost again and again" in said
+    assert "was lost repeatedly" in said
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
     assert list(disk.iterdir()) == []
 

@@ -54,7 +54,7 @@ def test_parts_that_follow_each_other_are_counted():
 )
 def test_pseudonyms_must_go_on(rows, where):
     (found,) = problems(rows)[2]
-    assert found.startswith(f"ratings-{where}.parquet: its user ids do not go on")
+    assert found.startswith(f"ratings-{where}.parquet: its user ids do not continue")
 
 
 def test_what_parts_found_is_told():

@@ -28,7 +28,7 @@ def test_what_other_python_raised_is_told_and_not_where():
         "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
         '  File "x.py", line 3, in work\n    f()\nValueError: two of them\nand more\n\tat java'
     )
-    assert _translate(text) == "Spark: ValueError: two of them; mend that, and run it again"
+    assert _translate(text) == "Spark: ValueError: two of them; fix that, and run it again"
 
 
 def test_a_session_with_settings_of_its_own_is_as_it_was_afterwards(
@@ -54,12 +54,12 @@ def test_the_last_cause_is_told():
 
 def test_what_java_says_is_told_and_not_what_was_called():
     text = "An error occurred while calling None.x.JavaSparkContext.\n: java.io.Y: no /logs\n\tat x"
-    assert _translate(text) == "Spark: java.io.Y: no /logs; mend that, and run it again"
+    assert _translate(text) == "Spark: java.io.Y: no /logs; fix that, and run it again"
 
 
 def test_what_is_lost_again_and_again_is_told_but_for_a_full_disk():
     text = "Job aborted\norg.apache.spark.shuffle.FetchFailedException\nCaused by: java.nio: /x\n"
-    assert "lost again and again" in _translate(text)
+    assert "lost repeatedly" in _translate(text)
     assert "No space left" in _translate(text + "Caused by: java.io: No space left on device")
 
 
