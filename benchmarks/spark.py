@@ -190,7 +190,7 @@ def _of(made: Any, kind: str) -> dict[str, Any]:
         pairs = int(np.sqrt(2 * queries["moments"].values))
     # As many as there are partitions of people, and two a core at most.
     tasks = min(-(-made.n_ratings // 2**20) + 1, 4)
-    return {"size": Size(made.n_people, made.n_items, made.n_ratings, pairs, tasks)._asdict()}
+    return {"size": Size(made.n_users, made.n_items, made.n_ratings, pairs, tasks)._asdict()}
 
 
 def _seed(kind: str) -> int | None:
@@ -218,8 +218,8 @@ def watch(phases: "Phases", kind: str) -> None:
     from recveil.spark import (
         group_making as corated_making,
     )
-    from recveil.spark.group_rows import KnownMeans
-    from recveil.spark.part_files import ByExecutors
+    from recveil.spark.group_rows import ItemMeans
+    from recveil.spark.part_files import SyntheticWriter
     from recveil.spark.users import DistributedUsers
 
     _anonymize.lake_of = phases.of("look", _anonymize.lake_of)
@@ -230,14 +230,14 @@ def watch(phases: "Phases", kind: str) -> None:
     for making in (group_making, sparse):
         making.learn_factors = phases.of("factors", making.learn_factors)
         making.refine_factors = phases.of("moves", making.refine_factors)
-    sparse.learn_chosen = phases.of("tastes", sparse.learn_chosen)
+    sparse.learn_preferences = phases.of("tastes", sparse.learn_preferences)
     sparse.gather_clusters = phases.of("crowds", sparse.gather_clusters)
     sparse.learn_rule = phases.of("rule", sparse.learn_rule)
     group_making.gather_groups = phases.of("groups", group_making.gather_groups)
     corated_making.gather_corated = phases.of("groups", corated_making.gather_corated)
-    KnownMeans.of = phases.of("means", KnownMeans.of)
-    ByExecutors.write_ratings = phases.of("draw", ByExecutors.write_ratings)
-    writers = ByExecutors, group_rows.GroupsByExecutors
+    ItemMeans.of = phases.of("means", ItemMeans.of)
+    SyntheticWriter.write_ratings = phases.of("draw", SyntheticWriter.write_ratings)
+    writers = SyntheticWriter, group_rows.GroupWriter
     writers[1].write_ratings = phases.of("rows", writers[1].write_ratings)
     for writer in writers:
         writer.write_users = phases.of("twin", writer.write_users)

@@ -33,7 +33,7 @@ class CrowdsHere:
             given = bin_of(ratings, number, first, last)
             found = _gathered(given, ratings.scale, chosen, known, kept, k, least, SECRET, 4)
             self.members.append(found.slice(0, found.num_rows - 1))
-            self.bins.append(ClusterTable.unpacked(found["crowds"][-1].as_py()))
+            self.bins.append(ClusterTable.unpacked(found["clusters"][-1].as_py()))
 
     def add_up(self, sums, *known):
         return sum(sums(crowds, *known) for crowds in self.bins)

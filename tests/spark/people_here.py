@@ -15,7 +15,7 @@ class PeopleHere:
     """What is asked of `DistributedUsers`: sums, each task's added to the other's."""
 
     def __init__(self, ratings, cut=50):
-        self.scale, self.n_items, self.n_people = ratings.scale, ratings.n_items, ratings.n_users
+        self.scale, self.n_items, self.n_users = ratings.scale, ratings.n_items, ratings.n_users
         self.tasks = [some_of(ratings, 0, cut), some_of(ratings, cut, ratings.n_users)]
 
     def add_up(self, sums, *known):

@@ -8,7 +8,7 @@ from recveil.methods.k_corating.gecom import gecom
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark import clusters
 from recveil.spark.clusters import gather_corated
-from recveil.spark.group_making import people_of
+from recveil.spark.group_making import gather_users
 from recveil.spark.input import lake_of
 from recveil.spark.users import number_users
 
@@ -38,7 +38,7 @@ def spread(spark, ratings, k, secret=SECRET):
     """Gather them by executors; return what was found, and the key of each person's group."""
     frame = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id", "rating"]))
     lake = lake_of(frame, scale=STARS)
-    people = people_of(lake, k)
+    people = gather_users(lake, k)
     numbered = number_users(people)
     found = gather_corated(people, numbered, lake.n_ratings, k, secret)
     named = numbered.frame.select("number", "user").join(found.groups.frame, "number").toArrow()

@@ -8,7 +8,7 @@ from people_here import PeopleHere
 from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
 from recveil.spark.embeddings import ItemFactors
-from recveil.spark.sparse import learn_chosen, learn_rule, rows_of_bin
+from recveil.spark.sparse import learn_preferences, learn_rule, rows_of_bin
 
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 60, 5_000, seed=3, scale=STARS)
@@ -24,7 +24,7 @@ def made(request):
         rng = np.random.default_rng(0)
         offset = rng.uniform(2, 4, 60).astype(np.float32)
         known = ItemFactors.of(offset, 0.3 * rng.normal(size=(60, 4)), STARS)
-    chosen = learn_chosen(people, RATINGS.support, np.random.default_rng(0))
+    chosen = learn_preferences(people, RATINGS.support, np.random.default_rng(0))
     crowds = CrowdsHere(RATINGS, chosen, known, KEPT)
     return crowds, learn_rule(people, crowds, chosen, known, KEPT[0], SECRET)
 
@@ -69,7 +69,7 @@ def test_labels_are_those_of_the_crowd(made):
     found, rows = crowds.bins[0], rows_of(crowds, rule)[0]
     labels = rule.labels(found, 60)
     for row, crowd in zip(rows, found.cluster_of, strict=True):
-        exact = labels.offset + labels.of_clusters[crowd] @ labels.of_items.T.astype(float)
+        exact = labels.offset + labels.of_crowds[crowd] @ labels.of_items.T.astype(float)
         expected = STARS.round(exact[row["items"]], 0.1)
         assert np.allclose(row["labels"], expected, atol=0.1001)  # a hair decides how to round
         assert np.mean(np.isclose(row["labels"], expected)) > 0.9

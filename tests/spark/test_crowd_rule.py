@@ -10,7 +10,7 @@ from recveil.methods.sparse.classes import fit_choices
 from recveil.methods.sparse.item_choice import learn_embeddings
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark.embeddings import ItemFactors
-from recveil.spark.sparse import learn_chosen, learn_rule
+from recveil.spark.sparse import learn_preferences, learn_rule
 
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 50, 5_000, seed=3, scale=STARS)
@@ -19,7 +19,7 @@ KEPT = np.arange(50, dtype=np.int32), np.empty(0, np.int32)
 
 @pytest.fixture(scope="module")
 def chosen():
-    return learn_chosen(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
+    return learn_preferences(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +52,14 @@ def crowd_of(crowds):
 
 
 def test_tastes_are_those_that_the_local_engine_learns(rule, crowds, chosen, crowd_of):
-    places = chosen.of_people(RATINGS)
+    places = chosen.embed(RATINGS)
     here = learn_embeddings(RATINGS, places, crowd_of, KEPT[0], RATINGS.activity)
     there = np.vstack([rule.embeddings_of(found).places for found in crowds.bins])
     assert np.allclose(there, here.places, atol=1e-4)
-    assert np.allclose(rule.tastes.within, here.within, atol=1e-4)
-    assert np.isclose(rule.tastes.activity_mean, here.activity_mean, atol=1e-4)
-    assert np.isclose(rule.tastes.activity_spread, here.activity_spread, atol=1e-4)
-    assert np.allclose(rule.tastes.slopes, here.slopes, atol=1e-3)
+    assert np.allclose(rule.embeddings.within, here.within, atol=1e-4)
+    assert np.isclose(rule.embeddings.activity_mean, here.activity_mean, atol=1e-4)
+    assert np.isclose(rule.embeddings.activity_spread, here.activity_spread, atol=1e-4)
+    assert np.allclose(rule.embeddings.slopes, here.slopes, atol=1e-3)
 
 
 def test_choices_are_those_that_the_local_engine_fits(rule, crowds):
@@ -68,7 +68,7 @@ def test_choices_are_those_that_the_local_engine_fits(rule, crowds):
     lengths = np.concatenate([each.lengths[:, 0] for each in crowds.bins])
     here = fit_choices(
         np.vstack([each.rows for each in found]),
-        rule.tastes.slopes,
+        rule.embeddings.slopes,
         lengths,
         RATINGS.support.astype(float),
         sizes.astype(float),
@@ -82,7 +82,7 @@ def test_choices_are_those_that_the_local_engine_fits(rule, crowds):
 
 def test_labels_are_as_far_apart_as_people(rule, crowds, known, crowd_of):
     """By the means of what `Padding` predicts, as the local engine has them."""
-    factors = known.of_people(RATINGS).astype(float)
+    factors = known.fit_users(RATINGS).astype(float)
     placed = known.padding(factors.astype(np.float32), STARS).coordinates().astype(float)
     sizes = np.bincount(crowd_of)
     sums = np.array([np.bincount(crowd_of, weights=one) for one in placed.T])
@@ -102,8 +102,8 @@ def test_tasks_change_no_bit(rule, crowds, chosen, known):
     people = PeopleHere(RATINGS, cut=200)
     again = learn_rule(people, Turned(), chosen, known, KEPT[0], SECRET)
     assert np.array_equal(again.of_items, rule.of_items)
-    assert np.array_equal(again.tastes.slopes, rule.tastes.slopes)
-    assert np.array_equal(again.tastes.within, rule.tastes.within)
+    assert np.array_equal(again.embeddings.slopes, rule.embeddings.slopes)
+    assert np.array_equal(again.embeddings.within, rule.embeddings.within)
     assert np.array_equal(again.stretched, rule.stretched)
 
 
@@ -112,9 +112,9 @@ def test_people_who_all_chose_the_same_are_no_error():
     equal = Ratings.from_columns(users, items, 1.0 + (users + items) % 5, scale=STARS)
     kept = np.arange(6, dtype=np.int32), np.empty(0, np.int32)
     people = PeopleHere(equal)
-    found = learn_chosen(people, equal.support, np.random.default_rng(0))
+    found = learn_preferences(people, equal.support, np.random.default_rng(0))
     bins = CrowdsHere(equal, found, None, kept, cuts=(0,))
     rule = learn_rule(people, bins, found, None, kept[0], SECRET)
-    assert np.isfinite(rule.tastes.slopes).all()
+    assert np.isfinite(rule.embeddings.slopes).all()
     assert rule.choices(bins.bins[0]).likely(slice(None)).min() > 0.9
     assert rule.labels(bins.bins[0], 6).offset.tolist() == [1] * 6

@@ -23,7 +23,7 @@ from standalone_cluster import (
 from error_assertions import raises
 from recveil.ratings import RatingScale
 from recveil.spark import anonymize
-from recveil.spark.part_files import ByExecutors
+from recveil.spark.part_files import SyntheticWriter
 from recveil.verification import verify
 
 STARS = RatingScale(1, 5, 1)
@@ -50,13 +50,13 @@ def little_disk(tmp_path):
 
 
 def test_a_disk_that_fills_up_meanwhile_leaves_nothing_behind(frame, little_disk, monkeypatch):
-    write, filler = ByExecutors.write_ratings, little_disk / "filler"
+    write, filler = SyntheticWriter.write_ratings, little_disk / "filler"
 
     def fill_and_write(*given, **named):
         filler.write_bytes(bytes(4_000_000))
         return write(*given, **named)
 
-    monkeypatch.setattr(ByExecutors, "write_ratings", fill_and_write)
+    monkeypatch.setattr(SyntheticWriter, "write_ratings", fill_and_write)
     given = {"epsilon": "none", "catalogue": "as-rated", "scale": STARS, "people": 20_000}
     with raises("spark.task") as caught:
         anonymize(frame, little_disk / "out", seed=3, allow_large=True, **given)
@@ -140,7 +140,7 @@ def test_files_of_shuffles_that_are_lost_for_good_are_told_in_one_line(spark, fr
     said = said_by(job)
     assert job.returncode == 2, said
     assert "Traceback" not in said
-    assert "was lost again and again" in said
+    assert "was lost repeatedly" in said
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
     assert list(disk.iterdir()) == []
 

@@ -8,8 +8,8 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.predict import ItemMean
 from recveil.ratings import RatingScale
-from recveil.spark.group_making import people_of
-from recveil.spark.group_rows import ClassRows, KnownMeans
+from recveil.spark.group_making import gather_users
+from recveil.spark.group_rows import ClassRows, ItemMeans
 from recveil.spark.input import lake_of
 
 
@@ -17,8 +17,8 @@ from recveil.spark.input import lake_of
 def test_means_are_those_of_item_mean(spark, scale):
     ratings = make_ratings(200, 40, 2_000, seed=2, scale=scale)
     frame = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id", "rating"]))
-    people = people_of(lake_of(frame, scale=scale), 5)
-    known = KnownMeans.of(people)
+    people = gather_users(lake_of(frame, scale=scale), 5)
+    known = ItemMeans.of(people)
     people.let_go()
     items = np.arange(ratings.n_items)
     expected = ItemMean().fit(ratings).predict(np.zeros_like(items), items)

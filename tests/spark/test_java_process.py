@@ -60,7 +60,7 @@ def test_java_that_cannot_be_begun_is_told_in_its_own_words(spark, release, tmp_
     )
     said, _ = job.communicate(timeout=300)
     assert job.returncode == 2, said
-    assert said.startswith("error: Spark: its Java process could not be begun (Unrecognized VM")
+    assert said.startswith("error: Spark: its Java process could not start (Unrecognized VM")
     assert said.count("\n") == 1
 
 

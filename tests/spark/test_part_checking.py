@@ -5,7 +5,7 @@ import json
 import pytest
 
 from error_assertions import raises
-from recveil.spark.verification import put_together
+from recveil.spark.verification import merge_parts
 from recveil.verification.results import Violations
 
 
@@ -33,7 +33,7 @@ def row(first, following, **other):
 
 def problems(rows):
     violations = Violations()
-    counts, items = put_together(rows, Told, violations)
+    counts, items = merge_parts(rows, Told, violations)
     return counts, items, [f"{each.where}: {each.problem}" for each in violations]
 
 
@@ -54,14 +54,14 @@ def test_parts_that_follow_each_other_are_counted():
 )
 def test_pseudonyms_must_go_on(rows, where):
     (found,) = problems(rows)[2]
-    assert found.startswith(f"ratings-{where}.parquet: its user ids do not go on")
+    assert found.startswith(f"ratings-{where}.parquet: its user ids do not continue")
 
 
 def test_what_parts_found_is_told():
     one = ["ratings-00001.parquet row 3", 3, "x", "its rating is outside the scale"]
     rows = [row(0, 4), row(4, 8, violations=json.dumps([one]), left_out=5), row(8, 9)]
     violations = Violations()
-    put_together(rows, Told, violations)
+    merge_parts(rows, Told, violations)
     assert [tuple(each) for each in violations] == [tuple(one)]
     assert violations.left_out == 5
 

@@ -11,7 +11,7 @@ import recveil.spark.session as spark_sessions
 from error_assertions import raises
 from recveil.ratings import RatingScale
 from recveil.spark import anonymize
-from recveil.spark.session import _in_our_words, spark_errors_translated, spark_session
+from recveil.spark.session import _translate, spark_errors_translated, spark_session
 
 pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
 
@@ -20,7 +20,7 @@ STARS = RatingScale(1, 5, 1)
 
 def test_what_an_executor_says_is_told_as_it_said_it():
     text = "Job aborted.\n  File x\nrecveil.RecveilError: disk: no room; make room\n\tat java"
-    assert _in_our_words(text) == "disk: no room; make room"
+    assert _translate(text) == "disk: no room; make room"
 
 
 def test_what_other_python_raised_is_told_and_not_where():
@@ -28,7 +28,7 @@ def test_what_other_python_raised_is_told_and_not_where():
         "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
         '  File "x.py", line 3, in work\n    f()\nValueError: two of them\nand more\n\tat java'
     )
-    assert _in_our_words(text) == "Spark: ValueError: two of them; mend that, and run it again"
+    assert _translate(text) == "Spark: ValueError: two of them; fix that, and run it again"
 
 
 def test_a_session_with_settings_of_its_own_is_as_it_was_afterwards(
@@ -49,22 +49,22 @@ def test_a_session_with_settings_of_its_own_is_as_it_was_afterwards(
 
 def test_the_last_cause_is_told():
     text = "Job aborted due to stage failure\nCaused by: java.io.IOException: No space left\n\tat x"
-    assert _in_our_words(text).startswith("Spark: java.io.IOException: No space left")
+    assert _translate(text).startswith("Spark: java.io.IOException: No space left")
 
 
 def test_what_java_says_is_told_and_not_what_was_called():
     text = "An error occurred while calling None.x.JavaSparkContext.\n: java.io.Y: no /logs\n\tat x"
-    assert _in_our_words(text) == "Spark: java.io.Y: no /logs; mend that, and run it again"
+    assert _translate(text) == "Spark: java.io.Y: no /logs; fix that, and run it again"
 
 
 def test_what_is_lost_again_and_again_is_told_but_for_a_full_disk():
     text = "Job aborted\norg.apache.spark.shuffle.FetchFailedException\nCaused by: java.nio: /x\n"
-    assert "lost again and again" in _in_our_words(text)
-    assert "No space left" in _in_our_words(text + "Caused by: java.io: No space left on device")
+    assert "lost repeatedly" in _translate(text)
+    assert "No space left" in _translate(text + "Caused by: java.io: No space left on device")
 
 
 def test_where_recveil_is_missing_it_is_told_what_to_do():
-    assert "PYSPARK_PYTHON" in _in_our_words("ModuleNotFoundError: No module named 'recveil'\n at")
+    assert "PYSPARK_PYTHON" in _translate("ModuleNotFoundError: No module named 'recveil'\n at")
 
 
 @pytest.mark.parametrize(

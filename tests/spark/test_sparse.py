@@ -93,8 +93,8 @@ def test_all_that_is_said_of_it_is_what_is_said_here(made, local, folder, rating
     here, there = (read(name.with_name(f"{name.name}.private"), "private.json") for name in names)
     assert here.get("settings") == there.get("settings")
     told = describe_to_publisher(local, ratings)
-    assert made.told[1:] == told[1:]
-    assert made.told[0].partition(". The rows")[0] == told[0].partition(". The rows")[0]
+    assert made.statements[1:] == told[1:]
+    assert made.statements[0].partition(". The rows")[0] == told[0].partition(". The rows")[0]
 
 
 def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, ratings, told):
@@ -109,7 +109,7 @@ def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, 
     assert off.max() < 4 * 9
     assert (
         f"{off.mean():.1f} people too often or too rarely on average, and {off.max()} at"
-        in (made.told[0])
+        in (made.statements[0])
     )
     labels = rows["rating"].to_numpy()
     assert np.allclose(labels * 10, np.rint(labels * 10), atol=1e-4)

@@ -11,12 +11,12 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods.rare_items import activity_on
 from recveil.ratings import RatingScale
-from recveil.spark.sparse import ClusterTable, _gathered, learn_chosen
+from recveil.spark.sparse import ClusterTable, _gathered, learn_preferences
 
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 50, 4_000, seed=3, scale=STARS)
 KEPT = np.arange(45, dtype=np.int32), np.arange(45, 50, dtype=np.int32)
-CHOSEN = learn_chosen(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
+CHOSEN = learn_preferences(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
 
 
 def gathered(first, last, k=5, least=20, number=3, secret=SECRET):
@@ -28,8 +28,8 @@ def gathered(first, last, k=5, least=20, number=3, secret=SECRET):
 @given(n=st.integers(60, 260), k=st.integers(2, 60), crowd=st.integers(20, 60))
 def test_every_class_has_k_and_every_crowd_twenty(n, k, crowd):
     found = gathered(0, n, k, max(k, crowd))
-    members, crowds = found.slice(0, n), ClusterTable.unpacked(found["crowds"][n].as_py())
-    assert members["crowds"].null_count == n
+    members, crowds = found.slice(0, n), ClusterTable.unpacked(found["clusters"][n].as_py())
+    assert members["clusters"].null_count == n
     keys, sizes = np.unique(members["key"].to_numpy(), return_counts=True)
     assert sizes.min() >= k
     assert crowds.sizes.min() >= max(k, crowd)
@@ -43,10 +43,10 @@ def test_every_class_has_k_and_every_crowd_twenty(n, k, crowd):
 
 
 def test_what_is_told_of_crowds_adds_up():
-    crowds = ClusterTable.unpacked(gathered(0, 260)["crowds"][-1].as_py())
+    crowds = ClusterTable.unpacked(gathered(0, 260)["clusters"][-1].as_py())
     counts = crowds.counted(45).toarray()
     assert np.array_equal(counts.sum(axis=0), RATINGS.support[:45])
-    places = CHOSEN.of_people(RATINGS)
+    places = CHOSEN.embed(RATINGS)
     assert np.allclose(crowds.sizes @ crowds.places, places.sum(axis=0), atol=1e-3)
     activity = activity_on(RATINGS, KEPT)
     assert np.allclose(crowds.class_sizes @ crowds.lengths, activity.sum(axis=0))
@@ -63,7 +63,7 @@ def test_the_order_of_rows_changes_nothing_and_the_secret_does():
         for each, secret in ((table, SECRET), (turned, SECRET), (table, (1, 3)))
     )
     assert one.slice(0, 120).equals(again.slice(0, 120))
-    told = [ClusterTable.unpacked(each["crowds"][-1].as_py()) for each in (one, again)]
+    told = [ClusterTable.unpacked(each["clusters"][-1].as_py()) for each in (one, again)]
     for here, there in zip(*told, strict=True):
         assert np.array_equal(here, there)
     assert not one["key"].equals(other["key"])
@@ -78,4 +78,4 @@ def test_sums_are_those_of_all_bins():
 def test_too_few_people_for_a_crowd_are_an_error():
     with raises("internal.fault") as caught:
         gathered(0, 19)
-    assert "19 people" in str(caught.value)
+    assert "19 users" in str(caught.value)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.spark.clusters import SpreadGroups, _gathered_bin, reject_small
+from recveil.spark.clusters import DistributedGroups, _gathered_bin, reject_small
 from recveil.spark.embeddings import as_lists
 
 
@@ -63,6 +63,6 @@ def test_what_cannot_be_grouped_is_an_error():
 
 def test_records_before_a_part_are_people_or_groups():
     parts = np.array([0, 2]), np.array([12, 7]), np.array([2, 1])
-    groups = SpreadGroups(None, *parts, 5, (1,))
+    groups = DistributedGroups(None, *parts, 5, (1,))
     assert groups.firsts(in_groups=False).tolist() == [0, 12]
     assert groups.firsts(in_groups=True).tolist() == [0, 2]

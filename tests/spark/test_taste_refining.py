@@ -8,8 +8,8 @@ from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 from recveil.spark import embeddings
 from recveil.spark.embeddings import (
-    LEAST_PULL,
-    OWN_PULL,
+    FACTOR_PENALTY,
+    USER_PENALTY,
     ItemFactors,
     RatedItems,
     _bends,
@@ -35,10 +35,13 @@ def known(items):
 
 def told(known, items):
     """What refining lowers: squared errors, and pulls."""
-    of_people = known.of_people(RATINGS)
+    of_people = known.fit_users(RATINGS)
     cells = of_people[RATINGS.user_positions()], known.factors[RATINGS.indices]
     errors = RATINGS.values - known.offset[RATINGS.indices] - np.einsum("ij,ij->i", *cells)
-    pulls = OWN_PULL * RATINGS.activity + LEAST_PULL, OWN_PULL * RATINGS.support + LEAST_PULL
+    pulls = (
+        FACTOR_PENALTY * RATINGS.activity + USER_PENALTY,
+        FACTOR_PENALTY * RATINGS.support + USER_PENALTY,
+    )
     of_items = (known.factors[:, :-1] ** 2).sum(axis=1)
     means = 2 * ((known.offset - items.mean) ** 2).sum()
     return (errors**2).sum() + pulls[0] @ (of_people**2).sum(axis=1) + pulls[1] @ of_items + means
@@ -56,7 +59,7 @@ def test_each_move_lowers_errors_and_pulls(known, items, monkeypatch):
 
 def test_a_slope_is_that_of_errors(known, items):
     sums = _slopes(RATINGS, known) / 2**16
-    of_people = known.of_people(RATINGS).astype(float)
+    of_people = known.fit_users(RATINGS).astype(float)
     own = np.hstack([of_people[:, :-1], np.ones((120, 1))])[RATINGS.user_positions()]
     cells = of_people[RATINGS.user_positions()], known.factors[RATINGS.indices]
     errors = RATINGS.values - known.offset[RATINGS.indices] - np.einsum("ij,ij->i", *cells)
@@ -97,6 +100,6 @@ def test_what_tells_people_apart_by_little_is_learned(monkeypatch):
     first = np.random.default_rng(0).normal(scale=0.1, size=(1200, 3))
     monkeypatch.setattr(embeddings, "REFINED", 8)
     known = refine_factors(people, items, ItemFactors.of(items.offset, first, scale))
-    cells = known.of_people(ratings)[ratings.user_positions()], known.factors[ratings.indices]
+    cells = known.fit_users(ratings)[ratings.user_positions()], known.factors[ratings.indices]
     left = ratings.values - known.offset[ratings.indices] - (cells[0] * cells[1]).sum(axis=1)
     assert left.std() < 0.065 < 0.085 < told.std()

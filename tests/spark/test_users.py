@@ -19,9 +19,9 @@ def counted(*batches):
 
 def test_batches_do_not_matter():
     whole = counted(BATCH)
-    assert (whole["people"], whole["letters"]) == (3, 8)
+    assert (whole["users"], whole["n_bytes"]) == (3, 8)
     assert counted(BATCH.slice(0, 1), BATCH.slice(1)) == whole
-    assert counted()["people"] == 0
+    assert counted()["users"] == 0
 
 
 @pytest.mark.parametrize(

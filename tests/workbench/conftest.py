@@ -119,10 +119,10 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def bench(tmp_path):
-    from recveil.workbench.bench import Bench
     from recveil.workbench.project import Project
+    from recveil.workbench.workspace import Workspace
 
-    bench = Bench(Project(tmp_path / "project"), most_bytes=1_000_000)
+    bench = Workspace(Project(tmp_path / "project"), most_bytes=1_000_000)
     yield bench
     bench.jobs.close()
     bench.project.close()

@@ -23,9 +23,9 @@ def why(title, **question):
 def test_the_answer_is_what_keeps_most_within_the_limits():
     found = answer(ROWS, Question(limit=20))
     assert found.row == SPARSE
-    assert found.may_be_taken
+    assert found.is_publishable
     assert found.why[0].startswith("Publish “sparse, k = 5”")
-    assert "next comes “padded, k = 5”" in found.why[1]
+    assert "next is “padded, k = 5”" in found.why[1]
     assert found.caveats == found.choice.caveats
 
 
@@ -37,7 +37,7 @@ def test_with_other_limits_it_is_another_one():
 def test_where_nothing_will_do_it_says_so():
     found = answer(ROWS, Question(limit=1))
     assert found.row is None
-    assert not found.may_be_taken
+    assert not found.is_publishable
     assert "no setting that was tried will do" in found.why[0]
     assert "The safest was" in found.why[1]
 
@@ -49,38 +49,38 @@ def test_nothing_is_answered_before_anything_is_finished():
 
 
 def test_another_setting_is_told_beside_the_answer():
-    assert "keeps more: lists 60% of raw" in why("padded, k = 5", limit=20)
+    assert "retains more utility: lists 60% of raw" in why("padded, k = 5", limit=20)
 
 
 def test_what_breaks_the_limits_is_told_with_the_end_of_its_interval():
     told = why("simple, k = 2", limit=20)
-    assert "does not keep your limits" in told
+    assert "It exceeds your limits" in told
     assert "45%" in told
-    assert "its k is 2, and you ask for at least 5" in why("simple, k = 2", min_k=5)
+    assert "its k is 2, and you require at least 5" in why("simple, k = 2", min_k=5)
 
 
 def test_a_baseline_is_never_to_be_published():
-    assert "promises nothing" in why("raw")
-    assert not answer(ROWS, Question(setting="raw")).may_be_taken
+    assert "makes no claim" in why("raw")
+    assert not answer(ROWS, Question(setting="raw")).is_publishable
 
 
 def test_a_risk_that_is_not_told_is_no_low_one():
     told = why("synthetic-10", limit=20)
-    assert "by this risk nothing is told of it, which is no low risk" in told
-    assert "It is no answer" in told
+    assert "this risk was not measured for it, which is not a low risk" in told
+    assert "It cannot be the answer" in told
 
 
 def test_a_setting_without_a_result_says_why():
     assert why("padded, k = 99") == (
         "“padded, k = 99” has no result: 60 users cannot form a group of k = 99."
     )
-    assert not answer(ROWS, Question(setting="padded, k = 99")).may_be_taken
+    assert not answer(ROWS, Question(setting="padded, k = 99")).is_publishable
 
 
 def test_whoever_was_not_looked_for_is_not_safe():
     rare = SPARSE._replace(most_attacked=30, bound=None)
     told = answer([rare], Question(limit=20, setting=rare.title)).why[1]
-    assert "who was not looked for is not safe" in told
+    assert "users who were not attacked are not safe" in told
 
 
 def test_settings_that_are_not_told_apart_are_named():
@@ -88,7 +88,7 @@ def test_settings_that_are_not_told_apart_are_named():
     found = answer(
         [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, worth="lists")
     )
-    assert found.why[1].startswith("It is not told apart from “padded, k = 5”")
+    assert found.why[1].startswith("This split does not distinguish it from “padded, k = 5”")
 
 
 def test_what_is_not_finished_cannot_be_looked_at():

@@ -8,7 +8,7 @@ ASKED = {"method-raw": "on", "method-sparse": "on", "ks": "3, 6"}
 
 
 def test_without_a_table_it_says_where_to_bring_one(browser):
-    assert "Bring one" in browser.get("/choose").text
+    assert '<a href="/data">Add one</a>' in browser.get("/choose").text
 
 
 def test_what_can_be_compared_is_offered_first(browser, quick, small_table):

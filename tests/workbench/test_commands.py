@@ -7,7 +7,7 @@ import pytest
 
 from recveil.cli import main
 from recveil.cli.settings_file import FILE
-from recveil.workbench.bench import SETTINGS_FILE, command_of
+from recveil.workbench.workspace import SETTINGS_FILE, format_command
 
 
 def run(*words):
@@ -22,10 +22,10 @@ def test_a_settings_file_counts_for_the_command_as_little_as_for_the_page(
     """A page once read the scale 1:5:1, and its own command, run beside that file, 1:9:1."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(small_table)
-    assert "--config" not in command_of("inspect", "t.csv")
+    assert "--config" not in format_command("inspect", "t.csv")
     (tmp_path / FILE).write_text('[inspect]\nscale = "1:9:1"\n')
     (tmp_path / FILE).chmod(0o600)
-    command = command_of("inspect", "t.csv")
+    command = format_command("inspect", "t.csv")
     assert command.endswith(f"--config {os.devnull}")
     run(*shlex.split(command)[1:])
     assert "1:9:1" not in capsys.readouterr().out

@@ -114,10 +114,10 @@ def test_no_trace_is_shown_unless_somebody_asks(monkeypatch, capfd):
     error = OSError(24, "Too many open files")
     met = {"message": "socket.accept() out of system resource", "exception": error}
     monkeypatch.delenv("RECVEIL_TRACEBACK", raising=False)
-    connections._tell(None, met)
+    connections._print_error(None, met)
     assert capfd.readouterr() == ("", "")
     monkeypatch.setenv("RECVEIL_TRACEBACK", "1")
-    connections._tell(None, met)
+    connections._print_error(None, met)
     assert "Too many open files" in capfd.readouterr().err
 
 

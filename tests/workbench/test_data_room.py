@@ -43,7 +43,7 @@ class TestATableThatIsDropped:
         assert job.state == "failed"
         assert 0 < len(job.error) < 300
         page = browser.get("/data").text
-        assert "It did not work" in page
+        assert 'data-state="failed"' in page
         assert "Traceback" not in page
         assert browser.bench.project.last_job("risk") is None, "nothing is audited"
 
@@ -168,12 +168,12 @@ def test_a_table_can_be_removed_while_it_is_worked_on(browser, small_table):
 
 
 def test_what_came_half_is_forgotten(tmp_path):
-    from recveil.workbench.project import forget_halves
+    from recveil.workbench.project import remove_unfinished
 
     project = Project(tmp_path / "project")
     folder = project.folder_for("inputs")
     (folder / "abc.part").write_text("half")
-    forget_halves(folder)
+    remove_unfinished(folder)
     assert list(folder.iterdir()) == []
     project.close()
 
@@ -207,9 +207,9 @@ def test_each_kind_of_dropped_row_has_its_own_reason(browser, small_table):
     browser.send("/data/reading", **said, duplicates="last", drop_off_scale="1")
     browser.wait("data")
     page = browser.get("/data").text
-    assert "2 rows were left out: there is no rating." in page
-    assert "1 row was left out: the rating is not on the scale." in page
-    assert "1 row was left out: the same user rated the item already." in page
+    assert 'data-dropped="no rating: 2"' in page
+    assert 'data-dropped="off scale: 1"' in page
+    assert 'data-dropped="duplicate: 1"' in page
 
 
 def test_a_header_that_is_wrong_leads_to_the_columns(browser):
@@ -219,7 +219,7 @@ def test_a_header_that_is_wrong_leads_to_the_columns(browser):
     browser.wait("data", "risk")
     page = browser.get("/risk").text
     assert "Name user (--user) and item (--item)" in page
-    assert "1,100 rows are of a user and an item that stood before" in page
+    assert 'data-duplicates="1100"' in page
     assert "now the user is “user”, the item “item”" in page
 
 

@@ -47,7 +47,7 @@ def test_what_has_no_place_is_named():
     ]
     drawn = draw(rows, LISTS, PERSON)
     assert [dot.row["k"] for dot in drawn.dots] == [5]
-    assert drawn.left_out == ["sparse, k = 9", "sparse, k = 10", "sparse, k = 11"]
+    assert drawn.not_drawn == ["sparse, k = 9", "sparse, k = 10", "sparse, k = 11"]
 
 
 def test_an_unknown_end_of_an_interval_is_the_widest():
@@ -72,12 +72,12 @@ def test_the_frontier_leads_through_the_best_alone():
 
 def test_what_promises_nothing_is_told_apart():
     drawn = draw([setting(), setting("raw", None, promise="nothing")], LISTS, PERSON)
-    assert [dot.promises for dot in drawn.dots] == [True, False]
+    assert [dot.has_claim for dot in drawn.dots] == [True, False]
 
 
 def test_nothing_is_drawn_of_nothing():
     drawn = draw([], RATINGS, AXES["links"])
-    assert (drawn.dots, drawn.lines, drawn.left_out) == ([], [], [])
+    assert (drawn.dots, drawn.lines, drawn.not_drawn) == ([], [], [])
 
 
 def test_of_words_it_is_told_what_is_upwards():

@@ -139,7 +139,7 @@ class TestWithoutProcesses:
 
 def test_an_end_that_is_told_in_half_is_an_end(bench, monkeypatch):
     """A worker that is killed while it tells something."""
-    lines = b'{"far": [0.5, "Reading", null]}\n{"told": {"half": 1\n{"ended": ["do'
+    lines = b'{"progress": [0.5, "Reading", null]}\n{"cell": {"half": 1\n{"ended": ["do'
     process = Killed(lines)
     monkeypatch.setattr(jobs, "_open_worker", lambda: process)
     job = bench.jobs.start("x", "inspect", {})

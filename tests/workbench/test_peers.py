@@ -5,7 +5,7 @@ import os
 import pytest
 
 from recveil.workbench import guard
-from recveil.workbench.guard import is_of_another_user, may_ask
+from recveil.workbench.guard import has_connection, is_of_another_user
 
 HERE, MAPPED = "0100007F", "0000000000000000FFFF00000100007F"
 ASKS = ("127.0.0.1", 50_000)
@@ -18,7 +18,7 @@ def line(*, address=HERE, state="01", owner=1_000, port=50_000, to_port=8_080):
 
 @pytest.mark.parametrize("address", [HERE, MAPPED])
 def test_the_owner_may(address):
-    assert may_ask([line(address=address)], ASKS, 8_080, 1_000)
+    assert has_connection([line(address=address)], ASKS, 8_080, 1_000)
 
 
 @pytest.mark.parametrize(
@@ -34,33 +34,33 @@ def test_the_owner_may(address):
     ],
 )
 def test_nobody_else_may(other):
-    assert not may_ask([other], ASKS, 8_080, 1_000)
+    assert not has_connection([other], ASKS, 8_080, 1_000)
 
 
 def test_the_administrator_may():
-    assert may_ask([line(owner=0)], ASKS, 8_080, 1_000)
+    assert has_connection([line(owner=0)], ASKS, 8_080, 1_000)
 
 
 @pytest.mark.parametrize("state", ["04", "05", "06", "08"])
 def test_what_was_closed_is_nobodys_where_the_administrator_asks_too(state):
     """The system says 0 of it, whosever it was."""
-    assert may_ask([line(owner=0)], ASKS, 8_080, 0)
-    assert not may_ask([line(owner=0, state=state)], ASKS, 8_080, 0)
+    assert has_connection([line(owner=0)], ASKS, 8_080, 0)
+    assert not has_connection([line(owner=0, state=state)], ASKS, 8_080, 0)
 
 
 @pytest.mark.parametrize("address", ["0200007F", "0501A8C0"])
 def test_another_address_of_this_machine_is_asked_for_as_well(address):
     ours = f"7: {address}:C350 {HERE}:1F90 01 0:0 0:0 0 1000 0 123 1"
     host = {"0200007F": "127.0.0.2", "0501A8C0": "192.168.1.5"}[address]
-    assert may_ask([ours], (host, 50_000), 8_080, 1_000)
-    assert not may_ask([ours], (host, 50_000), 8_080, 1_001)
-    assert not may_ask([ours], ASKS, 8_080, 1_000)
+    assert has_connection([ours], (host, 50_000), 8_080, 1_000)
+    assert not has_connection([ours], (host, 50_000), 8_080, 1_001)
+    assert not has_connection([ours], ASKS, 8_080, 1_000)
 
 
 @pytest.fixture
 def list_of(monkeypatch, tmp_path):
     """The system's list of connections."""
-    monkeypatch.setattr(guard, "_LISTS", (tmp_path / "list",))
+    monkeypatch.setattr(guard, "_CONNECTION_LISTS", (tmp_path / "list",))
     return tmp_path / "list"
 
 

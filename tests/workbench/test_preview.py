@@ -4,8 +4,8 @@ from recveil.workbench.preview import describe_visible
 
 
 def test_who_stands_alone_is_told_so():
-    assert "One person alone" in describe_visible(claim_kind("identical-rows"), 1)
-    assert "One person alone" in describe_visible(claim_kind("co-rated"), 1)
+    assert "One user alone" in describe_visible(claim_kind("identical-rows"), 1)
+    assert "One user alone" in describe_visible(claim_kind("co-rated"), 1)
 
 
 def test_a_crowd_that_nobody_counted_is_no_crowd():

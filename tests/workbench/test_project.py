@@ -18,15 +18,15 @@ def test_all_is_there_again(tmp_path):
     job = project.begin_job("risk", "audit", {"curves": False}, "recveil audit", table.id)
     project.end_job(job.id, "done")
     ran = project.begin_job("risk", "audit", {}, "recveil audit", table.id)
-    project.keep("least k", 5)
+    project.save("least k", 5)
     project.note("did something", "recveil audit")
     project.close()
     again = Project(tmp_path / "project")
     assert again.chosen_input().reading == {"user": "2"}
     assert again.job(job.id).state == "done"
     assert again.job(ran.id).state == "stopped", "it ran when the workbench ended"
-    assert again.last_job("risk", table.id, "done").id == job.id
-    assert again.kept("least k") == 5
+    assert again.last_job("risk", table.id).id == ran.id
+    assert again.load("least k") == 5
     (entry,) = again.log()
     assert entry["what"] == "did something"
     assert entry["who"]
@@ -113,9 +113,9 @@ def test_what_was_chosen_for_a_table_goes_with_it(tmp_path):
     project = Project(tmp_path / "project")
     table = project.add_input("first.csv", "/data/first.csv")
     for kind in ("question", "setting"):
-        project.keep_of(table, kind, {"why": "of ann"})
-    with pytest.raises(ValueError, match="outlive"):
-        project.keep_of(table, "answer", 1)
+        project.save_for(table, kind, {"why": "of ann"})
+    with pytest.raises(ValueError, match="answer: not among"):
+        project.save_for(table, "answer", 1)
     project.forget_input(table.id)
     project.close()
     with closing(sqlite3.connect(tmp_path / "project" / "project.sqlite")) as database:
@@ -275,10 +275,10 @@ def test_what_is_kept_of_nothing_counts_as_nothing(tmp_path):
     project = Project(tmp_path / "project")
     assert project.add_input("first.csv", "/data/first.csv").id == 1
     for value in (7, -1, 2**70, "x", [1], {"a": 1}):
-        project.keep("input", value)
+        project.save("input", value)
         assert project.chosen_input() is None
-    project.keep("checked", {"name": "x"})
-    assert project.kept("checked", fields=("name",)) == {"name": "x"}
-    assert project.kept("checked", fields=("name", "place")) is None
-    assert project.kept("checked", []) == []
+    project.save("checked", {"name": "x"})
+    assert project.load("checked", fields=("name",)) == {"name": "x"}
+    assert project.load("checked", fields=("name", "place")) is None
+    assert project.load("checked", []) == []
     project.close()

@@ -15,7 +15,7 @@ def release(browser):
 
 
 def test_without_a_table_it_says_where_to_bring_one(browser):
-    assert "Bring one" in browser.get("/release").text
+    assert '<a href="/data">Add one</a>' in browser.get("/release").text
 
 
 @pytest.mark.parametrize(

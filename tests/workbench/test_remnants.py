@@ -3,7 +3,7 @@
 import pytest
 
 from recveil.workbench import project as of_project
-from recveil.workbench.project import Project, remove_remnants
+from recveil.workbench.project import Project, remove_orphans
 
 
 class KilledError(BaseException):
@@ -13,7 +13,7 @@ class KilledError(BaseException):
 def again(project):
     project.close()
     project = Project(project.folder)
-    remove_remnants(project)
+    remove_orphans(project)
     return project
 
 
@@ -69,7 +69,7 @@ def test_what_is_checked_stays_until_it_is_removed(project):
     files = [dropped(project, digit * 64, room="checked") for digit in "abc"]
     job = project.begin_job("check", "check", {"place": str(files[0])}, "", None)
     project.job_folder(job.id)
-    project.keep("checked", {"name": "t.csv", "place": str(files[1]), "dropped": True})
+    project.save("checked", {"name": "t.csv", "place": str(files[1]), "dropped": True})
     project = again(project)
     assert [file.exists() for file in files] == [True, True, False]
     project.forget_room("check", "checked")
@@ -94,6 +94,6 @@ def test_where_the_database_was_lost_nothing_goes(project):
     project.close()
     (project.folder / "project.sqlite").write_bytes(b"")
     project = Project(project.folder)
-    remove_remnants(project)
+    remove_orphans(project)
     assert file.exists()
     project.close()

@@ -10,7 +10,7 @@ import pytest
 from error_assertions import raises
 from recveil.runtime.errors import RecveilError
 from recveil.workbench import tasks
-from recveil.workbench.tasks import holds_release, unpack_release
+from recveil.workbench.tasks import contains_release, unpack_release
 
 
 def entry(name, *, mode=0o644, kind=stat.S_IFREG):
@@ -140,9 +140,9 @@ def test_damaged_archives_are_refused(unpack, tmp_path):
 
 def test_what_holds_a_release(tmp_path):
     path = tmp_path / "some.zip"
-    assert not holds_release(path)
+    assert not contains_release(path)
     path.write_bytes(b"PK no zip")
-    assert not holds_release(path)
+    assert not contains_release(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ratings.csv", b"1,2,3")
-    assert not holds_release(path)
+    assert not contains_release(path)

@@ -8,7 +8,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.release.manifest import FileEntry
 from recveil.verification import verify
-from recveil.workbench.tasks import published_files, zipped
+from recveil.workbench.tasks import published_files, stream_zip
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def sha256(folder):
 
 
 def zip_of(folder):
-    return b"".join(zipped(published_files(folder, sha256(folder))))
+    return b"".join(stream_zip(published_files(folder, sha256(folder))))
 
 
 def test_what_is_unpacked_is_the_release(release, tmp_path):
@@ -58,11 +58,11 @@ def test_the_same_release_is_the_same_zip(release):
 
 
 def test_a_large_file_comes_in_pieces(tmp_path):
-    from recveil.workbench.tasks import Zipped
+    from recveil.workbench.tasks import ZipEntry
 
     file = tmp_path / "large.parquet"
     file.write_bytes(bytes(3 << 20))
-    pieces = list(zipped([Zipped("large.parquet", file)]))
+    pieces = list(stream_zip([ZipEntry("large.parquet", file)]))
     assert max(map(len, pieces)) < 1 << 20
 
 

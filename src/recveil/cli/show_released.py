@@ -20,13 +20,13 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
     scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
     echo(
         f"Read {describe_count(made.n_ratings, what)} of {describe_count(made.n_items, 'item')} by "
-        f"{describe_count(made.n_people, 'user')}"
+        f"{describe_count(made.n_users, 'user')}"
         f"{scale}; by Spark."
     )
     for note in made.notes:
         echo(printable(note))
     show_verification(made.verification, str(output))
-    for sentence in (*made.told, *describe_formulas(made.release.published.items)):
+    for sentence in (*made.statements, *describe_formulas(made.release.published.items)):
         echo(sentence)
     of_people = made.release.published.claim.about.contains_users
     tells = "who is who" if of_people else f"whose {what} it was drawn from"
@@ -42,10 +42,10 @@ def as_json(made: Released, output: Path) -> dict[str, Any]:
         "private": twin_name(str(output)),
         "engine": "spark",
         "data": {
-            "users": made.n_people,
+            "users": made.n_users,
             "items": made.n_items,
             "ratings": made.n_ratings,
-            "density": made.n_ratings / (made.n_people * made.n_items),
+            "density": made.n_ratings / (made.n_users * made.n_items),
             "scale": str(made.scale),
             "notes": list(made.notes),
         },

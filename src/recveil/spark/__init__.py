@@ -1,4 +1,4 @@
-"""The same releases from tables that no one machine holds: by Spark, where the data is."""
+"""Releases, audits and verification by Spark, for tables that fit on no machine."""
 
 from recveil.spark._anonymize import Released, anonymize
 from recveil.spark._audit import audit

@@ -1,4 +1,4 @@
-"""Releasing: from a table that lies anywhere to a release in many parts, verified, by Spark."""
+"""Verified releases of large tables, made and written in parts by Spark."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,51 +34,51 @@ from recveil.runtime.safe_repr import brief
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
 from recveil.spark.input import Lake, address_of, is_for_spark, lake_of, read_frame
 from recveil.spark.maker import Making
-from recveil.spark.session import session_of, spark_errors_translated, spark_session
+from recveil.spark.session import session_for, spark_errors_translated, spark_session
 from recveil.spark.sparse import SparseMaking
-from recveil.spark.synthetic import DrawnMaking
+from recveil.spark.synthetic import SyntheticMaking
 from recveil.spark.users import DistributedUsers
 from recveil.verification import Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# What reading a file here takes, and Spark does not.
+# Reading options that Spark supports.
 _OF_FILES = ("user", "item", "rating", "likes", "scale")
 
 
 @brief
 class Released(NamedTuple):
-    """What became of a table: its size, what was published, and what the checker says.
+    """The result of `anonymize`: size of the table, the release, and its verification.
 
     Attributes
     ----------
-    n_people, n_items, n_ratings : int
+    n_users, n_items, n_ratings : int
         Of the table.
     scale : RatingScale
     release : Sides
-        What was published; the private side names nobody, as all names stand in its parts alone.
+        The published and the private side; ids of users are in the private parts alone.
     verification : Verification
-    told : list of str
-        What the owner is told.
+    statements : list of str
+        Statements for the publisher.
     earlier : tuple of Earlier
-        Earlier releases of the same people.
+        Earlier releases of the same users.
     notes : tuple of str
-        What is to be said of how the table was read.
+        Remarks on how the table was read.
     """
 
-    n_people: int
+    n_users: int
     n_items: int
     n_ratings: int
     scale: RatingScale
     release: Sides
     verification: Verification
-    told: list[str]
+    statements: list[str]
     earlier: tuple[Earlier, ...]
     notes: tuple[str, ...] = ()
 
     def warnings(self, output: Path) -> list[str]:
-        """Say what the release that was written to `output` tells together with each of these."""
+        """Describe what the release at `output` reveals in composition with earlier ones."""
         return warnings_of(self.earlier, output, self.release.published.claim)
 
     def _facts(self) -> dict[str, object]:
@@ -98,20 +98,20 @@ def anonymize(
     Parameters
     ----------
     source : DataFrame, path or address
-        One rating a row. What is no DataFrame of Spark's is read by Spark, if it is Parquet, a
-        folder of parts, or an address such as ``s3a://…``; any other file is read here, as
-        `recveil.methods.anonymize` reads it, and given to Spark.
+        One rating a row. Spark reads Parquet, folders of parts, and addresses such as ``s3a://…``;
+        any other file is read here, as `recveil.methods.anonymize` reads it, and sent to Spark.
     output : path
-        The folder to be published, which all machines see at the same path; its private twin is
+        The published folder, which all machines see at the same path; the private folder is
         `output` + ".private".
-    on_estimate : callable, optional
-        See `recveil.anonymize`.
+    k, method, layout, file_format, seed, hide_items, force, allow_large, against, tell
+        As for `recveil.methods.anonymize`; unsupported values are rejected.
     master : str, optional
         Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
-        session is taken.
+        session is used.
     **options
-        Keywords of `recveil.anonymize`; unsupported ones are rejected. For tables that Spark
-        reads, of the options of reading only user, item, rating, likes and scale.
+        Those of the method (epsilon, delta, people, catalogue, rating_grid; with k, homogenize and
+        round_labels, or round_fills and protect, or crowd), and user, item, rating, likes and
+        scale; for a file that is read here, all reading options.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def anonymize(
     Raises
     ------
     RecveilError
-        If something makes no sense, is not offered, or fails. Nothing is written then.
+        If an option is wrong or unsupported, or Spark fails. Nothing is written then.
 
     Examples
     --------
@@ -138,53 +138,53 @@ def anonymize(
             f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out",
             code="option.unsupported",
         )
-    given = check_options(chosen, request.options)
+    method_options = check_options(chosen, request.options)
     check_layout(chosen, request.layout)
-    check_many_drawn(given, request.layout, allow_large=request.allow_large)
-    making = _MAKINGS[chosen.name](request.k, given, request.seed)
+    check_many_drawn(method_options, request.layout, allow_large=request.allow_large)
+    making = _MAKINGS[chosen.name](request.k, method_options, request.seed)
     reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
     check_target(output, force=request.force)
     reject_within(source, output)
     target = Path(output).absolute()
     with _table(source, master, {**request.reading}) as lake:
-        if chosen.name != SYNTHETIC.name:  # which looks at public ids alone
+        if chosen.name != SYNTHETIC.name:  # it publishes public ids alone
             reject_people(lake.items, can_hide=False)
-        people, make = making.gather(lake)
+        users, make = making.gather(lake)
         try:
-            earlier = tuple(find_earlier(_count_by_spark(people), target, request.earlier_release))
-            made = make()
-            published = made.release.published
+            earlier = tuple(find_earlier(_count_by_spark(users), target, request.earlier_release))
+            planned = make()
+            published = planned.release.published
             if on_estimate is not None and published.expect is not None:
                 expected = published.expect(request.layout, request.file_format)
                 if expected is not None:
                     on_estimate(expected)
             verification = write_release(
-                made.release,
+                planned.release,
                 target,
                 request.layout,
                 request.file_format,
                 force=request.force,
                 allow_large=request.allow_large,
-                by=made.by,
+                by=planned.by,
             )
         finally:
-            people.let_go()
+            users.let_go()
         return Released(
-            n_people=people.n_people,
+            n_users=users.n_users,
             n_items=lake.items.size,
             n_ratings=lake.n_ratings,
             scale=lake.scale,
-            release=made.release,
+            release=planned.release,
             verification=verification,
-            told=made.told(),
+            statements=planned.statements(),
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
         )
 
 
-# How each method is begun: with k, the options that were given, and the seed.
+# Constructors of the methods: k, options, seed.
 _MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] = {
-    SYNTHETIC.name: DrawnMaking,
+    SYNTHETIC.name: SyntheticMaking,
     PREDICTIVE.name: GroupMaking,
     K_CORATING.name: CoRatedMaking,
     SPARSE.name: SparseMaking,
@@ -192,7 +192,7 @@ _MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] 
 
 
 def _method(name: str) -> Method:
-    """Return a method that Spark makes releases by, or refuse another one by its name."""
+    """Return a method that Spark supports; raise for others."""
     method = next((known for known in all_methods() if known.name == name), None)
     if method is None or name not in _MAKINGS:
         raise RecveilError(
@@ -207,24 +207,13 @@ def _method(name: str) -> Method:
 def _table(
     source: "DataFrame | str | PathLike[str]", master: str | None, reading: dict[str, Any]
 ) -> Iterator[Lake]:
-    """Give the table as it lies, within a session that lasts as long as it is needed."""
-    if not isinstance(source, str | PathLike):
-        if not hasattr(source, "mapInArrow"):
-            raise RecveilError(
-                f"source: expected a DataFrame of Spark's or a path, got {type(source).__name__}; "
-                f"give that to recveil.methods",
-                code="argument.type",
-            )
-        if master is not None:
-            raise RecveilError(
-                "master: a DataFrame has a session already; leave it out", code="option.conflict"
-            )
-        with session_of(source.sparkSession):
-            yield lake_of(source, **_for_spark(reading))
-    elif is_for_spark(str(source)):
-        given = _for_spark(reading)  # what is refused need not wait for Java
-        with spark_session(master) as spark:
-            yield lake_of(read_frame(spark, str(source)), **given)
+    """Yield the table within a session."""
+    is_frame = not isinstance(source, str | PathLike)
+    if is_frame or is_for_spark(str(source)):
+        options = _for_spark(reading)  # raises before Java starts
+        with session_for(source, master, "recveil.methods") as spark:
+            frame = source if is_frame else read_frame(spark, str(source))
+            yield lake_of(frame, **options)
     else:
         read = understand(source, times=False, **reading)
         ratings = read.ratings
@@ -235,45 +224,43 @@ def _table(
                 code="table.kind",
             )
         with spark_session(master) as spark:
-            frame = spark.createDataFrame(ratings.to_arrow().drop_columns(_times(ratings)))
+            frame = spark.createDataFrame(
+                ratings.to_arrow().drop_columns([] if ratings.days is None else ["timestamp"])
+            )
             lake = lake_of(
                 frame, scale=None if ratings.is_unary else ratings.scale, likes=ratings.is_unary
             )
-            # The scale says, too, whether it was named.
-            told = (f"{read.name}: {read.mapping(examples=False)}.",) if read.columns else ()
-            yield lake._replace(scale=ratings.scale, notes=(*told, *read.notes))
-
-
-def _times(ratings: Any) -> list[str]:
-    return [] if ratings.days is None else ["timestamp"]
+            # The scale of `ratings` records whether it was named.
+            columns = (f"{read.name}: {read.mapping(examples=False)}.",) if read.columns else ()
+            yield lake._replace(scale=ratings.scale, notes=(*columns, *read.notes))
 
 
 def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of a table's columns, and refuse what only files read here take."""
-    given = {name: value for name, value in reading.items() if has_value(value)}
-    if given.get("duplicates") == "error":
-        del given["duplicates"]
-    if strange := [name for name in given if name not in _OF_FILES]:
+    """Return column options; raise for options that Spark does not read."""
+    options = {name: value for name, value in reading.items() if has_value(value)}
+    if options.get("duplicates") == "error":
+        del options["duplicates"]
+    if strange := [name for name in options if name not in _OF_FILES]:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in strange)
         raise RecveilError(
-            f"{flags}: not for a table that Spark reads itself; leave that out, or give a file "
-            f"that is read here",
+            f"{flags}: not for a table that Spark reads; leave that out, or give a file "
+            f"that recveil reads",
             code="option.unsupported",
         )
-    return given
+    return options
 
 
-def _count_by_spark(people: DistributedUsers) -> Callable[[Path, list[str]], int]:
-    """Return what counts how many of these people are in a private twin."""
+def _count_by_spark(users: DistributedUsers) -> Callable[[Path, list[str]], int]:
+    """Return a function that counts these users in a private folder."""
 
     def count(twin: Path, files: list[str]) -> int:
-        spark = people.frame.sparkSession
+        spark = users.frame.sparkSession
         try:
             with spark_errors_translated():
-                there = spark.read.parquet(*[address_of(twin / name) for name in files])
-                known = there.selectExpr("cast(user_id as string) as user").distinct()
-                return people.frame.select("user").join(known, "user").count()
+                assignment = spark.read.parquet(*[address_of(twin / name) for name in files])
+                known = assignment.selectExpr("cast(user_id as string) as user").distinct()
+                return users.frame.select("user").join(known, "user").count()
         except RecveilError as error:
-            raise OSError("Spark cannot read who is who") from error
+            raise OSError("Spark cannot read the private folder") from error
 
     return count

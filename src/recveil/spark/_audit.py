@@ -1,4 +1,4 @@
-"""Table audit: how easily the people in a table are found again, by executors who look for them."""
+"""Audits of tables by Spark, whose executors run the attacks."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,15 +14,15 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts
 from recveil.spark.input import is_for_spark, read_frame
-from recveil.spark.search import Searchers, SpreadCandidates, far_table
-from recveil.spark.session import session_of, spark_session
+from recveil.spark.search import DistributedCandidates, Searchers, remote_table
+from recveil.spark.session import session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What a rating takes on its way here, about.
+# Bytes per collected rating, about.
 _BYTES_OF_A_RATING = 32
-# What an audit by one machine takes, too.
+# Options that only an audit on one machine supports.
 _NOT_OFFERED = ("release", "against", "aux", "catalogue", "shadows")
 
 
@@ -42,13 +42,13 @@ def audit(
     Parameters
     ----------
     source : DataFrame, path or address
-        One rating a row. What is no DataFrame of Spark's is read by Spark, if it is a folder of
-        parts or an address; any other file is read here, as `recveil.auditing.audit` reads it.
+        One rating a row. Spark reads folders of parts and addresses; any other file is read here,
+        as `recveil.auditing.audit` reads it.
     adversaries, targets, draws, seed, curves
-        As for `recveil.auditing.audit`, whose figures these are, to the last digit.
+        As for `recveil.auditing.audit`, with the same results to the last digit.
     master : str, optional
         Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
-        session is taken.
+        session is used.
     **reading
         Passed to `understand`.
 
@@ -59,7 +59,7 @@ def audit(
     Raises
     ------
     RecveilError
-        If something makes no sense, is not offered, cannot be read, or Spark cannot be begun.
+        If an option is wrong or unsupported, the table cannot be read, or Spark fails.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def audit(
     reject_unknown_keywords("audit", reading, "k", "people_in")
     with (
         parts("Auditing", {work_estimates.READING: 1, THE_REST: 8}) as begin,
-        _session(source, master) as spark,
+        session_for(source, master, "recveil.auditing") as spark,
     ):
         begin(work_estimates.READING)
         with _table(spark, source, reading, is_whole=curves or targets is None) as (
@@ -83,53 +83,32 @@ def audit(
             candidates,
         ):
             ratings = read.ratings
-            chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+            fitted_adversaries = [
+                fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()
+            ]
             users = choose_targets(ratings.n_users, targets, seed)
             begin(THE_REST)
-            costs = work_estimates.of_audit(ratings, len(chosen), draws, curves=curves)
+            costs = work_estimates.of_audit(ratings, len(fitted_adversaries), draws, curves=curves)
             with parts("Auditing", costs) as begin_part:
-                found = attack_table(
-                    *(ratings, candidates, chosen, users, begin_part),
+                result = attack_table(
+                    *(ratings, candidates, fitted_adversaries, users, begin_part),
                     draws=draws,
                     seed=seed,
                     curves=curves,
                 )
             return Audit(
-                ratings=ratings, reading=read, suspects=[], published=None, **found._asdict()
+                ratings=ratings, reading=read, suspects=[], published=None, **result._asdict()
             )
 
 
-def reject_not_offered(given: dict[str, Any]) -> None:
-    """Refuse by name what an audit by one machine takes, and one by Spark does not."""
+def reject_not_offered(options: dict[str, Any]) -> None:
+    """Raise for options that only an audit on one machine supports."""
     for name in _NOT_OFFERED:
-        if given.pop(name, None) is not None:
+        if options.pop(name, None) is not None:
             raise RecveilError(
                 f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out",
                 code="option.unsupported",
             )
-
-
-@contextmanager
-def _session(
-    source: "DataFrame | str | PathLike[str]", master: str | None
-) -> Iterator["SparkSession"]:
-    """Give the session of a DataFrame, the one that there is, or a new one."""
-    if isinstance(source, str | PathLike):
-        with spark_session(master) as spark:
-            yield spark
-        return
-    if not hasattr(source, "mapInArrow"):
-        raise RecveilError(
-            f"source: expected a DataFrame of Spark's or a path, got {type(source).__name__}; "
-            f"give that to recveil.auditing",
-            code="argument.type",
-        )
-    if master is not None:
-        raise RecveilError(
-            "master: a DataFrame has a session already; leave it out", code="option.conflict"
-        )
-    with session_of(source.sparkSession):
-        yield source.sparkSession
 
 
 @contextmanager
@@ -140,7 +119,7 @@ def _table(
     *,
     is_whole: bool,
 ) -> Iterator[tuple[Reading, Candidates]]:
-    """Give a table and its lists by item, wherever there is room for them."""
+    """Yield a table and its candidates, here if they fit, else among executors."""
     frame = _frame(spark, source)
     if frame is None or (size := _BYTES_OF_A_RATING * frame.count()) <= _room(spark):
         with _here(spark, source if frame is None else frame.toArrow(), reading) as (read, near):
@@ -149,11 +128,11 @@ def _table(
     if is_whole:
         raise RecveilError(
             f"curves, and targets (--targets) all: of {size:,} bytes of ratings, which do not fit "
-            f"here, they would need all; give --no-curves and a number of targets, or raise "
+            f"here, they need all; give --no-curves and a number of targets, or raise "
             f"spark.driver.maxResultSize",
             code="table.too-large",
         )
-    with far_table(frame, _name_of(source), reading) as (read, candidates):
+    with remote_table(frame, _name_of(source), reading) as (read, candidates):
         yield read, candidates
 
 
@@ -161,7 +140,7 @@ def _table(
 def _here(
     spark: "SparkSession", source: Any, reading: dict[str, Any]
 ) -> Iterator[tuple[Reading, Candidates]]:
-    """Read a table here, and let executors hold its lists by item, each a copy."""
+    """Read a table here, and send executors copies of its candidates."""
     read = understand(source, **reading).settled()
     if not read.ratings.scale.ordered:
         raise RecveilError(
@@ -170,13 +149,13 @@ def _here(
         )
     searchers = Searchers(spark)
     try:
-        yield read, SpreadCandidates.of(Candidates.from_ratings(read.ratings), searchers)
+        yield read, DistributedCandidates.of(Candidates.from_ratings(read.ratings), searchers)
     finally:
         searchers.close()
 
 
 def _frame(spark: "SparkSession", source: "DataFrame | str | PathLike[str]") -> "DataFrame | None":
-    """Return what Spark reads; None of a file that is read here."""
+    """Return the frame that Spark reads; None for a file that is read here."""
     if not isinstance(source, str | PathLike):
         return source
     return read_frame(spark, str(source)) if is_for_spark(str(source)) else None
@@ -187,8 +166,8 @@ def _name_of(source: "DataFrame | str | PathLike[str]") -> str:
 
 
 def _room(spark: "SparkSession") -> float:
-    """Return how many bytes Spark lets this machine have at once."""
+    """Return the limit of Spark's results on this machine, in bytes."""
     context = spark.sparkContext
-    said = context.getConf().get("spark.driver.maxResultSize", "1g")
+    limit = context.getConf().get("spark.driver.maxResultSize", "1g")
     utils = context._jvm.org.apache.spark.network.util.JavaUtils
-    return float(utils.byteStringAsBytes(said)) or float("inf")
+    return float(utils.byteStringAsBytes(limit)) or float("inf")

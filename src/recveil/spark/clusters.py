@@ -1,10 +1,10 @@
-"""Support order: people sorted among executors by what they rated, and groups that follow from it.
+"""Groups of users among executors, by embedding or by co-rated items.
 
-GeCom takes people by the number of their ratings, and then by their items. Whoever comes k-th ends
-a group, with all who rated the same. So where a group begins depends on all who came before. But of
-them only their number matters, of those who still wait for others: 0, 1, ... or k - 1. Each
-partition of the sorted people says what becomes of each of these k numbers. The driver puts that
-together from the first partition to the last, and tells each where its groups begin.
+GeCom sorts users by their number of ratings, then by their items. The k-th user ends a group, with
+all who rated the same items. So the start of a group depends on all earlier users, but only on the
+number that still wait for a group: 0, 1, ... or k - 1. Each partition of the sorted users reports
+what becomes of each of these k numbers. The driver composes the reports from first to last, and
+sends each partition the starts of its groups.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,34 +28,33 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# A file holds so many people, about, and there are at most so many files.
+# Users per file, about, and the largest number of files.
 _A_PART, _MOST_PARTS = 1 << 14, 1 << 12
-# Groups stand in the order of such numbers, drawn for each: so many bits, of which these say which
-# part a group is in.
+# Groups are sorted by random keys of this many bits, of which the upper ones give the part.
 KEY_BITS, _PART_BITS = 62, 32
-# What is drawn, each by a stream of its own.
+# Random streams.
 _BINS, _GROUPING, _ORDER = 1, 2, 3
 
 
 @brief
-class SpreadGroups(NamedTuple):
-    """Groups among executors."""
+class DistributedGroups(NamedTuple):
+    """Groups of users among executors."""
 
-    # The columns `part`, `key` (equal for those who are in one group) and `number`
+    # The columns `part`, `key` (equal within a group) and `number`
     frame: "DataFrame"
-    # What `part` says, in published order
+    # The values of `part`, in published order
     parts: NDArray[np.int64]
-    # How many there are in each part
-    people: NDArray[np.int64]
+    # Counts for each part
+    users: NDArray[np.int64]
     groups: NDArray[np.int64]
-    # The least that a group has
+    # The least group size
     k: int
-    # What all that is drawn follows from, together with the table
+    # The root of all random streams, with the table's digest
     secret: tuple[int, ...]
 
     def firsts(self, *, in_groups: bool) -> NDArray[np.int64]:
-        """Return how many records stand before each part."""
-        records = self.groups if in_groups else self.people
+        """Return the number of records before each part."""
+        records = self.groups if in_groups else self.users
         return np.asarray(np.cumsum(records) - records)
 
     def _facts(self) -> dict[str, object]:
@@ -63,48 +62,48 @@ class SpreadGroups(NamedTuple):
 
 
 def gather_groups(
-    people: DistributedUsers, placed: "DataFrame", k: int, secret: tuple[int, ...]
-) -> SpreadGroups:
-    """Gather people who are near each other in groups of at least k."""
-    bins = find_bins(placed, people.n_people, k, np.random.default_rng([*secret, _BINS]))
-    work = of_table(_gathered_bin, k=k, secret=secret, n_parts=parts_for(people.n_people))
+    users: DistributedUsers, embedded: "DataFrame", k: int, secret: tuple[int, ...]
+) -> DistributedGroups:
+    """Gather users with near embeddings in groups of at least k."""
+    bins = find_bins(embedded, users.n_users, k, np.random.default_rng([*secret, _BINS]))
+    work = of_table(_gathered_bin, k=k, secret=secret, n_parts=parts_for(users.n_users))
     schema = "part long, key long, number long"
-    frame = people.keep(into_bins(placed, bins).groupBy("bin").applyInArrow(work, schema))
-    return count_groups(frame, people.n_people, k, secret)
+    frame = users.keep(into_bins(embedded, bins).groupBy("bin").applyInArrow(work, schema))
+    return count_groups(frame, users.n_users, k, secret)
 
 
 def count_groups(
-    frame: "DataFrame", n_people: int, k: int, secret: tuple[int, ...]
-) -> SpreadGroups:
-    """Count who is in groups, in each part."""
+    frame: "DataFrame", n_users: int, k: int, secret: tuple[int, ...]
+) -> DistributedGroups:
+    """Count the users and groups of each part."""
     from pyspark.sql import functions as sql
 
     sizes = frame.groupBy("part", "key").count()
-    told = sizes.groupBy("part").agg(
-        sql.sum("count").alias("people"),
+    counts = sizes.groupBy("part").agg(
+        sql.sum("count").alias("users"),
         sql.count(sql.lit(1)).alias("groups"),
         sql.min("count").alias("least"),
     )
-    table = told.toArrow().combine_chunks().sort_by("part")
+    table = counts.toArrow().combine_chunks().sort_by("part")
     parts, in_parts, groups, least = (
-        table[name].to_numpy() for name in ("part", "people", "groups", "least")
+        table[name].to_numpy() for name in ("part", "users", "groups", "least")
     )
-    if in_parts.sum() != n_people or least.min() < k:
+    if in_parts.sum() != n_users or least.min() < k:
         raise RecveilError(
-            f"groups of {in_parts.sum():,} people, the smallest of {least.min():,}, came of "
-            f"{n_people:,} people and k = {k}; this is a fault in recveil, please report it",
+            f"{n_users:,} users and k = {k} gave groups of {in_parts.sum():,} users, the smallest "
+            f"of {least.min():,}; this is a fault in recveil, please report it",
             code="internal.fault",
         )
-    return SpreadGroups(frame, parts, in_parts, groups, k, secret)
+    return DistributedGroups(frame, parts, in_parts, groups, k, secret)
 
 
-def parts_for(n_people: int) -> int:
-    """Return in how many parts, at most, so many people are written."""
-    return min(_MOST_PARTS, -(-n_people // _A_PART))
+def parts_for(n_users: int) -> int:
+    """Return the largest number of parts for this number of users."""
+    return min(_MOST_PARTS, -(-n_users // _A_PART))
 
 
 def parts_of(keys: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Return the part of each group by what was drawn for it: parts ascend as these do.
+    """Return the part of each group by its random key; parts ascend with keys.
 
     Examples
     --------
@@ -115,25 +114,25 @@ def parts_of(keys: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
 
 
 def _gathered_bin(table: pa.Table, k: int, secret: tuple[int, ...], n_parts: int) -> pa.Table:
-    """Gather the people of a bin in groups, and draw where each group will stand."""
+    """Gather the users of a bin in groups, and draw a key for each group."""
     table = table.sort_by("number")
     number_of_bin = int(table["bin"][0].as_py())
     if table.num_rows < k:
         raise RecveilError(
-            f"{table.num_rows} people are left in a bin, who cannot form a group of k = {k}; this "
+            f"{table.num_rows} users in a bin cannot form a group of k = {k}; this "
             f"is a fault in recveil, please report it",
             code="internal.fault",
         )
-    drawing = np.random.default_rng([*secret, _GROUPING, number_of_bin])
-    labels = KGather(min_size=k, random_state=drawing).fit(as_matrix(table["place"])).labels_
+    rng = np.random.default_rng([*secret, _GROUPING, number_of_bin])
+    labels = KGather(min_size=k, random_state=rng).fit(as_matrix(table["place"])).labels_
     reject_small(np.bincount(labels), k)
-    drawing = np.random.default_rng([*secret, _ORDER, number_of_bin])
-    keys = drawing.integers(1 << KEY_BITS, size=labels.max() + 1)[labels]
+    rng = np.random.default_rng([*secret, _ORDER, number_of_bin])
+    keys = rng.integers(1 << KEY_BITS, size=labels.max() + 1)[labels]
     return pa.table({"part": parts_of(keys, n_parts), "key": keys, "number": table["number"]})
 
 
 def of_table(work: Callable[..., pa.Table], **known: Any) -> Callable[[pa.Table], pa.Table]:
-    """Return what takes a table alone, and says so: Spark looks at the types of its parameters.
+    """Return a function of a table alone, as Spark inspects the types of parameters.
 
     Examples
     --------
@@ -148,26 +147,26 @@ def of_table(work: Callable[..., pa.Table], **known: Any) -> Callable[[pa.Table]
 
 
 def reject_small(sizes: NDArray[np.int64], k: int) -> None:
-    """Raise a RecveilError if a group has fewer than k people."""
+    """Raise if a group has fewer than k users."""
     if sizes.min() < k:
         raise RecveilError(
-            f"a group of {sizes.min()} people, and k = {k}; nothing is published; this is a fault "
+            f"a group of {sizes.min()} users, and k = {k}; nothing is published; this is a fault "
             f"in recveil, please report it",
             code="internal.fault",
         )
 
 
-# Ratings of a partition, about. People are as many in each, so that the last has several times it.
+# Mean ratings per partition. Partitions have equal numbers of users, so the last has more ratings.
 _RATINGS_OF_A_PARTITION = 1 << 18
-# People who all rated the same need not stay together: more than twice so many are taken apart.
+# Classes of users with the same items are split beyond twice this size.
 _A_PIECE = 1 << 14
-# Numbers that say where groups stand are drawn so many at a time.
+# Keys are drawn in series of this length.
 _DRAWN_AT_ONCE = 1 << 16
-# What is drawn, each by a stream of its own.
+# Random streams.
 _PLACES, _PIECES = 11, 12
 
-_PASSED = "part long, large long, people long, ends binary"
-_LEFT = "number long, items array<int>"
+_ENDS = "part long, large long, users long, ends binary"
+_LEFTOVER = "number long, items array<int>"
 _COSTS = "number long, cost long, class long"
 _GROUPED = "part long, key long, number long"
 
@@ -176,9 +175,8 @@ _GROUPED = "part long, key long, number long"
 class CoRatedGroups(NamedTuple):
     """GeCom's groups among executors."""
 
-    groups: SpreadGroups
-    # How many labels their rows will have, about: a group that two partitions have a share of
-    # counts as two
+    groups: DistributedGroups
+    # Published values, about: a group in two partitions counts twice
     cells: int
 
     def _facts(self) -> dict[str, object]:
@@ -187,16 +185,16 @@ class CoRatedGroups(NamedTuple):
 
 @brief
 class _Begins(NamedTuple):
-    """What came before each partition, and what there is in all."""
+    """What precedes each partition, and totals."""
 
-    # Classes of k people; groups of others; and people who wait for others
+    # Classes of k users, groups of others, and users who wait for others
     large: NDArray[np.int64]
     whole: NDArray[np.int64]
     waiting: NDArray[np.int64]
     # In all
     n_large: int
     n_whole: int
-    # Of people who are too few for a group: the class of k that each joins
+    # The class of k that each leftover user joins
     joined: dict[int, int]
 
     def _facts(self) -> dict[str, object]:
@@ -204,37 +202,36 @@ class _Begins(NamedTuple):
 
 
 def gather_corated(
-    people: DistributedUsers,
+    users: DistributedUsers,
     numbered: NumberedUsers,
     n_ratings: int,
     k: int,
     secret: tuple[int, ...],
 ) -> CoRatedGroups:
-    """Cluster users by GeCom, as `recveil.methods.k_corating.gecom` does, in another order.
+    """Cluster users by GeCom as `recveil.methods.k_corating.gecom` does, in another order.
 
-    But people who all rated the same are taken apart where there are very many: each piece is a
-    group.
+    Very many users with the same items are split into pieces, each of which is a group.
     """
-    frame = people.keep(_sort(numbered, n_ratings))
+    frame = users.keep(_sort(numbered, n_ratings))
     begins = _begins(frame, k)
-    cells = partial(_cells, k=k, begins=begins, n_items=people.n_items)
+    cells = partial(_cells, k=k, begins=begins, n_items=users.n_items)
     n_cells = sum(frame.mapInArrow(cells, "cells long").toArrow()["cells"].to_pylist())
-    placed = partial(
-        _placed,
+    embedded = partial(
+        _draw_group_keys,
         k=k,
         begins=begins,
         secret=secret,
-        n_parts=parts_for(people.n_people),
+        n_parts=parts_for(users.n_users),
         most=max(_A_PIECE, k),
     )
-    grouped = people.keep(frame.mapInArrow(placed, _GROUPED))
-    return CoRatedGroups(count_groups(grouped, people.n_people, k, secret), n_cells)
+    grouped = users.keep(frame.mapInArrow(embedded, _GROUPED))
+    return CoRatedGroups(count_groups(grouped, users.n_users, k, secret), n_cells)
 
 
 def _sort(numbered: NumberedUsers, n_ratings: int) -> "DataFrame":
-    """Sort people by the number of their items, then by these; the same are in one partition.
+    """Sort users by the number of their items, then by these; equal ones share a partition.
 
-    Last by their number, which decides nothing but must not be left to chance.
+    The last key, their number, makes the order deterministic.
     """
     from pyspark.sql import functions as sql
 
@@ -249,32 +246,34 @@ def _sort(numbered: NumberedUsers, n_ratings: int) -> "DataFrame":
 
 
 def _begins(frame: "DataFrame", k: int) -> _Begins:
-    """Find out where groups begin in each partition."""
-    told = frame.mapInArrow(partial(_passed, k=k), _PASSED).toArrow().sort_by("part").to_pylist()
-    large, whole, waiting = (np.zeros(len(told) + 1, np.int64) for _ in range(3))
-    for at, row in enumerate(told):
+    """Compute where groups begin in each partition."""
+    counts = (
+        frame.mapInArrow(partial(_report_ends, k=k), _ENDS).toArrow().sort_by("part").to_pylist()
+    )
+    large, whole, waiting = (np.zeros(len(counts) + 1, np.int64) for _ in range(3))
+    for at, row in enumerate(counts):
         ends = np.frombuffer(row["ends"], np.int64).reshape(k, 2)
         more, waiting[at + 1] = ends[waiting[at]]
         whole[at + 1] = whole[at] + more
         large[at + 1] = large[at] + row["large"]
     begins = _Begins(large[:-1], whole[:-1], waiting[:-1], int(large[-1]), int(whole[-1]), {})
-    if sum(row["people"] for row in told) and not begins.n_whole:
+    if sum(row["users"] for row in counts) and not begins.n_whole:
         return begins._replace(joined=_join_nearest(frame, k, begins))
     return begins
 
 
 def _join_nearest(frame: "DataFrame", k: int, begins: _Begins) -> dict[int, int]:
-    """Let fewer than k people join the classes where the fewest cells must be filled for them."""
-    left = frame.mapInArrow(partial(_left, k=k), _LEFT).toArrow().to_pylist()
-    work = partial(_costs, k=k, left=left, firsts=begins.large)
+    """Let fewer than k users join the classes where this fills the fewest cells."""
+    leftover = frame.mapInArrow(partial(_leftover, k=k), _LEFTOVER).toArrow().to_pylist()
+    work = partial(_costs, k=k, leftover=leftover, firsts=begins.large)
     costs = frame.mapInArrow(work, _COSTS).toArrow().to_pylist()
     nearest = sorted(costs, key=lambda row: (row["cost"], row["class"]), reverse=True)
-    return {row["number"]: row["class"] for row in nearest}  # the last one stays
+    return {row["number"]: row["class"] for row in nearest}  # the last entry wins
 
 
 @brief
-class _People(NamedTuple):
-    """The people of a partition, sorted, and how many of them each class has."""
+class _SortedUsers(NamedTuple):
+    """The sorted users of a partition, and the size of each class of equal ones."""
 
     numbers: NDArray[np.int64]
     indptr: NDArray[np.int64]
@@ -282,13 +281,13 @@ class _People(NamedTuple):
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, batches: Iterable[pa.RecordBatch]) -> "_People":
-        """Take them from all batches together."""
-        held = [batch for batch in batches if batch.num_rows]
-        if not held:
-            nobody = np.zeros(0, np.int64)
-            return cls(nobody, np.zeros(1, np.int64), nobody.astype(np.int32), nobody)
-        table = pa.Table.from_batches(held)
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> "_SortedUsers":
+        """Combine all batches."""
+        nonempty = [batch for batch in batches if batch.num_rows]
+        if not nonempty:
+            empty = np.zeros(0, np.int64)
+            return cls(empty, np.zeros(1, np.int64), empty.astype(np.int32), empty)
+        table = pa.Table.from_batches(nonempty)
         rated = table["items"].combine_chunks()
         indptr = rated.offsets.to_numpy().astype(np.int64)
         indptr, items = indptr - indptr[0], rated.flatten().to_numpy()
@@ -298,64 +297,64 @@ class _People(NamedTuple):
         )
 
     def groups(self, k: int, begins: _Begins) -> NDArray[np.int64]:
-        """Return which group each of them is in: first classes of k, then groups of others."""
+        """Return the group of each user: first classes of k, then other groups."""
         part, large = partition_number(), self.sizes >= k
         of_class = np.zeros(self.sizes.size, np.int64)
         of_class[large] = begins.large[part] + np.arange(large.sum())
         if begins.n_whole:
             others, _, _ = form_groups(self.sizes[~large], k, int(begins.waiting[part]))
-            # Those who still wait at the end of all join the last group.
+            # Users who still wait at the end join the last group.
             others = np.minimum(begins.whole[part] + others, begins.n_whole - 1)
             of_class[~large] = begins.n_large + others
         groups = np.repeat(of_class, self.sizes)
         if not begins.n_whole:
-            left = np.flatnonzero(np.repeat(~large, self.sizes))
-            groups[left] = [begins.joined[number] for number in self.numbers[left].tolist()]
+            leftover = np.flatnonzero(np.repeat(~large, self.sizes))
+            groups[leftover] = [begins.joined[number] for number in self.numbers[leftover].tolist()]
         return groups
 
     def _facts(self) -> dict[str, object]:
-        return {"people": self.numbers.size, "classes": self.sizes.size}
+        return {"users": self.numbers.size, "classes": self.sizes.size}
 
 
 @compiled()
 def _differs(indptr: NDArray[Any], items: NDArray[Any]) -> NDArray[Any]:
-    """Say who rated other items than the person before."""
-    n_people = indptr.size - 1
-    differs = np.ones(n_people, np.bool_)
-    for person in range(1, n_people):
-        before, own = indptr[person - 1], indptr[person]
-        width = indptr[person + 1] - own
-        if own - before == width:
+    """Return which users rated other items than the user before."""
+    n_users = indptr.size - 1
+    differs = np.ones(n_users, np.bool_)
+    for user in range(1, n_users):
+        before, start = indptr[user - 1], indptr[user]
+        width = indptr[user + 1] - start
+        if start - before == width:
             at = 0
-            while at < width and items[before + at] == items[own + at]:
+            while at < width and items[before + at] == items[start + at]:
                 at += 1
-            differs[person] = at < width
+            differs[user] = at < width
     return differs
 
 
-def _passed(batches: Iterator[pa.RecordBatch], k: int) -> Iterator[pa.RecordBatch]:
-    """Say what becomes of each number of people who wait when the partition begins."""
-    sizes = _People.of(batches).sizes
+def _report_ends(batches: Iterator[pa.RecordBatch], k: int) -> Iterator[pa.RecordBatch]:
+    """Compute how each number of waiting users continues through the partition."""
+    sizes = _SortedUsers.of(batches).sizes
     others = sizes[sizes < k]
     ends = np.array([form_groups(others, k, waiting)[1:] for waiting in range(k)], np.int64)
     yield pa.RecordBatch.from_pydict(
         {
             "part": [partition_number()],
             "large": [int((sizes >= k).sum())],
-            "people": [int(others.sum())],
+            "users": [int(others.sum())],
             "ends": pa.array([ends.tobytes()], pa.binary()),
         }
     )
 
 
-def _left(batches: Iterator[pa.RecordBatch], k: int) -> Iterator[pa.RecordBatch]:
-    """Yield those who are too few to be a class, and, in all, to be a group."""
-    people = _People.of(batches)
-    left = np.flatnonzero(np.repeat(people.sizes < k, people.sizes))
-    items = [people.items[people.indptr[at] : people.indptr[at + 1]] for at in left.tolist()]
+def _leftover(batches: Iterator[pa.RecordBatch], k: int) -> Iterator[pa.RecordBatch]:
+    """Yield users who are too few for a class, and in all for a group."""
+    users = _SortedUsers.of(batches)
+    leftover = np.flatnonzero(np.repeat(users.sizes < k, users.sizes))
+    items = [users.items[users.indptr[at] : users.indptr[at + 1]] for at in leftover.tolist()]
     yield pa.RecordBatch.from_pydict(
         {
-            "number": people.numbers[left],
+            "number": users.numbers[leftover],
             "items": pa.array(items, pa.list_(pa.int32())),
         }
     )
@@ -364,42 +363,42 @@ def _left(batches: Iterator[pa.RecordBatch], k: int) -> Iterator[pa.RecordBatch]
 def _costs(
     batches: Iterator[pa.RecordBatch],
     k: int,
-    left: list[dict[str, Any]],
+    leftover: list[dict[str, Any]],
     firsts: NDArray[np.int64],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the class of a partition where the fewest cells must be filled for each of the left."""
-    people = _People.of(batches)
-    large = people.sizes >= k
+    """Yield the class of a partition that costs each leftover user the fewest fills."""
+    users = _SortedUsers.of(batches)
+    large = users.sizes >= k
     if not large.any():
         return
-    # Who comes first in a class stands for all of it.
-    first_of = (np.cumsum(people.sizes) - people.sizes)[large]
-    widths = np.diff(people.indptr)
+    # The first user of a class represents it.
+    first_of = (np.cumsum(users.sizes) - users.sizes)[large]
+    widths = np.diff(users.indptr)
     starts = np.concatenate([[0], np.cumsum(widths[first_of])])
-    items = people.items[np.repeat(np.isin(np.arange(widths.size), first_of), widths)]
-    for person in left:
-        costs = filling_costs(np.array(person["items"]), starts, items, people.sizes[large])
+    items = users.items[np.repeat(np.isin(np.arange(widths.size), first_of), widths)]
+    for user in leftover:
+        costs = filling_costs(np.array(user["items"]), starts, items, users.sizes[large])
         nearest = int(np.argmin(costs))
         place = int(firsts[partition_number()]) + nearest
         yield pa.RecordBatch.from_pydict(
-            {"number": [person["number"]], "cost": [int(costs[nearest])], "class": [place]}
+            {"number": [user["number"]], "cost": [int(costs[nearest])], "class": [place]}
         )
 
 
 def _cells(
     batches: Iterator[pa.RecordBatch], k: int, begins: _Begins, n_items: int
 ) -> Iterator[pa.RecordBatch]:
-    """Count the labels that the rows of a partition's people will have."""
-    people = _People.of(batches)
+    """Count the published values of a partition's users."""
+    users = _SortedUsers.of(batches)
     cells = 0
-    if people.numbers.size:
-        groups = Groups.from_labels(people.groups(k, begins))
-        shape = (groups.members, groups.starts, people.indptr, people.items, n_items)
+    if users.numbers.size:
+        groups = Groups.from_labels(users.groups(k, begins))
+        shape = (groups.members, groups.starts, users.indptr, users.items, n_items)
         cells = int((np.diff(unions(*shape)[0]) * groups.sizes).sum())
     yield pa.RecordBatch.from_pydict({"cells": [cells]})
 
 
-def _placed(
+def _draw_group_keys(
     batches: Iterator[pa.RecordBatch],
     k: int,
     begins: _Begins,
@@ -407,36 +406,36 @@ def _placed(
     n_parts: int,
     most: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Draw where the group of each person of a partition will stand."""
-    people = _People.of(batches)
-    groups = people.groups(k, begins)
-    keys = _drawn(groups, secret)
-    firsts = np.cumsum(people.sizes) - people.sizes
-    for at in np.flatnonzero(people.sizes >= 2 * most).tolist():
-        own = slice(int(firsts[at]), int(firsts[at] + people.sizes[at]))
-        keys[own] = _in_pieces(keys[own], int(groups[own.start]), most, secret)
+    """Draw the key of each user's group."""
+    users = _SortedUsers.of(batches)
+    groups = users.groups(k, begins)
+    keys = _draw_keys(groups, secret)
+    firsts = np.cumsum(users.sizes) - users.sizes
+    for at in np.flatnonzero(users.sizes >= 2 * most).tolist():
+        members = slice(int(firsts[at]), int(firsts[at] + users.sizes[at]))
+        keys[members] = _in_pieces(keys[members], int(groups[members.start]), most, secret)
     yield pa.RecordBatch.from_pydict(
-        {"part": parts_of(keys, n_parts), "key": keys, "number": people.numbers}
+        {"part": parts_of(keys, n_parts), "key": keys, "number": users.numbers}
     )
 
 
-def _drawn(groups: NDArray[np.int64], secret: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the number of each group, which is the same wherever it is asked for."""
+def _draw_keys(groups: NDArray[np.int64], secret: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the key of each group, which is the same in all tasks."""
     keys, series = np.empty(groups.size, np.int64), groups // _DRAWN_AT_ONCE
     for number in np.unique(series).tolist():
         rng = np.random.default_rng([*secret, _PLACES, number])
-        drawn = rng.integers(1 << KEY_BITS, size=_DRAWN_AT_ONCE)
-        own = series == number
-        keys[own] = drawn[groups[own] % _DRAWN_AT_ONCE]
+        series_keys = rng.integers(1 << KEY_BITS, size=_DRAWN_AT_ONCE)
+        members = series == number
+        keys[members] = series_keys[groups[members] % _DRAWN_AT_ONCE]
     return keys
 
 
 def _in_pieces(
     keys: NDArray[np.int64], group: int, most: int, secret: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Take a class apart by chance, in pieces of `most` people and fewer than twice as many."""
+    """Split a class at random into pieces of at least `most` users, and less than twice as many."""
     rng = np.random.default_rng([*secret, _PIECES, group])
     n_pieces = keys.size // most
     of_piece = rng.integers(1 << KEY_BITS, size=n_pieces)
-    of_piece[0] = keys[0]  # who joined the class from elsewhere is in the first
+    of_piece[0] = keys[0]  # users who joined the class are in the first piece
     return np.asarray(of_piece[rng.permutation(keys.size) * n_pieces // keys.size])

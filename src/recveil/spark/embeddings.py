@@ -1,11 +1,12 @@
-"""Taste bins: people around centres, so many in each that one executor can gather groups there.
+"""Embeddings of users by MLlib's factors, and bins of near users.
 
-Source: Chang et al., section 4.2. A sample of people comes to the driver, our own k-gather finds
-centres in it, and everybody joins the bin of the nearest.
+A bin has as many users as one executor can cluster. Source: Chang et al., section 4.2. A sample of
+users comes to the driver, where k-gather finds centres, and each user joins the bin of the nearest
+one.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,43 +22,50 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
-from recveil.spark.users import DistributedUsers, NumberedUsers, Whole, ratings_of, some_at_a_time
+from recveil.spark.users import (
+    DistributedUsers,
+    NumberedUsers,
+    Whole,
+    ratings_of,
+    some_at_a_time,
+    sums_of_items,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# As many factors as matter for whom people resemble; and how far few ratings are believed. Pulls
-# are those of ratings from 1 to 5: ratings on any scale are learned from in quarters of its range.
-RANK, ROUNDS, PULL = 20, 10, 0.05
-_ITEM_PULL, _USER_PULL = 5.0, 5.0
-# A person's factors, the bias among them, are pulled to zero so much by each rating, and so much at
-# least. MLlib knows no least, and so believes who rated little, which refining makes up for. A pull
-# by each rating takes away whatever tells people apart by less than itself, so that it must be
-# small: with 0.15 nothing was left of what ten million invented ratings say.
-OWN_PULL, LEAST_PULL = 0.03, 10.0
-# Ratings are added up in whole steps of so small a part of the scale.
+# Rank, rounds and regularization of MLlib. Penalties are for ratings from 1 to 5: ratings on any
+# scale are learned in quarters of its range.
+RANK, ROUNDS, REGULARIZATION = 20, 10, 0.05
+_ITEM_SHRINKAGE, _USER_SHRINKAGE = 5.0, 5.0
+# Penalties on a user's factors and bias: one per rating, and one per user. MLlib has none per user
+# and overfits users with few ratings, which refining corrects. The penalty per rating hides smaller
+# differences between users, so it must be small: 0.15 left no structure in ten million synthetic
+# ratings.
+FACTOR_PENALTY, USER_PENALTY = 0.03, 10.0
+# Ratings are summed in integer units of this part of the range.
 _FACTOR_STEPS = float(1 << 20)
-# MLlib knows people by numbers of 32 bits.
-_MOST_PEOPLE = 2**31 - 1
+# MLlib's user numbers have 32 bits.
+_MOST_USERS = 2**31 - 1
 
 
 @brief
 class ItemFactors(NamedTuple):
-    """What is known of items: ``rating = offset + factors of the item · factors of the person``."""
+    """Item factors, where ``rating = offset + item factors · user factors``."""
 
-    # What everybody is expected to give
+    # Expected ratings of an average user
     offset: NDArray[np.float32]
-    # The last is that of people's biases: the unit of the scale, for all items
+    # The last factor belongs to user biases: the unit of the scale, for all items
     factors: NDArray[np.float32]
-    # Takes people's factors to where distances are those between padded rows
+    # Maps user factors to embeddings with the distances of padded rows
     triangular: NDArray[np.float64]
 
     @classmethod
     def of(
         cls, offset: NDArray[np.float32], factors: NDArray[Any], scale: RatingScale
     ) -> "ItemFactors":
-        """Return them in rating points, with what whitens people's.
+        """Return factors in rating points, with a matrix that whitens user factors.
 
         Parameters
         ----------
@@ -68,31 +76,30 @@ class ItemFactors(NamedTuple):
         """
         unit = unit_of(scale)
         points = np.hstack([factors * unit, np.full((len(factors), 1), unit)]).astype(np.float32)
-        with threadpool_limits(1, user_api="blas"):  # whatever the threads, the same bits
+        with threadpool_limits(1, user_api="blas"):  # for equal bits with any number of threads
             triangular = np.linalg.qr(points.astype(np.float64), mode="r")
         return cls(offset, points, np.asarray(triangular))
 
     @property
     def unit(self) -> float:
-        """A quarter of the scale's range, in which factors are learned."""
+        """A quarter of the scale's range, the unit in which factors are learned."""
         return float(self.factors[0, -1])
 
-    def of_people(self, ratings: Ratings) -> NDArray[np.float32]:
-        """Return the factors of some people, and their biases last, shape (n_users, rank + 1)."""
-        left = ratings.values.astype(np.float64) - self.offset[ratings.indices]
-        pulls = OWN_PULL * self.unit**2, LEAST_PULL * self.unit**2
-        found = _solved(ratings.indptr, ratings.indices, left, self.factors, *pulls)
-        return np.asarray(found, np.float32)
+    def fit_users(self, ratings: Ratings) -> NDArray[np.float32]:
+        """Fit the factors of users, the bias last, shape (n_users, rank + 1)."""
+        residuals = ratings.values.astype(np.float64) - self.offset[ratings.indices]
+        penalties = FACTOR_PENALTY * self.unit**2, USER_PENALTY * self.unit**2
+        result = _solve_users(ratings.indptr, ratings.indices, residuals, self.factors, *penalties)
+        return np.asarray(result, np.float32)
 
-    def places_of(self, factors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return where people are, so that who would rate alike is near; see `Padding`."""
-        # Added up in one order for each number, however many people there are at once.
-        return np.einsum("ij,kj->ik", factors.astype(np.float64), self.triangular).astype(
-            np.float32
-        )
+    def embed(self, ratings: Ratings) -> NDArray[np.float32]:
+        """Return embeddings with the distances of padded rows, shape (n_users, rank + 1)."""
+        # Summed in one order for each number, however many users there are at once.
+        factors = self.fit_users(ratings).astype(np.float64)
+        return np.einsum("ij,kj->ik", factors, self.triangular).astype(np.float32)
 
     def padding(self, factors: NDArray[np.float32], scale: RatingScale) -> Padding:
-        """Return predictions for some people."""
+        """Return the predictions for users with these factors."""
         return Padding(factors, self.factors, self.offset, scale)
 
     def _facts(self) -> dict[str, object]:
@@ -101,23 +108,23 @@ class ItemFactors(NamedTuple):
 
 @brief
 class RatedItems(NamedTuple):
-    """How often, and how, each item was rated."""
+    """Counts and means of the items' ratings."""
 
     support: NDArray[np.int64]
-    # The mean rating of each, pulled to that of all where there are few
+    # The mean rating of each, shrunk to the overall mean where there are few
     offset: NDArray[np.float32]
-    # Of all ratings
+    # The mean of all ratings
     mean: float
 
     @classmethod
-    def of(cls, people: DistributedUsers) -> "RatedItems":
-        """Ask executors; sums of whole numbers are the same in whatever order."""
-        support, steps = people.add_up(_sums_of_items, people.scale)
-        unit = people.scale.range / _FACTOR_STEPS
+    def of(cls, users: DistributedUsers) -> "RatedItems":
+        """Compute them by executors; integer sums do not depend on their order."""
+        unit = users.scale.range / _FACTOR_STEPS or 1.0
+        support, steps = users.add_up(sums_of_items, users.scale.low, unit)
         total = steps * unit
         mean = total.sum() / max(1, support.sum())
-        off = (total - support * mean) / (support + _ITEM_PULL)
-        overall = float(people.scale.low + mean)
+        off = (total - support * mean) / (support + _ITEM_SHRINKAGE)
+        overall = float(users.scale.low + mean)
         return cls(support, (overall + off).astype(np.float32), overall)
 
     def _facts(self) -> dict[str, object]:
@@ -125,35 +132,35 @@ class RatedItems(NamedTuple):
 
 
 def learn_factors(
-    people: DistributedUsers, numbered: NumberedUsers, items: RatedItems, seed: int
+    users: DistributedUsers, numbered: NumberedUsers, items: RatedItems, seed: int
 ) -> ItemFactors:
-    """Learn the factors of items from all people, by MLlib."""
+    """Learn item factors from all users by MLlib."""
     from pyspark.ml.recommendation import ALS
 
-    if people.n_people > _MOST_PEOPLE:
+    if users.n_users > _MOST_USERS:
         raise RecveilError(
-            f"{people.n_people:,} people: MLlib numbers {_MOST_PEOPLE:,} at most; split the table",
+            f"{users.n_users:,} users: MLlib numbers {_MOST_USERS:,} at most; split the table",
             code="table.too-large",
         )
-    work = partial(_left_over, scale=people.scale, n_items=people.n_items, offset=items.offset)
+    work = partial(_residuals, scale=users.scale, n_items=users.n_items, offset=items.offset)
     rows = numbered.frame.mapInArrow(work, "user int, item int, rating float")
-    als = ALS(rank=RANK, maxIter=ROUNDS, regParam=PULL, seed=seed % 2**63)
-    # There is a task for each pair of a block of people and one of items.
-    als = als.setNumBlocks(math.ceil(2 * math.sqrt(people.frame.rdd.getNumPartitions())))
-    found = als.setUserCol("user").setItemCol("item").setRatingCol("rating").fit(rows)
-    table = found.itemFactors.toArrow()
-    factors = np.zeros((people.n_items, RANK), np.float32)
+    als = ALS(rank=RANK, maxIter=ROUNDS, regParam=REGULARIZATION, seed=seed % 2**63)
+    # Each pair of a user block and an item block is a task.
+    als = als.setNumBlocks(math.ceil(2 * math.sqrt(users.frame.rdd.getNumPartitions())))
+    model = als.setUserCol("user").setItemCol("item").setRatingCol("rating").fit(rows)
+    table = model.itemFactors.toArrow()
+    factors = np.zeros((users.n_items, RANK), np.float32)
     learned = table["features"].combine_chunks().flatten().to_numpy().reshape(-1, RANK)
     factors[table["id"].to_numpy()] = learned
     if not np.isfinite(factors).all():
         raise RecveilError(
-            "learning what people like failed; tell us, and leave engine out", code="internal.fault"
+            "item factors are not finite; report it, and leave engine out", code="internal.fault"
         )
-    return ItemFactors.of(items.offset, factors, people.scale)
+    return ItemFactors.of(items.offset, factors, users.scale)
 
 
 def unit_of(scale: RatingScale) -> float:
-    """Return a quarter of the range, by which any scale is as wide as that from 1 to 5.
+    """Return a quarter of the range, which scales any ratings to those from 1 to 5.
 
     Examples
     --------
@@ -163,62 +170,55 @@ def unit_of(scale: RatingScale) -> float:
     return scale.range / 4 or 1.0
 
 
-def _sums_of_items(ratings: Ratings, scale: RatingScale) -> Whole:
-    """Return each item's count, and the sum of its ratings above the scale's low end."""
-    above = (ratings.values.astype(np.float64) - scale.low) / (scale.range or 1.0)
-    steps = np.rint(above * _FACTOR_STEPS)
-    n = ratings.n_items
-    sums = [np.bincount(ratings.indices, minlength=n), np.bincount(ratings.indices, steps, n)]
-    return np.array(sums).astype(np.int64)
-
-
 def _without_biases(ratings: Ratings, offset: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return what is left of ratings without how much higher than others each person rates."""
-    left = ratings.values.astype(np.float64) - offset[ratings.indices]
-    biases = np.add.reduceat(left, ratings.indptr[:-1]) / (ratings.activity + _USER_PULL)
-    return np.asarray(left - np.repeat(biases, ratings.activity))
+    """Return the residuals of ratings after item offsets and user biases."""
+    residuals = ratings.values.astype(np.float64) - offset[ratings.indices]
+    biases = np.add.reduceat(residuals, ratings.indptr[:-1]) / (ratings.activity + _USER_SHRINKAGE)
+    return np.asarray(residuals - np.repeat(biases, ratings.activity))
 
 
-def _left_over(
+def _residuals(
     batches: Iterator[pa.RecordBatch],
     scale: RatingScale,
     n_items: int,
     offset: NDArray[np.float32],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what MLlib learns from: a row for each rating, without biases, in units."""
+    """Yield MLlib's input: a row per rating, with its residual in units."""
     for table in some_at_a_time(batches):
         ratings = ratings_of(table, scale, n_items)
-        left = _without_biases(ratings, offset) / unit_of(scale)
+        residuals = _without_biases(ratings, offset) / unit_of(scale)
         numbers = table["number"].to_numpy().astype(np.int32)
         yield pa.RecordBatch.from_pydict(
             {
                 "user": pa.array(np.repeat(numbers, ratings.activity)),
                 "item": pa.array(ratings.indices, pa.int32()),
-                "rating": pa.array(left, pa.float32()),
+                "rating": pa.array(residuals, pa.float32()),
             }
         )
 
 
 def embed_users(
-    people: DistributedUsers, numbered: NumberedUsers, known: ItemFactors
+    users: DistributedUsers,
+    numbered: NumberedUsers,
+    embed: Callable[[Ratings], NDArray[np.float32]],
 ) -> "DataFrame":
-    """Say where each person is: a frame of `number` and `place`, kept where the people are."""
-    work = partial(_placed, scale=people.scale, n_items=people.n_items, known=known)
-    return people.keep(numbered.frame.mapInArrow(work, "number long, place array<float>"))
+    """Return a frame of `number` and `place`, the embedding of each user, kept by executors."""
+    work = partial(_embedded, scale=users.scale, n_items=users.n_items, embed=embed)
+    return users.keep(numbered.frame.mapInArrow(work, "number long, place array<float>"))
 
 
-def _placed(
-    batches: Iterator[pa.RecordBatch], scale: RatingScale, n_items: int, known: ItemFactors
+def _embedded(
+    batches: Iterator[pa.RecordBatch],
+    scale: RatingScale,
+    n_items: int,
+    embed: Callable[[Ratings], NDArray[np.float32]],
 ) -> Iterator[pa.RecordBatch]:
     for table in some_at_a_time(batches):
-        places = known.places_of(known.of_people(ratings_of(table, scale, n_items)))
-        if not np.isfinite(places).all():
-            raise RecveilError(
-                "somebody's factors are no numbers, so that nobody is like them",
-                code="internal.fault",
-            )
+        embeddings = embed(ratings_of(table, scale, n_items))
+        if not np.isfinite(embeddings).all():
+            raise RecveilError("the embedding of a user is not finite", code="internal.fault")
         numbers = table["number"].combine_chunks()
-        yield pa.RecordBatch.from_arrays([numbers, as_lists(places)], names=["number", "place"])
+        yield pa.RecordBatch.from_arrays([numbers, as_lists(embeddings)], names=["number", "place"])
 
 
 def as_lists(rows: NDArray[np.float32]) -> pa.ListArray:
@@ -228,44 +228,44 @@ def as_lists(rows: NDArray[np.float32]) -> pa.ListArray:
 
 
 def as_matrix(lists: Any) -> NDArray[np.float32]:
-    """Return a column of lists of one length as a matrix."""
+    """Return a column of lists of equal length as a matrix."""
     column = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     flat = column.flatten().to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(flat.reshape(len(column), -1), dtype=np.float32)
 
 
 @compiled()
-def _solved(
+def _solve_users(
     indptr: NDArray[Any],
     indices: NDArray[Any],
-    left: NDArray[Any],
+    residuals: NDArray[Any],
     factors: NDArray[Any],
-    pull: float,
+    penalty: float,
     least: float,
 ) -> NDArray[Any]:
-    """Solve for each person's factors, as alternating least squares do in their last step."""
+    """Solve for each user's factors, as in the last step of alternating least squares."""
     rank = factors.shape[1]
-    found = np.zeros((indptr.size - 1, rank))
+    result = np.zeros((indptr.size - 1, rank))
     square = np.empty((rank, rank))
     for user in range(indptr.size - 1):
         square[:, :] = 0.0
-        right = found[user]
+        right = result[user]
         for at in range(indptr[user], indptr[user + 1]):
             item = indices[at]
             for i in range(rank):
                 of_item = np.float64(factors[item, i])
-                right[i] += left[at] * of_item
+                right[i] += residuals[at] * of_item
                 for j in range(i + 1):
                     square[i, j] += of_item * factors[item, j]
         for i in range(rank):
-            square[i, i] += pull * (indptr[user + 1] - indptr[user]) + least
+            square[i, i] += penalty * (indptr[user + 1] - indptr[user]) + least
         _solve(square, right)
-    return found
+    return result
 
 
 @compiled()
 def _solve(square: NDArray[Any], right: NDArray[Any]) -> None:
-    """Solve ``square @ x = right`` by Cholesky; the lower half becomes its root, and right x."""
+    """Solve ``square @ x = right`` in place by Cholesky; the lower half becomes its root."""
     rank = right.size
     for i in range(rank):
         for j in range(i + 1):
@@ -283,148 +283,158 @@ def _solve(square: NDArray[Any], right: NDArray[Any]) -> None:
         right[i] /= square[i, i]
 
 
-# So often all items are moved; more changed little.
+# Steps of refinement; more changed little.
 REFINED = 4
-# An item's mean is pulled to that of all by so many ratings.
-_MEAN_PULL = 2.0
-# Sums are in whole steps of this size. A person's factors are below 12, by the pull on them, and so
-# sums of 10 ** 11 ratings fit into 64 bits even if everybody's were.
+# Weight of the overall mean in an item's mean, in ratings.
+_MEAN_PENALTY = 2.0
+# Unit of integer sums. Penalties keep user factors below 12, so that sums over 10 ** 11 ratings fit
+# into 64 bits.
 _STEPS = float(1 << 16)
 
 
-def refine_factors(people: DistributedUsers, items: RatedItems, known: ItemFactors) -> ItemFactors:
-    """Move items to where people's ratings pull them, some times.
+def refine_factors(
+    users: DistributedUsers, items: RatedItems, item_factors: ItemFactors
+) -> ItemFactors:
+    """Improve item factors by a few steps of gradient descent over all users.
 
     Notes
     -----
-    What falls with each move is the sum of squared errors and of the pulls on factors. People are
-    at its minimum, given the items. An item's own minimum would take ``rank ** 2`` sums each; one
-    step of conjugate gradients takes ``rank``, and one more for how far to go, so that it never
-    goes too far (Takács, Pilászy and Tikk 2011). Sums are of whole numbers, the same in
-    whatever order.
+    Each step lowers the sum of squared errors and penalties. User factors are at its minimum, given
+    the items. The minimum of an item would take ``rank ** 2`` sums; a step of conjugate gradients
+    takes ``rank``, and one more for its length, so that it never overshoots (Takács, Pilászy and
+    Tikk 2011). Sums are integers, which do not depend on their order.
     """
     for _ in range(REFINED):
-        known = _moved(people, items, known)
-    return known
+        item_factors = _move_items(users, items, item_factors)
+    return item_factors
 
 
-def _moved(people: DistributedUsers, items: RatedItems, known: ItemFactors) -> ItemFactors:
-    """Move each item once: where its slope says, as far as its errors fall."""
-    unit, n_items, rank = known.unit, *known.factors[:, :-1].shape
-    above = (known.offset - items.mean)[:, None]
-    at = np.hstack([known.factors[:, :-1], above]).astype(np.float64) / unit
-    pulls = np.outer(items.support, [OWN_PULL] * rank + [0.0])
-    pulls += [LEAST_PULL] * rank + [_MEAN_PULL]
-    sums = people.add_up(_slopes, known) / _STEPS
-    slopes = sums[:n_items] - pulls * at
-    ways = _ways(slopes, sums[n_items:], items.support)
-    bends = people.add_up(_bends, known, ways) / _STEPS + (pulls * ways**2).sum(axis=1)
-    far = (slopes * ways).sum(axis=1) / np.maximum(bends, np.finfo(float).tiny)
-    at += far[:, None] * ways
+def _move_items(
+    users: DistributedUsers, items: RatedItems, item_factors: ItemFactors
+) -> ItemFactors:
+    """Move each item once along its direction, to the minimum of its errors."""
+    unit, n_items, rank = item_factors.unit, *item_factors.factors[:, :-1].shape
+    mean_factor = (item_factors.offset - items.mean)[:, None]
+    at = np.hstack([item_factors.factors[:, :-1], mean_factor]).astype(np.float64) / unit
+    penalties = np.outer(items.support, [FACTOR_PENALTY] * rank + [0.0])
+    penalties += [USER_PENALTY] * rank + [_MEAN_PENALTY]
+    sums = users.add_up(_slopes, item_factors) / _STEPS
+    slopes = sums[:n_items] - penalties * at
+    directions = _directions(slopes, sums[n_items:], items.support)
+    bends = users.add_up(_bends, item_factors, directions) / _STEPS + (
+        penalties * directions**2
+    ).sum(axis=1)
+    step = (slopes * directions).sum(axis=1) / np.maximum(bends, np.finfo(float).tiny)
+    at += step[:, None] * directions
     offset = (items.mean + unit * at[:, -1]).astype(np.float32)
-    return ItemFactors.of(offset, at[:, :-1], people.scale)
+    return ItemFactors.of(offset, at[:, :-1], users.scale)
 
 
-def _ways(
+def _directions(
     slopes: NDArray[np.float64], squares: NDArray[np.float64], support: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return in which direction each item moves, of length 1 or 0.
+    """Return the direction in which each item moves, of length 1 or 0.
 
-    It is the way to its minimum, if those who rated it were like those who rated all others.
+    It leads to the item's minimum if its raters were like those of all other items.
 
     Examples
     --------
-    >>> _ways(np.array([[3.0, 4.0], [0.0, 0.0]]), 2 * np.eye(2), np.array([1, 1])).round(1)
+    >>> _directions(np.array([[3.0, 4.0], [0.0, 0.0]]), 2 * np.eye(2), np.array([1, 1])).round(1)
     array([[0.6, 0.8],
            [0. , 0. ]], dtype=float32)
     """
-    with threadpool_limits(1, user_api="blas"):  # whatever the threads, the same bits
+    with threadpool_limits(1, user_api="blas"):  # for equal bits with any number of threads
         spreads, axes = np.linalg.eigh(squares / max(1, support.sum()))
-        usual = np.outer(support, np.maximum(spreads, 0.0) + OWN_PULL) + LEAST_PULL
-        ways = slopes @ axes / usual @ axes.T
-    lengths = np.linalg.norm(ways, axis=1, keepdims=True)
-    return np.asarray(ways / np.where(lengths > 0, lengths, 1.0), np.float32)
+        curvature = np.outer(support, np.maximum(spreads, 0.0) + FACTOR_PENALTY) + USER_PENALTY
+        directions = slopes @ axes / curvature @ axes.T
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.asarray(directions / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
-def _slopes(ratings: Ratings, known: ItemFactors) -> Whole:
-    """Return of each item how its errors pull it, and last how people's factors spread."""
-    left = ratings.values.astype(np.float64) - known.offset[ratings.indices]
-    of_people = known.of_people(ratings).astype(np.float64)
-    return np.asarray(_sloped(ratings.indptr, ratings.indices, left, known.factors, of_people))
+def _slopes(ratings: Ratings, item_factors: ItemFactors) -> Whole:
+    """Return the gradient of each item's errors, and last the moments of user factors."""
+    residuals = ratings.values.astype(np.float64) - item_factors.offset[ratings.indices]
+    user_factors = item_factors.fit_users(ratings).astype(np.float64)
+    return np.asarray(
+        _add_slopes(ratings.indptr, ratings.indices, residuals, item_factors.factors, user_factors)
+    )
 
 
-def _bends(ratings: Ratings, known: ItemFactors, ways: NDArray[np.float32]) -> Whole:
-    """Return how fast the errors of each item grow along its way."""
-    of_people = known.of_people(ratings).astype(np.float64)
-    return np.asarray(_bent(ratings.indptr, ratings.indices, of_people, ways))
+def _bends(ratings: Ratings, item_factors: ItemFactors, directions: NDArray[np.float32]) -> Whole:
+    """Return the curvature of each item's errors along its direction."""
+    user_factors = item_factors.fit_users(ratings).astype(np.float64)
+    return np.asarray(_add_bends(ratings.indptr, ratings.indices, user_factors, directions))
 
 
 @compiled()
-def _sloped(
+def _add_slopes(
     indptr: NDArray[Any],
     indices: NDArray[Any],
-    left: NDArray[Any],
+    residuals: NDArray[Any],
     factors: NDArray[Any],
-    of_people: NDArray[Any],
+    user_factors: NDArray[Any],
 ) -> NDArray[Any]:
     n_items, n = factors.shape
     sums = np.zeros((n_items + n, n), np.int64)
-    own = np.ones(n)  # the last factor of a person belongs to the item's mean
+    vector = np.ones(n)  # the last factor belongs to the item's mean
     for user in range(indptr.size - 1):
-        own[: n - 1] = of_people[user, : n - 1]
+        vector[: n - 1] = user_factors[user, : n - 1]
         for at in range(indptr[user], indptr[user + 1]):
             item = indices[at]
-            error = left[at]
+            error = residuals[at]
             for i in range(n):
-                error -= of_people[user, i] * factors[item, i]
+                error -= user_factors[user, i] * factors[item, i]
             error /= factors[item, n - 1]
             for i in range(n):
-                sums[item, i] += np.int64(np.rint(error * own[i] * _STEPS))
+                sums[item, i] += np.int64(np.rint(error * vector[i] * _STEPS))
         times = _STEPS * (indptr[user + 1] - indptr[user])
         for i in range(n):
             for j in range(n):
-                sums[n_items + i, j] += np.int64(np.rint(own[i] * own[j] * times))
+                sums[n_items + i, j] += np.int64(np.rint(vector[i] * vector[j] * times))
     return sums
 
 
 @compiled()
-def _bent(
-    indptr: NDArray[Any], indices: NDArray[Any], of_people: NDArray[Any], ways: NDArray[Any]
+def _add_bends(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    user_factors: NDArray[Any],
+    directions: NDArray[Any],
 ) -> NDArray[Any]:
-    n_items, n = ways.shape
+    n_items, n = directions.shape
     sums = np.zeros(n_items, np.int64)
     for user in range(indptr.size - 1):
         for at in range(indptr[user], indptr[user + 1]):
             item = indices[at]
-            along = np.float64(ways[item, n - 1])
+            along = np.float64(directions[item, n - 1])
             for i in range(n - 1):
-                along += of_people[user, i] * ways[item, i]
+                along += user_factors[user, i] * directions[item, i]
             sums[item] += np.int64(np.rint(along * along * _STEPS))
     return sums
 
 
-# So many people come to the driver at most, and at least so many of them show where a bin is.
+# The largest sample, and its least number of users per bin.
 _SAMPLE, _LEAST_OF_BIN = 50_000, 8
-# A bin has so many people, about; what grows beyond so many times that is split. Of a large k
-# there shall be many groups in a bin all the same.
+# Users per bin; the least number of groups in a bin, for a large k; and how many times larger a bin
+# may be before it is split.
 _A_BIN, _GROUPS_OF_A_BIN, _SKEWED = 1 << 13, 32, 4
-# An odd number that mixes the numbers of people: 2 ** 64 over the golden ratio.
+# An odd number that mixes the numbers of users: 2 ** 64 over the golden ratio.
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 
 @brief
 class EmbeddingBins(NamedTuple):
-    """Where bins are."""
+    """Bins of near users."""
 
-    # Each with at least k people
+    # Each with at least k users
     centres: NDArray[np.float32]
-    # Into how many pieces each is split: 1, unless it has too many people
+    # Pieces of each bin: 1, unless it has too many users
     pieces: NDArray[np.int64]
-    # Says who comes into which piece
+    # Determines the piece of each user
     mixing: int
 
     def of(self, numbers: NDArray[np.int64], places: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the bin of each person, pieces counted one by one.
+        """Return the bin of each user, counting pieces as bins.
 
         Examples
         --------
@@ -443,30 +453,30 @@ class EmbeddingBins(NamedTuple):
 
 
 def find_bins(
-    placed: "DataFrame", n_people: int, k: int, rng: np.random.Generator
+    embedded: "DataFrame", n_users: int, k: int, rng: np.random.Generator
 ) -> EmbeddingBins:
-    """Find bins of at least k people each.
+    """Find bins of at least k users each.
 
     Notes
     -----
-    The sample is half of the people, as Chang et al. leave it open, and at most 50,000. A bin that
-    gets fewer than k people is dissolved: each of them joins the nearest of those that have k, and
-    these only grow. A bin of too many is split by chance, as there people are close.
+    The sample is half of the users, as Chang et al. leave it open, and at most 50,000. A bin with
+    fewer than k users is dissolved: each of them joins the nearest larger bin. A bin with too many
+    users is split at random, as its users are close.
     """
-    usual = max(_A_BIN, _GROUPS_OF_A_BIN * k)
-    wanted, most_of_sample = -(-n_people // usual), min(_SAMPLE, max(1, n_people // 2))
+    bin_size = max(_A_BIN, _GROUPS_OF_A_BIN * k)
+    wanted, most_of_sample = -(-n_users // bin_size), min(_SAMPLE, max(1, n_users // 2))
     n_bins = max(1, min(wanted, most_of_sample // _LEAST_OF_BIN))
-    sample = np.sort(rng.choice(n_people, most_of_sample, replace=False))
+    sample = np.sort(rng.choice(n_users, most_of_sample, replace=False))
     mixing = int(rng.integers(2**63))
-    centres = _centres(_sampled(placed, sample), n_bins, rng)
+    centres = _centres(_sampled(embedded, sample), n_bins, rng)
     bins = EmbeddingBins(centres, np.ones(len(centres), np.int64), mixing)
-    sizes = _sizes(placed, bins)
+    sizes = _sizes(embedded, bins)
     if (sizes < k).any():
-        kept = sizes >= k
-        kept[np.argmax(sizes)] = True  # with nobody else, it gets all
-        bins = EmbeddingBins(centres[kept], bins.pieces[kept], mixing)
-        sizes = _sizes(placed, bins)
-    return bins._replace(pieces=np.where(sizes > _SKEWED * usual, -(-sizes // usual), 1))
+        is_large = sizes >= k
+        is_large[np.argmax(sizes)] = True  # if it is the only one, it gets all users
+        bins = EmbeddingBins(centres[is_large], bins.pieces[is_large], mixing)
+        sizes = _sizes(embedded, bins)
+    return bins._replace(pieces=np.where(sizes > _SKEWED * bin_size, -(-sizes // bin_size), 1))
 
 
 def _centres(
@@ -488,10 +498,10 @@ def _centres(
     return (sums / np.bincount(labels)[:, None]).astype(np.float32)
 
 
-def _sampled(placed: "DataFrame", sample: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Bring the places of some people to the driver, in the order of their numbers."""
+def _sampled(embedded: "DataFrame", sample: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Collect the embeddings of some users, in the order of their numbers."""
     work = partial(_only, sample=sample)
-    table = placed.mapInArrow(work, "number long, place array<float>").toArrow().combine_chunks()
+    table = embedded.mapInArrow(work, "number long, place array<float>").toArrow().combine_chunks()
     return as_matrix(table.sort_by("number")["place"])
 
 
@@ -500,25 +510,26 @@ def _only(batches: Iterator[pa.RecordBatch], sample: NDArray[np.int64]) -> Itera
         yield batch.filter(pa.array(np.isin(batch.column("number").to_numpy(), sample)))
 
 
-def _sizes(placed: "DataFrame", bins: EmbeddingBins) -> NDArray[np.int64]:
-    """Count the people of each bin."""
-    found = into_bins(placed, bins).groupBy("bin").count().toArrow()
+def _sizes(embedded: "DataFrame", bins: EmbeddingBins) -> NDArray[np.int64]:
+    """Count the users of each bin."""
+    counts = into_bins(embedded, bins).groupBy("bin").count().toArrow()
     sizes = np.zeros(int(bins.pieces.sum()), np.int64)
-    sizes[found["bin"].to_numpy()] = found["count"].to_numpy()
+    sizes[counts["bin"].to_numpy()] = counts["count"].to_numpy()
     return sizes
 
 
-def into_bins(placed: "DataFrame", bins: EmbeddingBins) -> "DataFrame":
-    """Add the bin of each person to a frame of `number` and `place`."""
+def into_bins(embedded: "DataFrame", bins: EmbeddingBins) -> "DataFrame":
+    """Add the bin of each user to a frame of `number` and `place`."""
     work = partial(_binned, bins=bins)
-    return placed.mapInArrow(work, "bin long, number long, place array<float>")
+    return embedded.mapInArrow(work, "bin long, number long, place array<float>")
 
 
 def _binned(batches: Iterator[pa.RecordBatch], bins: EmbeddingBins) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         if batch.num_rows:
             numbers = batch.column("number")
-            found = bins.of(numbers.to_numpy(), as_matrix(batch.column("place")))
+            numbers_of_bins = bins.of(numbers.to_numpy(), as_matrix(batch.column("place")))
             yield pa.RecordBatch.from_arrays(
-                [pa.array(found), numbers, batch.column("place")], names=["bin", "number", "place"]
+                [pa.array(numbers_of_bins), numbers, batch.column("place")],
+                names=["bin", "number", "place"],
             )

@@ -1,6 +1,6 @@
-"""Co-rated making: k-coRating by executors: GeCom's groups, and fills by the item's mean."""
+"""The predictive method and k-coRating by executors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -22,71 +22,71 @@ from recveil.release.specs.predictive import PREDICTIVE, SPARK_GROUPING, SPARK_P
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.spark.clusters import gather_corated, gather_groups
 from recveil.spark.embeddings import (
-    PULL,
     RANK,
     REFINED,
+    REGULARIZATION,
     ROUNDS,
     RatedItems,
     embed_users,
     learn_factors,
     refine_factors,
 )
-from recveil.spark.group_rows import FilledRows, GroupsByExecutors, KnownMeans, SharedRows, bare
+from recveil.spark.group_rows import FilledRows, GroupWriter, ItemMeans, SharedRows, bare
 from recveil.spark.input import Lake
-from recveil.spark.maker import Made, Ready
+from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
-    NumberedUsers,
     QueriedItemSums,
     distribute_users,
     number_users,
 )
 
-# What of the local method's options is offered; all else is refused by its name.
-_OFFERED_CLUSTERERS = ("homogenize", "round_labels")
-# What a release takes is worked out of so many groups, and the others are like them.
+# Options of the local method that are supported; others are rejected by name.
+_SUPPORTED_OPTIONS = ("homogenize", "round_labels")
+# The number of groups from which the size of a release is estimated.
 _SOME_GROUPS = 10_000
 
 
 class GroupMaking:
-    """Gathers people who rate alike, and gives each group one row."""
+    """Clusters users with similar embeddings, and publishes one row per group."""
 
-    def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
+    def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_k(k)
         check_seed(seed)
         usual = {"labels": "rated", "b": 1, "l": 1}
-        for name, value in given.items():
-            if name not in _OFFERED_CLUSTERERS and usual.get(name) != value:
+        for name, value in options.items():
+            if name not in _SUPPORTED_OPTIONS and usual.get(name) != value:
                 raise RecveilError(
                     f"{name} (--{name.replace('_', '-')}): not by Spark yet, with k (--k); leave "
                     f"it out, or leave engine (--engine) out",
                     code="option.unsupported",
                 )
         self._k = int(k or 0)
-        self._homogenize: Homogenize = given.get("homogenize", "padded")
+        self._homogenize: Homogenize = options.get("homogenize", "padded")
         if self._homogenize not in get_args(Homogenize):
             raise RecveilError(
                 f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'",
                 code="option.value",
             )
-        self._round_labels = given.get("round_labels", "usual")
+        self._round_labels = options.get("round_labels", "usual")
         self._seed = drawn_seed(seed)
 
-    def gather(self, lake: Lake) -> Ready:
-        """Refuse what would tell of few people, and gather all of them on all items."""
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+        """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake)
         label_step(self._round_labels, lake.scale)
-        people = people_of(lake, self._k)
-        return Ready(people, lambda: self._make(lake, people))
+        users = gather_users(lake, self._k)
+        return users, lambda: self._make(lake, users)
 
-    def _make(self, lake: Lake, people: DistributedUsers) -> Made:
-        """Learn what people like; they are gathered when their rows are to be written."""
-        numbered, items = number_users(people), RatedItems.of(people)
+    def _make(self, lake: Lake, users: DistributedUsers) -> PlannedRelease:
+        """Learn item factors; groups are gathered when rows are written."""
+        numbered, items = number_users(users), RatedItems.of(users)
         secret = numbered.secret(self._seed)
         rng = np.random.default_rng(secret)
-        learned = learn_factors(people, numbered, items, int(rng.integers(2**63)))
-        known = refine_factors(people, items, learned)
+        learned = learn_factors(users, numbered, items, int(rng.integers(2**63)))
+        item_factors = refine_factors(users, items, learned)
         padded = self._homogenize == "padded"
+        step = label_step(self._round_labels, lake.scale)
         published = Published(
             claim=Claim(PREDICTIVE.claim_of({}), self._k, levels=False, b=1, l=1),
             items=lake.items,
@@ -96,19 +96,30 @@ class GroupMaking:
                 "homogenize": self._homogenize,
                 "predictor": SPARK_PREDICTOR,
                 "grouping": SPARK_GROUPING,
-                "label_step": label_step(self._round_labels, lake.scale),
+                "label_step": step,
             },
-            n_users=people.n_people,
-            prefix=prefix_of(people, rng),
+            n_users=users.n_users,
+            prefix=prefix_of(users, rng),
             blocks=lambda: iter(()),
             default_layout="groups" if padded else "users",
-            expect=partial(self._expect, lake, people, numbered) if padded else None,
+            expect=partial(
+                expect_groups,
+                lake,
+                users.n_users,
+                numbered.mean_length,
+                "padded",
+                n_groups=max(1, users.n_users // self._k),
+                width=lake.items.size,
+                step=step,
+            )
+            if padded
+            else None,
         )
         settings = {
             "predictor": {
                 "rank": RANK,
                 "rounds": ROUNDS,
-                "regularization": PULL,
+                "regularization": REGULARIZATION,
                 "refined": REFINED,
             },
             "grouping": {"min_size": self._k},
@@ -118,95 +129,75 @@ class GroupMaking:
         rows = SharedRows(
             bare(published),
             self._homogenize,
-            published.settings["label_step"],
-            known if padded else None,
+            step,
+            item_factors if padded else None,
             self._k,
         )
 
         def groups() -> Any:
-            placed = embed_users(people, numbered, known)
-            return gather_groups(people, placed, self._k, secret)
+            return gather_groups(
+                users, embed_users(users, numbered, item_factors.embed), self._k, secret
+            )
 
-        by = GroupsByExecutors(people, numbered, groups, rows)
+        by = GroupWriter(users, numbered, groups, rows)
 
-        def told() -> list[str]:
-            shown = Sides(published, replace(private, lone_ratings=by.given))
-            return rows_as_json(shown, people.n_people, int(items.support.max()))
+        def statements() -> list[str]:
+            sides = Sides(published, replace(private, lone_ratings=by.exact_ratings))
+            return rows_as_json(sides, users.n_users, int(items.support.max()))
 
-        return Made(release, by, told)
-
-    def _expect(
-        self,
-        lake: Lake,
-        people: DistributedUsers,
-        numbered: NumberedUsers,
-        layout: Layout,
-        file_format: FileFormat,
-    ) -> Expected:
-        """Say what padded rows will take: one of some thousands of groups, times all of them."""
-        return expect_groups(
-            lake,
-            people.n_people,
-            numbered.mean_length,
-            "padded",
-            n_groups=max(1, people.n_people // self._k),
-            width=lake.items.size,
-            step=label_step(self._round_labels, lake.scale),
-            layout=layout,
-            file_format=file_format,
-        )
+        return PlannedRelease(release, by, statements)
 
 
-def people_of(lake: Lake, k: int) -> DistributedUsers:
-    """Gather all people of a table on all of its items."""
+def gather_users(lake: Lake, k: int) -> DistributedUsers:
+    """Gather all users of a table on all of its items; raise if they are fewer than k."""
     places = np.arange(lake.items.size)
-    people = distribute_users(lake, QueriedItemSums(lake.items, places, lake.items.size))
-    if people.n_people < k:
-        people.let_go()
+    users = distribute_users(lake, QueriedItemSums(lake.items, places, lake.items.size))
+    if users.n_users < k:
+        users.let_go()
         raise RecveilError(
-            f"{describe_count(people.n_people, 'user')} "
+            f"{describe_count(users.n_users, 'user')} "
             f"cannot form a group of k = {k}; lower k, or add users",
             code="table.too-few-users",
         )
-    return people
+    return users
 
 
 def expect_groups(
     lake: Lake,
-    n_people: int,
+    n_users: int,
     mean_length: float,
     kind: Kind,
+    layout: Layout,
+    file_format: FileFormat,
     *,
     n_groups: int,
     width: float,
     step: float | None,
-    layout: Layout,
-    file_format: FileFormat,
 ) -> Expected:
-    """Say what the rows of groups will take: those of some thousands, times all of them."""
+    """Estimate the size and time of a release from some of its groups."""
     some = min(n_groups, _SOME_GROUPS)
     share = some / n_groups
-    shape = _Shape(lake, round(n_people * share), share, mean_length)
-    found = expect(
-        shape,  # type: ignore[arg-type]  # what is asked of ratings is there
+    shape = _Shape(lake, round(n_users * share), share, mean_length)
+    estimate = expect(
+        shape,  # type: ignore[arg-type]  # it has the attributes that are read
         kind,
         np.full(some, width),
-        np.full(some, n_people / n_groups),
+        np.full(some, n_users / n_groups),
         layout,
         file_format,
         step,
     )
-    return found._replace(
-        labels=round(found.labels / share),
+    return estimate._replace(
+        labels=round(estimate.labels / share),
         ratings=lake.n_ratings,
-        bytes=round(found.bytes / share),
-        most_bytes=round(found.most_bytes / share),
-        seconds=found.seconds / share,
+        bytes=round(estimate.bytes / share),
+        most_bytes=round(estimate.most_bytes / share),
+        seconds=estimate.seconds / share,
     )
 
 
 class _Shape:
-    """What is asked of ratings to tell what a release of them will take."""
+    """The size of a table, with the attributes of `Ratings` that estimates read."""
 
     def __init__(self, lake: Lake, n_users: int, share: float, mean_length: float) -> None:
         self.is_unary = lake.scale.unary
@@ -217,18 +208,17 @@ class _Shape:
 
 
 def reject_table(lake: Lake, *, takes_likes: bool = False) -> None:
-    """Refuse likes, unless a method takes them, equal ratings, and a scale that nobody named.
+    """Reject likes, unless a method takes them, equal ratings, and an inferred scale.
 
-    Where the scale was read off the ratings, one person's may be its end: whether they are, this
-    process would have to look at all of them.
+    The end of an inferred scale may be a single user's rating, which executors do not check.
     """
     check_scale(lake.scale)
     if lake.scale.unary:
         if takes_likes:
             return
         raise RecveilError(
-            "these are likes, and rows of groups publish ratings, which likes have none of; draw "
-            "people with epsilon (--epsilon 3), or leave engine (--engine) out",
+            "these are likes, which have no ratings for rows of groups to publish; sample "
+            "synthetic users with epsilon (--epsilon 3), or leave engine (--engine) out",
             code="table.kind",
         )
     if lake.values.size == 1:
@@ -240,97 +230,97 @@ def reject_table(lake: Lake, *, takes_likes: bool = False) -> None:
     if lake.scale.inferred:
         raise RecveilError(
             f"scale (--scale): {lake.scale} was read off the ratings, and the lowest and highest "
-            f"may be one person's; Spark does not look whose, so name the scale, such as --scale "
+            f"may be one user's; Spark does not check that, so name the scale, such as --scale "
             f"{lake.scale}",
             code="scale.inferred",
         )
 
 
-def prefix_of(people: DistributedUsers, rng: np.random.Generator) -> str:
-    """Draw what pseudonyms begin with, until no user's id does."""
+def prefix_of(users: DistributedUsers, rng: np.random.Generator) -> str:
+    """Draw the prefix of pseudonyms until no user id starts with it."""
     while True:
         prefix = fresh_prefix(np.empty(0), rng)
-        if not people.frame.where(people.frame["user"].startswith(prefix)).limit(1).count():
+        if not users.frame.where(users.frame["user"].startswith(prefix)).limit(1).count():
             return prefix
 
 
-# Of these options one value is offered; all else is refused by its name.
-_OFFERED = {"fill": "item-mean", "grouping": "gecom"}
+# Options with a single supported value; others are rejected by name.
+_FIXED_OPTIONS = {"fill": "item-mean", "grouping": "gecom"}
 
 
 class CoRatedMaking:
-    """Fills rows up until at least k people rated the same items; ratings stay as they are."""
+    """Fills rows until at least k users rated the same items; ratings stay unchanged."""
 
-    def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
+    def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)
-        for name, usual in {**_OFFERED, "trust": None}.items():
-            if (value := given.get(name, usual)) != usual:
-                told = f" {quoted(value)}" if isinstance(value, str) else ""
+        for name, usual in {**_FIXED_OPTIONS, "trust": None}.items():
+            if (value := options.get(name, usual)) != usual:
+                value_text = f" {quoted(value)}" if isinstance(value, str) else ""
                 raise RecveilError(
-                    f"{name} (--{name}){told}: not by Spark yet, where fills are the item-mean, "
-                    f"and groups are those of gecom; leave it out, or leave engine (--engine) out",
+                    f"{name} (--{name}){value_text}: not by Spark yet, where fills are the "
+                    f"item-mean and groups those of gecom; leave it out, or leave engine "
+                    f"(--engine) out",
                     code="option.unsupported",
                 )
         self._seed = drawn_seed(seed)
-        self._maker = KCoRater(k or 0, seed=self._seed, **given)
+        self._maker = KCoRater(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 
-    def gather(self, lake: Lake) -> Ready:
-        """Refuse what would tell of few people, and gather all of them on all items."""
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+        """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake, takes_likes=True)
         self._maker.check_labels(lake.scale)
-        people = people_of(lake, self._maker.k)
-        return Ready(people, lambda: self._make(lake, people))
+        users = gather_users(lake, self._maker.k)
+        return users, lambda: self._make(lake, users)
 
-    def _make(self, lake: Lake, people: DistributedUsers) -> Made:
-        """Find the groups, and what fills are; rows are made when they are to be written."""
+    def _make(self, lake: Lake, users: DistributedUsers) -> PlannedRelease:
+        """Find the groups and the fills; rows are made when they are written."""
         maker, k = self._maker, int(self._maker.k)
-        numbered = number_users(people)
+        numbered = number_users(users)
         secret = numbered.secret(self._seed)
-        groups, cells = gather_corated(people, numbered, lake.n_ratings, k, secret)
+        groups, cells = gather_corated(users, numbered, lake.n_ratings, k, secret)
         settings = maker.public_settings(lake.scale)
         published = Published(
             claim=Claim(K_CORATING.claim_of(settings), k),
             items=lake.items,
             scale=lake.scale,
             settings=settings,
-            n_users=people.n_people,
-            prefix=prefix_of(people, np.random.default_rng(secret)),
+            n_users=users.n_users,
+            prefix=prefix_of(users, np.random.default_rng(secret)),
             blocks=lambda: iter(()),
             default_layout="users",
-            expect=lambda layout, file_format: expect_groups(
+            expect=partial(
+                expect_groups,
                 lake,
-                people.n_people,
+                users.n_users,
                 numbered.mean_length,
                 "co-rated",
                 n_groups=int(groups.groups.sum()),
-                width=cells / people.n_people,
+                width=cells / users.n_users,
                 step=maker.step(lake.scale),
-                layout=layout,
-                file_format=file_format,
             ),
         )
         rows = FilledRows(
             bare(published),
             maker.step(lake.scale),
-            KnownMeans.of(people),
+            ItemMeans.of(users),
             k,
             maker.round_fills,
             maker.protect,
             secret,
         )
-        used = partial(_used, lake)
-        by = GroupsByExecutors(people, numbered, lambda: groups, rows, used=used)
+        describe_used = partial(_used, lake)
+        by = GroupWriter(users, numbered, lambda: groups, rows, used=describe_used)
         private = Private(np.empty(0), Groups.empty(), self._seed)
 
-        def told() -> list[str]:
-            shown = Sides(published, replace(private, settings=used(by.n_labels)))
-            return k_corating_as_json(shown, lake.n_ratings)
+        def statements() -> list[str]:
+            sides = Sides(published, replace(private, settings=describe_used(by.n_labels)))
+            return k_corating_as_json(sides, lake.n_ratings)
 
-        return Made(Sides(published, private), by, told)
+        return PlannedRelease(Sides(published, private), by, statements)
 
 
 def _used(lake: Lake, n_labels: int) -> dict[str, Any]:
-    """Return what the owner is to know of so many labels, as of a release made here."""
+    """Return settings for the publisher, given the number of published values."""
     fill = {} if lake.scale.unary else {"fill": {"name": "ItemMean"}}
     return {"filled_cells": n_labels - lake.n_ratings, "cells": n_labels, **fill}

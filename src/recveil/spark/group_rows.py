@@ -1,7 +1,7 @@
-"""Group writing: the rows that groups of people share, made and written by executors, part by part.
+"""Rows that groups of users share, made and written by executors, part by part.
 
-People's rows travel once, to the part that their group is in; what is published of them is made
-there. In the same order, and so under the same pseudonyms, parts of the private twin are written.
+The users' rows travel once, to the part that contains their group, where their published rows are
+made. The private parts are written in the same order, and so with the same pseudonyms.
 """
 
 import shutil
@@ -21,24 +21,31 @@ from numpy.typing import ArrayLike, NDArray
 from recveil.methods.base import rounded
 from recveil.methods.k_corating.rows import CoRatedRows, Protect
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
-from recveil.publish.folder import Written, evenly, rating_writer, tables
+from recveil.publish.folder import Written
 from recveil.ratings import Ratings
 from recveil.release.exact_ratings import ExactRatingCounts, ExactRatings
-from recveil.release.manifest import CLASSES, FileEntry, class_list, part_name
+from recveil.release.manifest import CLASSES, class_list, part_name
 from recveil.release.private_folder import PARTS
 from recveil.release.records import Groups, Records, item_keys
 from recveil.release.sides import FileFormat, Published, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
-from recveil.spark.clusters import SpreadGroups, of_table, reject_small
+from recveil.spark.clusters import DistributedGroups, of_table, reject_small
 from recveil.spark.embeddings import ItemFactors
-from recveil.spark.part_files import UNFINISHED, put_into, remove_unfinished
+from recveil.spark.part_files import (
+    UNFINISHED,
+    describe_written,
+    remove_unfinished,
+    replace_part,
+    require_parts,
+    write_part,
+)
 from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
-    Whole,
     partition_number,
     ratings_of,
+    sums_of_items,
 )
 from recveil.spark.verification import check_by_executors
 from recveil.verification import Verification
@@ -47,52 +54,51 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# Where a scale has no steps, ratings are added up in whole steps of so small a part of it.
+# Without a scale step, ratings are summed in integer units of this part of the range.
 _STEPS = 1 << 20
-# Labels that are dealt anew are so by a stream of its own, and so is in which order the people of a
-# group stand.
+# Random streams for redistributed values, and for the order of users in a group.
 _DEALT, _MEMBERS = 31, 21
 _IN_ORDER = [("key", "ascending"), ("number", "ascending")]
 
 
 class GroupRows(Protocol):
-    """How the rows of groups are made; all that executors need for it."""
+    """How the rows of groups are made, with all that executors need."""
 
     @property
     def published(self) -> Published:
-        """Without what only the driver calls."""
+        """The published side, without what only the driver calls."""
 
     @property
     def k(self) -> int:
-        """The least that a group has."""
+        """The least group size."""
 
     @property
     def step(self) -> float | None:
-        """That of the labels."""
+        """The step of published values."""
 
     @property
     def are_shared(self) -> bool:
-        """Whether a group has one row, and not each of its people their own."""
+        """Whether a group has one row, instead of one per user."""
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> "PartRows":
-        """Make the rows of the groups of a part, of whom nobody is in another one."""
+        """Make the rows of a part, which contains whole groups."""
 
 
 class PartRows(NamedTuple):
     """The rows of a part, in published order."""
 
     blocks: Iterator[Records]
-    # The numbers of `ExactRatingCounts`, of rows whose labels may be ratings as they were given
-    given: list[int]
+    # The numbers of `ExactRatingCounts`, for rows whose values may equal ratings
+    exact: list[int]
 
 
 def in_published_order(
     table: pa.Table, part: int, secret: tuple[int, ...]
 ) -> tuple[pa.Table, Groups]:
-    """Put the people of a part in published order; return them, and their groups."""
+    """Sort the users of a part into published order; return them with their groups."""
     table = table.sort_by(_IN_ORDER)
-    luck = np.random.default_rng([*secret, _MEMBERS, part]).random(table.num_rows)
-    table = table.take(np.lexsort((luck, table["key"].to_numpy())))
+    shuffle = np.random.default_rng([*secret, _MEMBERS, part]).random(table.num_rows)
+    table = table.take(np.lexsort((shuffle, table["key"].to_numpy())))
     keys = table["key"].to_numpy()
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1, [keys.size]])
     return table, Groups(np.arange(keys.size), starts.astype(np.int64))
@@ -101,7 +107,7 @@ def in_published_order(
 def _users_of(
     table: pa.Table, part: int, secret: tuple[int, ...], published: Published, k: int
 ) -> tuple[Ratings, Groups]:
-    """Return the ratings of the people of a part, and the groups that they are in."""
+    """Return the ratings of a part's users, and their groups."""
     table, groups = in_published_order(table, part, secret)
     reject_small(groups.sizes, k)
     return ratings_of(table, published.scale, published.items.size), groups
@@ -109,34 +115,33 @@ def _users_of(
 
 @brief
 class SharedRows(NamedTuple):
-    """One row for each group, of means."""
+    """One row of means per group."""
 
-    # Without what only the driver calls
     published: Published
     homogenize: Literal["padded", "simple"]
-    # That of the labels
+    # The step of values
     step: float | None
     # For padded rows
-    known: ItemFactors | None
+    item_factors: ItemFactors | None
     k: int
 
     @property
     def are_shared(self) -> bool:
-        """Say that people share them, always."""
+        """True."""
         return True
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
-        """Make the rows of the groups of a part, of whom nobody is in another one.
+        """Make the rows of a part, which contains whole groups.
 
-        Labels of simple ones may be ratings as they were given, which are counted: of an item that
-        one person alone rated, the mean is their rating.
+        Values of simple rows that equal a rating are counted, as the mean of a single rater's
+        ratings does.
         """
         ratings, groups = _users_of(table, part, secret, self.published, self.k)
-        if self.known is None:
-            held = list(self._rounded(homogenize_simple(ratings, groups)))
-            given = ExactRatingCounts.of(ratings, groups, held, self.step)
-            return PartRows(iter(held), given.numbers.tolist())
-        padding = self.known.padding(self.known.of_people(ratings), ratings.scale)
+        if self.item_factors is None:
+            blocks = list(self._rounded(homogenize_simple(ratings, groups)))
+            exact = ExactRatingCounts.of(ratings, groups, blocks, self.step)
+            return PartRows(iter(blocks), exact.numbers.tolist())
+        padding = self.item_factors.padding(self.item_factors.fit_users(ratings), ratings.scale)
         all_items = np.arange(ratings.n_items, dtype=np.int32)
         padded = homogenize_padded(ratings, padding, groups, rated=all_items)
         return PartRows(self._rounded(padded), [])
@@ -152,34 +157,33 @@ class SharedRows(NamedTuple):
 
 @brief
 class FilledRows(NamedTuple):
-    """A row for each person: what they rated, and fills where others of their group rated."""
+    """One row per user, with the user's ratings, and fills where others of the group rated."""
 
-    # Without what only the driver calls
     published: Published
-    # That of the labels
+    # The step of values
     step: float | None
-    known: "KnownMeans"
+    item_means: "ItemMeans"
     k: int
     round_fills: bool
     protect: Protect
-    # What all that is drawn follows from, together with the table
+    # The root of all random streams, with the table's digest
     secret: tuple[int, ...]
 
     @property
     def are_shared(self) -> bool:
-        """Not even where they are equal: k-coRating gives each person a record."""
+        """False, even where rows are equal: k-coRating publishes a record per user."""
         return False
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
-        """Make the rows of the groups of a part, of whom nobody is in another one.
+        """Make the rows of a part, which contains whole groups.
 
-        That labels are ratings as they were given is said of all of them, and none is counted.
+        Exact ratings are not counted, as the claim states that they all are.
         """
         ratings, groups = _users_of(table, part, secret, self.published, self.k)
         rng = np.random.default_rng([*self.secret, _DEALT, part])
         rows = CoRatedRows.of(
             ratings,
-            self.known,
+            self.item_means,
             groups,
             round_fills=self.round_fills,
             protect=self.protect,
@@ -193,22 +197,21 @@ class FilledRows(NamedTuple):
 
 @brief
 class ClassRows(NamedTuple):
-    """One row for each class, drawn from the tastes of its crowd; see `crowd_rows`."""
+    """One row per class, sampled from the embeddings of its cluster."""
 
-    # Without what only the driver calls
     published: Published
-    # That of the labels
+    # The step of values
     step: float | None
     k: int
 
     @property
     def are_shared(self) -> bool:
-        """Say that people share them, always."""
+        """True."""
         return True
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
-        """Put the rows of the classes of a part in published order."""
-        del part, secret  # nothing more is drawn
+        """Sort the rows of a part into published order."""
+        del part, secret  # nothing is random here
         table = table.sort_by("key").combine_chunks()
         sizes = table["people"].to_numpy()
         reject_small(sizes, self.k)
@@ -224,31 +227,31 @@ class ClassRows(NamedTuple):
 
 
 @brief
-class KnownMeans(NamedTuple):
-    """What `recveil.predict.ItemMean` learns, from sums.
+class ItemMeans(NamedTuple):
+    """`recveil.predict.ItemMean`, learned from sums.
 
     Examples
     --------
-    >>> KnownMeans(np.array([3.5, 1], np.float32)).predict([0, 0], [1, 0])
+    >>> ItemMeans(np.array([3.5, 1], np.float32)).predict([0, 0], [1, 0])
     array([1. , 3.5], dtype=float32)
     """
 
     means: NDArray[np.float32]
 
     @classmethod
-    def of(cls, people: DistributedUsers) -> "KnownMeans":
-        """Ask executors; sums of whole numbers are the same in whatever order."""
-        scale = people.scale
+    def of(cls, users: DistributedUsers) -> "ItemMeans":
+        """Compute the means by executors; integer sums do not depend on their order."""
+        scale = users.scale
         unit = scale.step or scale.range / _STEPS or 1.0
-        support, steps = people.add_up(sums_of_items, scale.low, unit)
-        # The sum first, and then the quotient: as ItemMean works it out.
+        support, steps = users.add_up(sums_of_items, scale.low, unit)
+        # The sum first, then the quotient, as ItemMean computes it.
         sums = support * scale.low + steps * unit
         overall = sums.sum() / max(1, support.sum())
         means = np.where(support > 0, sums / np.maximum(support, 1), overall)
         return cls(means.astype(np.float32))
 
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
-        """Return the mean of each item, whoever asks."""
+        """Return the mean of each item, for any user."""
         del users
         return self.means[np.asarray(items)]
 
@@ -256,47 +259,39 @@ class KnownMeans(NamedTuple):
         return {"items": self.means.size}
 
 
-def sums_of_items(ratings: Ratings, low: float, unit: float) -> Whole:
-    """Count the ratings of each item, and add up how many units above the lowest they are."""
-    steps = np.rint((ratings.values.astype(np.float64) - low) / unit)
-    n = ratings.n_items
-    sums = [np.bincount(ratings.indices, minlength=n), np.bincount(ratings.indices, steps, n)]
-    return np.array(sums).astype(np.int64)
-
-
-# Of each part a row that says what was written, and a row for each class of its records.
+# One row per part with a report, and one per class of its records.
 _WRITTEN = (
-    "part long, records long, labels long, seen binary, sha256 string, bytes long, "
-    "given array<long>, digest binary, people long"
+    "part long, records long, labels long, present binary, sha256 string, bytes long, "
+    "exact array<long>, digest binary, people long"
 )
-_TOLD = ("part", "records", "labels", "seen", "sha256", "bytes", "given")
+_REPORT = ("part", "records", "labels", "present", "sha256", "bytes", "exact")
 
 
-class GroupsByExecutors:
-    """Writes the rows of groups, and who is in them, by executors; they check it, too."""
+class GroupWriter:
+    """Writes the rows and the members of groups by executors; verifies both."""
 
     def __init__(
         self,
-        people: DistributedUsers,
+        users: DistributedUsers,
         numbered: NumberedUsers,
-        groups: Callable[[], SpreadGroups],
+        groups: Callable[[], DistributedGroups],
         rows: GroupRows,
         rows_of: Callable[[], "DataFrame"] | None = None,
         used: Callable[[int], dict[str, Any]] | None = None,
     ) -> None:
-        self._people = people
+        self._users = users
         self._numbered = numbered
         self._gather = groups
         self._rows = rows
-        self._rows_of = rows_of or self._rows_of_users_of
-        self._groups: SpreadGroups | None = None
+        self._rows_of = rows_of or (lambda: numbered.frame.join(self.groups.frame, "number"))
+        self._groups: DistributedGroups | None = None
         self._used = used
-        self.given: ExactRatings | None = None
+        self.exact_ratings: ExactRatings | None = None
         self.n_labels = 0
 
     @property
-    def groups(self) -> SpreadGroups:
-        """Who is in which group; found when first asked for."""
+    def groups(self) -> DistributedGroups:
+        """The groups, gathered at the first access."""
         if self._groups is None:
             self._groups = self._gather()
         return self._groups
@@ -304,8 +299,8 @@ class GroupsByExecutors:
     def write_ratings(
         self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
     ) -> Written:
-        """Make and write the rows of each part where there is room, and the list of classes."""
-        del published, file_format  # they are those that the rows were begun with
+        """Make and write the rows of each part in a task, and the list of classes."""
+        del published, file_format  # `rows` has them
         rows, groups = self._rows, self.groups
         work = of_table(
             _write_part,
@@ -317,55 +312,49 @@ class GroupsByExecutors:
             keys=item_keys(rows.published.items),
             folder=str(folder),
         )
-        found = self._people.keep(self._rows_of().groupBy("part").applyInArrow(work, _WRITTEN))
-        told = found.where("digest is null").select(*_TOLD).toArrow().to_pylist()
-        told.sort(key=lambda row: row["part"])
-        self._reject_missing(told, in_groups=in_groups)
-        counts = _write_classes(found.where("digest is not null"), folder)
+        written = self._users.keep(self._rows_of().groupBy("part").applyInArrow(work, _WRITTEN))
+        reports = written.where("digest is null").select(*_REPORT).toArrow().to_pylist()
+        reports.sort(key=lambda row: row["part"])
+        self._reject_missing(reports, in_groups=in_groups)
+        counts = _write_classes(written.where("digest is not null"), folder)
         remove_unfinished(folder)
-        self.n_labels = sum(row["labels"] for row in told)
-        if told[0]["given"]:
-            numbers = np.sum([row["given"] for row in told], axis=0)
-            self.given = ExactRatingCounts(numbers, (rows.step or 0.0) / 2).shares()
-        seen = _all_read(told, rows.published.items.size)
-        return Written(
-            files={part_name(row["part"]): FileEntry(row["sha256"], row["bytes"]) for row in told},
-            counts={
-                "users": self._people.n_people,
-                "records": sum(row["records"] for row in told),
-                "labels": self.n_labels,
-                "items": int(seen.sum()),
+        self.n_labels = sum(row["labels"] for row in reports)
+        if reports[0]["exact"]:
+            numbers = np.sum([row["exact"] for row in reports], axis=0)
+            self.exact_ratings = ExactRatingCounts(numbers, (rows.step or 0.0) / 2).shares()
+        return describe_written(
+            reports,
+            rows.published.items,
+            {
+                "users": self._users.n_users,
+                "records": sum(row["records"] for row in reports),
                 "duplicates_dropped": 0,
                 **counts,
             },
-            items=rows.published.items[seen].tolist(),
         )
 
-    def _rows_of_users_of(self) -> "DataFrame":
-        return self._numbered.frame.join(self.groups.frame, "number")
-
     def _firsts(self, *, in_groups: bool) -> NDArray[np.int64]:
-        """Return how many records stand before each part."""
+        """Return the number of records before each part."""
         return self.groups.firsts(in_groups=in_groups and self._rows.are_shared)
 
-    def _reject_missing(self, told: list[dict[str, Any]], *, in_groups: bool) -> None:
-        """Refuse to go on unless each part is written, with all of its records."""
+    def _reject_missing(self, reports: list[dict[str, Any]], *, in_groups: bool) -> None:
+        """Raise unless each part is written with all its records."""
         in_one = in_groups and self._rows.are_shared
-        expected = self.groups.groups if in_one else self.groups.people
-        found = [(row["part"], row["records"]) for row in told]
-        if found != list(enumerate(expected.tolist())):
+        expected = self.groups.groups if in_one else self.groups.users
+        written = [(row["part"], row["records"]) for row in reports]
+        if written != list(enumerate(expected.tolist())):
             raise RecveilError(
-                f"{sum(n for _, n in found):,} records in {len(found):,} parts were written; "
+                f"{sum(n for _, n in written):,} records in {len(written):,} parts were written; "
                 f"expected {expected.sum():,} in {expected.size:,}; run it again",
                 code="spark.parts-missing",
             )
 
     def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
-        """Write who is behind which record, in parts as the ratings are, and what rows show."""
+        """Write the private parts, which map users to records, and what rows reveal."""
         groups, in_groups = self.groups, layout == "groups"
         work = of_table(
-            _write_who,
-            # Rows need not travel again, and labels are not looked at.
+            _write_members,
+            # Ids and groups suffice.
             published=bare(release.published),
             parts=groups.parts,
             firsts=self._firsts(in_groups=in_groups),
@@ -374,26 +363,24 @@ class GroupsByExecutors:
             folder=str(folder),
         )
         joined = self._numbered.frame.select("number", "user").join(groups.frame, "number")
-        found = joined.groupBy("part").applyInArrow(work, "part long").toArrow()
+        written = joined.groupBy("part").applyInArrow(work, "part long").toArrow()
         remove_unfinished(folder)
         n = groups.parts.size
-        if sorted(found["part"].to_pylist()) != list(range(n)):
-            raise RecveilError(
-                f"{found.num_rows} of {n} parts were written; run it again",
-                code="spark.parts-missing",
-            )
-        shown = {} if self.given is None else {"lone_ratings": self.given._asdict()}
+        require_parts(written["part"].to_pylist(), n)
+        lone_ratings = (
+            {} if self.exact_ratings is None else {"lone_ratings": self.exact_ratings._asdict()}
+        )
         used = {} if self._used is None else {"settings": self._used(self.n_labels)}
-        return {PARTS: n, **shown, **used}
+        return {PARTS: n, **lone_ratings, **used}
 
     def verify(self, folder: Path, private: Path) -> Verification:
-        """Check what was written."""
-        spark = self._people.frame.sparkSession
+        """Verify what was written."""
+        spark = self._users.frame.sparkSession
         return check_by_executors(spark, folder, private=private)
 
 
 def bare(published: Published) -> Published:
-    """Return it without what only the driver calls."""
+    """Return the published side without what only the driver calls."""
     return replace(published, blocks=_no_blocks, model=None, expect=None)
 
 
@@ -414,61 +401,42 @@ def _write_part(
     keys: NDArray[np.uint64],
     folder: str,
 ) -> pa.Table:
-    """Write one part, and tell what stands there, and the class of each group."""
+    """Write one part; return a report on it, and the class of each record."""
     part = int(np.searchsorted(parts, table["part"][0].as_py()))
-    blocks, given = rows.of(table, part, secret)
-    seen = np.zeros(rows.published.items.size, bool)
+    blocks, exact = rows.of(table, part, secret)
     classes: Counter[bytes] = Counter()
-    counts = {"records": 0, "labels": 0}
     about = rows.published.claim.about
 
     def noted() -> Iterator[Records]:
         for block in blocks:
-            seen[block.indices] = True
-            for digest, people in zip(
-                about.digests(block, keys), block.sizes.tolist(), strict=True
-            ):
-                classes[digest] += people
+            sizes = block.sizes.tolist()
+            for digest, size in zip(about.digests(block, keys), sizes, strict=True):
+                classes[digest] += size
             yield block
 
-    def pieces() -> Iterator[pa.Table]:
-        first = int(firsts[part])
-        for piece, n in tables(rows.published, noted(), in_groups=in_groups, n_before=first):
-            counts["records"] += n
-            counts["labels"] += piece.num_rows
-            yield piece
-
-    with put_into(folder, part_name(part)) as file:
-        with rating_writer(file, "parquet", rows.published, in_groups=in_groups) as writer:
-            for piece in evenly(pieces()):
-                writer.write_table(piece)
-        entry = FileEntry.of(file)
-    told = {"part": part, **counts, "seen": np.packbits(seen).tobytes(), "given": given}
-    told |= {"sha256": entry.sha256, "bytes": entry.bytes}
-    return _as_rows(told, classes)
+    first = int(firsts[part])
+    report = write_part(rows.published, noted(), folder, part, in_groups=in_groups, first=first)
+    return _as_rows({**report, "exact": exact}, classes)
 
 
-def _as_rows(told: dict[str, Any], classes: Counter[bytes]) -> pa.Table:
-    """Return one row that tells of a part, and one for each class of records."""
+def _as_rows(reports: dict[str, Any], classes: Counter[bytes]) -> pa.Table:
+    """Return one row with the report on a part, and one per class of records."""
     n = len(classes)
-    types = {"part": pa.int64(), "records": pa.int64(), "labels": pa.int64(), "seen": pa.binary()}
-    types |= {"sha256": pa.string(), "bytes": pa.int64(), "given": pa.list_(pa.int64())}
-    columns = {name: pa.array([told[name]] + [None] * n, kind) for name, kind in types.items()}
+    types = {
+        "part": pa.int64(),
+        "records": pa.int64(),
+        "labels": pa.int64(),
+        "present": pa.binary(),
+    }
+    types |= {"sha256": pa.string(), "bytes": pa.int64(), "exact": pa.list_(pa.int64())}
+    columns = {name: pa.array([reports[name]] + [None] * n, kind) for name, kind in types.items()}
     columns["digest"] = pa.array([None, *classes], pa.binary())
     columns["people"] = pa.array([None, *classes.values()], pa.int64())
     return pa.table(columns)
 
 
-def _all_read(told: list[dict[str, Any]], n_items: int) -> NDArray[np.bool_]:
-    """Say which items stand in any part."""
-    seen = np.zeros(n_items, bool)
-    for row in told:
-        seen |= np.unpackbits(np.frombuffer(row["seen"], np.uint8), count=n_items).astype(bool)
-    return seen
-
-
 def _write_classes(records: "DataFrame", folder: Path) -> dict[str, int]:
-    """Write the list of classes, in pieces that follow each other; count them."""
+    """Write the list of classes from consecutive pieces; return their counts."""
     from pyspark.sql import functions as sql
 
     classes = records.groupBy("digest").agg(sql.sum("people").alias("people"))
@@ -497,7 +465,7 @@ def _write_piece(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.
     schema = pa.schema({"digest": pa.string(), "people": pa.int64()})
     plain = pa_csv.WriteOptions(include_header=False, quoting_style="none")
     with (
-        put_into(folder, _piece_name(number)) as file,
+        replace_part(folder, _piece_name(number)) as file,
         pa_csv.CSVWriter(str(file), schema, write_options=plain) as writer,
     ):
         for batch in batches:
@@ -505,7 +473,7 @@ def _write_piece(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.
     yield pa.RecordBatch.from_pydict({"piece": [number]})
 
 
-def _write_who(
+def _write_members(
     table: pa.Table,
     published: Published,
     parts: NDArray[np.int64],
@@ -514,7 +482,7 @@ def _write_who(
     in_one: bool,
     folder: str,
 ) -> pa.Table:
-    """Write who is behind the records of a part, of which each group may have one."""
+    """Write the private part that maps users to records."""
     part = int(np.searchsorted(parts, table["part"][0].as_py()))
     table, groups = in_published_order(table, part, secret)
     first = int(firsts[part])
@@ -522,7 +490,9 @@ def _write_who(
     names = np.array(published.pseudonyms(first, first + n_records), dtype=object)
     if in_one:
         names = np.repeat(names, groups.sizes)
-    who = pa.table({"user_id": table["user"].cast(pa.string()), "published_id": pa.array(names)})
-    with put_into(folder, part_name(part, "assignment")) as file:
-        pq.write_table(who, file)
+    members = pa.table(
+        {"user_id": table["user"].cast(pa.string()), "published_id": pa.array(names)}
+    )
+    with replace_part(folder, part_name(part, "assignment")) as file:
+        pq.write_table(members, file)
     return pa.table({"part": [part]})

@@ -1,7 +1,7 @@
-"""Part reading: a table of many files, each of which is read whole, or none.
+"""Tables of many files, of which each is read completely, or none.
 
-By its own settings Spark passes over what it does not expect: parts in folders below, parts whose
-names begin with a line or a point, columns that one part has and another has not.
+By default Spark skips parts in nested folders, parts whose names start with an underscore or a dot,
+and columns that only some parts have.
 """
 
 import re
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-# A rating is one of so many values at most; of more, the ends alone are looked at.
+# The largest number of distinct ratings; of more, only the ends are read.
 _MOST_VALUES = 1_000
-# Whole numbers from here on, up to now, are seconds since 1970, and nothing else.
+# Integers from here to now are seconds since 1970.
 _FIRST_SECOND = 100_000_000
 _NO_TEXT, _LINE_BREAK, _PART, _EXACT = "no text", "line break", "part", "exact"
-# Numbers in text, as they are read on one machine; Java takes 5d and 0x1p2 for such, too.
+# Numbers in text, as one machine reads them; Java also reads 5d and 0x1p2.
 _A_NUMBER = r"\A[\s\pZ]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[\s\pZ]*\z"
 _TEXT = ("string", "varchar", "char")
 _WHOLE = ("byte", "short", "integer", "long")
@@ -49,21 +49,21 @@ _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @brief
 class Lake(NamedTuple):
-    """A table of ratings, which stays where it is."""
+    """A table of ratings in Spark, which is not copied."""
 
     # The columns `user` (text), `item` (text or whole numbers) and `rating` (float)
     rows: Any
     scale: RatingScale
     n_ratings: int
-    # The different ratings; the lowest and the highest, if there are very many
+    # The distinct ratings; the lowest and the highest, if there are very many
     values: NDArray[np.float64]
-    # The ids of all items, ascending: as `Ratings` has them
+    # The ids of all items, ascending, as in `Ratings`
     items: NDArray[Any]
-    # The same as they stand in the column
+    # The same as in the column
     raw: pa.ChunkedArray
     # The position of each raw one among `items`
     codes: NDArray[np.int32]
-    # What is to be said of how the table was read
+    # Remarks on how the table was read
     notes: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
@@ -81,21 +81,21 @@ def lake_of(
     time: str | None = None,
     times: bool = False,
 ) -> Lake:
-    """Look at a table: which column is which, which items there are, and on which scale."""
+    """Inspect a table: its columns, its items, and its scale."""
     from pyspark.sql import functions as sql
 
     require_scale(scale)
-    given = {"user": user, "item": item, "rating": rating, "time": time}
+    columns_named = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
-    found = find_columns(frame.columns, "the table", feedback=feedback, **given)
+    found = find_columns(frame.columns, "the table", feedback=feedback, **columns_named)
     _reject_other_spellings(frame, (str(found.user), str(found.item)))
-    frame = _named_anew(frame)
+    frame = _rename_columns(frame)
     is_likes = likes or found.rating is None
-    told = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
+    rating_column = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
     columns = [
         _id(frame, found.user, "user").cast("string").alias("user"),
         _id(frame, found.item, "item").alias("item"),
-        told.cast("float").alias("rating"),
+        rating_column.cast("float").alias("rating"),
         *([_time(frame, found.time).alias("time")] if times and found.time else []),
     ]
     rows = frame.select(*columns)
@@ -106,9 +106,9 @@ def lake_of(
                 "scale (--scale): likes have none; leave it out, or name the rating",
                 code="option.conflict",
             )
-        # With times, somebody who likes an item twice is refused where people are gathered.
+        # With times, duplicate likes are rejected when users are gathered.
         rows = rows if "time" in rows.columns else rows.distinct()
-    exact = rows if is_likes else frame.select(*columns, told.alias(_EXACT))
+    exact = rows if is_likes else frame.select(*columns, rating_column.alias(_EXACT))
     n_ratings, lost_digits = _reject_gaps(exact, with_parts)
     values = _values(rows, None if is_likes else scale)
     scale = LIKES if is_likes else _scale(values, scale)
@@ -143,7 +143,7 @@ def _locate_in_items(_: int) -> str:
 
 
 def _reject_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
-    """Refuse ids that are names of folders, of which Spark makes numbers: 007 would become 7."""
+    """Raise for ids in folder names that Spark reads as other numbers, as 007 and 7."""
     whole = {
         field.name
         for field in frame.schema
@@ -151,43 +151,43 @@ def _reject_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
     }
     for path in frame.inputFiles() if whole else ():
         for part in path.split("/")[:-1]:
-            name, _, told = unquote(part).partition("=")
-            if name in whole and told != _HIVE_NULL and told != str(int(told)):
+            name, _, value = unquote(part).partition("=")
+            if name in whole and value != _HIVE_NULL and value != str(int(value)):
                 raise RecveilError(
-                    f"the folders of column {quoted(name)}: Spark takes {quoted(told)} for "
-                    f"{int(told)}, so that two ids would become one; write that column into the "
+                    f"the folders of column {quoted(name)}: Spark reads {quoted(value)} as "
+                    f"{int(value)}, so that two ids would become one; write that column into the "
                     f"files, as text",
                     code="id.type",
                 )
 
 
-def _named_anew(frame: "DataFrame") -> "DataFrame":
-    """Return columns under names that mean no more to Spark than what they say.
+def _rename_columns(frame: "DataFrame") -> "DataFrame":
+    """Rename columns to names without special meaning in Spark.
 
-    In a name Spark takes a point for a part of a column, and may not tell capitals from others.
+    Spark reads a dot as a part of a column, and may ignore case.
     """
-    return frame.toDF(*map(_quoted, frame.columns))
+    return frame.toDF(*map(_encode_name, frame.columns))
 
 
-def _quoted(name: str) -> str:
-    """Return what a column is called by `_named_anew`.
+def _encode_name(name: str) -> str:
+    """Return the name that `_rename_columns` gives a column.
 
     Examples
     --------
-    >>> _quoted("user.ID")
+    >>> _encode_name("user.ID")
     'c757365722e4944'
     """
     return f"c{name.encode().hex()}"
 
 
 def _id(frame: "DataFrame", name: str, role: str) -> "Column":
-    """Return a column of ids: whole numbers as such, all else must be text."""
-    column = frame[_quoted(name)]
-    kind = frame.schema[_quoted(name)].dataType.typeName()
+    """Return a column of ids, which must be whole numbers or text."""
+    column = frame[_encode_name(name)]
+    kind = frame.schema[_encode_name(name)].dataType.typeName()
     if kind in _WHOLE:
         return column.cast("long")
     if kind in _TEXT:
-        return column.cast("string")  # compared byte by byte, whatever the column's collation
+        return column.cast("string")  # compared byte by byte, with any collation
     raise RecveilError(
         f"the {role} column {quoted(name)} holds {kind}; expected text or whole numbers; cast it",
         code="column.type",
@@ -197,12 +197,12 @@ def _id(frame: "DataFrame", name: str, role: str) -> "Column":
 def _number(frame: "DataFrame", name: str) -> "Column":
     from pyspark.sql import functions as sql
 
-    kind = frame.schema[_quoted(name)].dataType.typeName()
+    kind = frame.schema[_encode_name(name)].dataType.typeName()
     if kind in ("boolean", "date", "timestamp", "array", "map", "struct", "binary"):
         raise RecveilError(
             f"the rating column {quoted(name)} holds {kind}; expected numbers", code="column.type"
         )
-    column = frame[_quoted(name)]
+    column = frame[_encode_name(name)]
     if kind in _TEXT:
         text = column.cast("string")
         column = sql.when(text.rlike(_A_NUMBER), sql.regexp_extract(text, _A_NUMBER, 1))
@@ -210,13 +210,13 @@ def _number(frame: "DataFrame", name: str) -> "Column":
 
 
 def _time(frame: "DataFrame", name: str) -> "Column":
-    """Return a column of dates or instants, or of Unix times in seconds beyond doubt."""
+    """Return a column of dates or instants, or of unambiguous Unix times in seconds."""
     from pyspark.sql import functions as sql
 
-    own = _quoted(name)
-    kind, column = frame.schema[own].dataType.typeName(), frame[own]
+    encoded = _encode_name(name)
+    kind, column = frame.schema[encoded].dataType.typeName(), frame[encoded]
     if kind in ("integer", "long"):
-        ends = frame.agg(sql.min(own), sql.max(own)).first()
+        ends = frame.agg(sql.min(encoded), sql.max(encoded)).first()
         if (
             ends is not None
             and ends[0] is not None
@@ -235,7 +235,7 @@ def _time(frame: "DataFrame", name: str) -> "Column":
 
 
 def _reject_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[str]]:
-    """Refuse rows without a user, an item, or a number; count rows, and report lost digits."""
+    """Raise for rows without a user, an item, or a number; count rows, and report lost digits."""
     from pyspark.sql import functions as sql
 
     finite = (
@@ -250,24 +250,24 @@ def _reject_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
     has_break = [sql.col(role).cast("string").rlike(NOT_IN_IDS) for role in ("user", "item")]
     counts = {**gaps, _NO_TEXT: _is_no_text("user") | _is_no_text("item")}
     counts[_LINE_BREAK] = has_break[0] | has_break[1]
-    asked = [sql.sum(which.cast("long")).alias(name) for name, which in counts.items()]
+    aggregates = [sql.sum(which.cast("long")).alias(name) for name, which in counts.items()]
     if _EXACT in rows.columns:
-        asked += [
+        aggregates += [
             sql.min(_EXACT).alias("low"),
             sql.max(_EXACT).alias("high"),
             sql.min(sql.when(_loses_digits(), sql.col(_EXACT))).alias("changed"),
         ]
-    found = rows.agg(sql.count(sql.lit(1)).alias("n"), *asked).first()
-    if found is None or not found["n"]:
+    row = rows.agg(sql.count(sql.lit(1)).alias("n"), *aggregates).first()
+    if row is None or not row["n"]:
         raise RecveilError(
             "the table has no rows; give one that holds ratings", code="table.no-ratings"
         )
     for name, which in gaps.items():
-        if found[name]:
+        if row[name]:
             what = "a number" if name == "rating" else f"a {name}"
             raise RecveilError(
-                f"the {name} column: {found[name]:,} of "
-                f"{describe_count(found['n'], 'row')} are without {what}"
+                f"the {name} column: {row[name]:,} of "
+                f"{describe_count(row['n'], 'row')} are without {what}"
                 f"{_of_which_part(with_parts, which)}",
                 code="rating.missing"
                 if name == "rating"
@@ -275,27 +275,27 @@ def _reject_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
                 if name == "time"
                 else "id.missing",
             )
-    if found[_NO_TEXT]:
+    if row[_NO_TEXT]:
         raise RecveilError(
-            f"{found[_NO_TEXT]:,} of "
-            f"{describe_count(found['n'], 'row')} hold an id that is not UTF-8 text, or was "
+            f"{row[_NO_TEXT]:,} of "
+            f"{describe_count(row['n'], 'row')} hold an id that is not UTF-8 text, or was "
             f"not before it was read, so that two ids may have become one; save the table as UTF-8",
             code="input.encoding",
         )
-    if found[_LINE_BREAK]:
+    if row[_LINE_BREAK]:
         raise RecveilError(
-            f"{found[_LINE_BREAK]:,} of {found['n']:,} rows hold an id with a line break or a "
+            f"{row[_LINE_BREAK]:,} of {row['n']:,} rows hold an id with a line break or a "
             f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}",
             code="id.line-break",
         )
-    if _EXACT not in rows.columns or found["changed"] is None:
-        return int(found["n"]), []
-    require_different(found["low"], found["high"])
-    return int(found["n"]), [describe_lost_digits(found["changed"])]
+    if _EXACT not in rows.columns or row["changed"] is None:
+        return int(row["n"]), []
+    require_different(row["low"], row["high"])
+    return int(row["n"]), [describe_lost_digits(row["changed"])]
 
 
 def _loses_digits() -> "Column":
-    """Check which ratings single precision writes in other digits."""
+    """Return which ratings change in single precision."""
     from pyspark.sql import functions as sql
 
     exact = sql.col(_EXACT)
@@ -304,47 +304,47 @@ def _loses_digits() -> "Column":
 
 
 def _of_which_part(with_parts: "DataFrame", which: "Column") -> str:
-    """Say in which part of a table such a row stands, and what to do about it."""
+    """Name a part of the table with such a row, and the remedy."""
     first = with_parts.filter(which).select(_PART).first()
     part = unquote(first[0]).rsplit("/", 1)[-1] if first is not None and first[0] else ""
     if not part:
         return "; leave these rows out"
     return (
-        f", such as in {shortened(part)}; leave these rows out, or, if that part calls its columns "
-        f"otherwise than the others, write it anew"
+        f", such as in {shortened(part)}; leave these rows out, or, if that part has other column "
+        f"names than the others, write it again"
     )
 
 
 def _is_no_text(name: str) -> "Column":
-    """Say which ids of a column are no text, or hold what Spark puts where bytes were none."""
+    """Return which ids are not text, or contain Spark's replacement character."""
     from pyspark.sql import functions as sql
 
     ids = sql.col(name).cast("string")
     return ids.contains("\N{REPLACEMENT CHARACTER}") | ~sql.is_valid_utf8(ids)
 
 
-def _values(rows: "DataFrame", given: RatingScale | None) -> NDArray[np.float64]:
-    """Return the different ratings; of very many the lowest and the highest, if all may be right.
+def _values(rows: "DataFrame", scale: RatingScale | None) -> NDArray[np.float64]:
+    """Return the distinct ratings; if there are very many, the lowest and the highest.
 
-    A scale in steps has few labels, so that of very many ratings one of these is off it.
+    A scale with steps has few levels, so one of very many ratings is off it.
     """
     from pyspark.sql import functions as sql
 
-    found = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]
-    some = np.sort(found.to_numpy().astype(np.float64))
-    if given is not None:
-        _reject_off_scale(some, given)
+    ratings = rows.select("rating").distinct().limit(_MOST_VALUES + 1).toArrow()["rating"]
+    some = np.sort(ratings.to_numpy().astype(np.float64))
+    if scale is not None:
+        _reject_off_scale(some, scale)
     if some.size <= _MOST_VALUES:
         return some
     ends = rows.agg(sql.min("rating").alias("low"), sql.max("rating").alias("high")).first()
     return np.array([ends["low"], ends["high"]], np.float64)
 
 
-def _scale(values: NDArray[np.float64], given: RatingScale | None) -> RatingScale:
-    if given is None:
+def _scale(values: NDArray[np.float64], scale: RatingScale | None) -> RatingScale:
+    if scale is None:
         return RatingScale.infer(values)
-    _reject_off_scale(values, given)
-    return given
+    _reject_off_scale(values, scale)
+    return scale
 
 
 def _reject_off_scale(values: NDArray[np.float64], scale: RatingScale) -> None:
@@ -356,11 +356,10 @@ def _reject_off_scale(values: NDArray[np.float64], scale: RatingScale) -> None:
         )
 
 
-# What Spark itself finds: folders of files, and what lies with a service.
+# Addresses that Spark reads.
 _SCHEMES = ("s3a://", "hdfs://", "gs://", "abfss://", "file://", "dbfs:/")
-# Text is read as it stands, or not at all. By Spark's own settings the columns of all parts are
-# those of the first one, whatever they are called; what is too much in a line is dropped; and
-# doubled quotes mean nothing.
+# CSV options that reject malformed parts. By default Spark takes the columns of the first part for
+# all parts, drops extra fields of a line, and ignores doubled quotes.
 _AS_WRITTEN = {
     "header": "true",
     "enforceSchema": "false",
@@ -370,12 +369,12 @@ _AS_WRITTEN = {
 }
 _ENDINGS = ("parquet", "csv")
 _SIGNS_OF_PATTERNS = re.compile(r"[\[\]{}*?\\]")
-# Tables that keep old parts, too, and a log of which of them count.
+# Logs of tables that keep dropped parts.
 _LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 
 
 def is_for_spark(source: str) -> bool:
-    """Say whether Spark reads an input itself: Parquet, folders of files, and far addresses.
+    """Check whether Spark reads an input itself: Parquet, folders of parts, and addresses.
 
     Examples
     --------
@@ -389,7 +388,7 @@ def is_for_spark(source: str) -> bool:
 
 
 def _format_of(folder: Path) -> str:
-    """Return the format of a folder of parts, as Spark writes them; "" if it is none."""
+    """Return the format of a folder of parts, as Spark writes them; empty if it is none."""
     for ending in _ENDINGS:
         if any(folder.glob(f"*.{ending}")) or any(folder.glob(f"*=*/**/*.{ending}")):
             return ending
@@ -397,7 +396,7 @@ def _format_of(folder: Path) -> str:
 
 
 def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
-    """Return the table at a path or address: Parquet, or text with commas and a header."""
+    """Return the table at a path or address: Parquet, or CSV with a header."""
     is_near = not source.startswith(_SCHEMES)
     path = Path(source)
     is_text = _format_of(path) == "csv" if is_near and path.is_dir() else source.endswith(".csv")
@@ -406,22 +405,21 @@ def read_frame(spark: "SparkSession", source: str) -> "DataFrame":
     where = address_of(path) if is_near else source
     if is_text:
         frame = spark.read.options(**_AS_WRITTEN).csv(where)
-    else:  # with the columns of all parts: those that one of them lacks are gaps there
+    else:  # with the columns of all parts; missing ones are gaps
         frame = spark.read.option("mergeSchema", "true").parquet(where)
     read = set(frame.inputFiles())
     below = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(where)
-    if left := sorted({*below.inputFiles()} - read):
-        raise _left_out(left[0], "lies in a folder below other parts")
+    if skipped := sorted({*below.inputFiles()} - read):
+        raise _skipped_error(skipped[0], "is in a folder below other parts")
     if is_near and path.is_dir() and (hidden := _hidden_in(path)):
-        raise _left_out(hidden, "lies under a name that begins with _ or a point")
+        raise _skipped_error(hidden, "has a name that starts with _ or a dot")
     return frame
 
 
 def address_of(path: Path) -> str:
-    r"""Return how Spark is told of a file or folder near by.
+    r"""Return the address of a local path for Spark.
 
-    To Spark a name can be a pattern. And what other addresses write with per cents, as blanks, it
-    takes as it stands.
+    Spark reads names as patterns, but does not decode percent escapes of blanks.
 
     Examples
     --------
@@ -432,24 +430,24 @@ def address_of(path: Path) -> str:
 
 
 def _reject_logs(spark: "SparkSession", where: str) -> None:
-    """Refuse tables of which a log says which parts count: dropped ones may hold who has left."""
+    """Raise for tables with a log of valid parts, as dropped parts may contain removed users."""
     java = spark._jvm.org.apache.hadoop.fs
     folder = java.Path(where)
     files = folder.getFileSystem(spark._jsc.hadoopConfiguration())
     for log, kind in _LOGS.items():
         if files.exists(java.Path(folder, log)):
             raise RecveilError(
-                f"{_name_of(where)}: this is a {kind} table ({log}), in which parts that were "
-                f"dropped still lie; read it in a session of your own as {kind}, and give the "
+                f"{_name_of(where)}: this is a {kind} table ({log}), in which dropped parts "
+                f"remain; read it in a session of your own as {kind}, and give the "
                 f"DataFrame to recveil.spark",
                 code="input.unknown-format",
             )
 
 
 def _hidden_in(folder: Path) -> str:
-    """Return the name of a part that Spark takes for its own notes; "" if there is none.
+    """Return the name of a part that Spark ignores as hidden; empty if there is none.
 
-    Of names that begin with a line, those with an equals sign tell a column.
+    Names that start with an underscore and contain an equals sign are columns.
     """
     parts = (part for ending in _ENDINGS for part in folder.rglob(f"*.{ending}"))
     for part in sorted(parts):
@@ -459,10 +457,10 @@ def _hidden_in(folder: Path) -> str:
     return ""
 
 
-def _left_out(name: str, why: str) -> RecveilError:
+def _skipped_error(name: str, why: str) -> RecveilError:
     return RecveilError(
-        f"{quoted(_name_of(name))} {why}, where Spark does not look, so that its ratings would be "
-        f"left out; move it beside the others, or out of the table's folder",
+        f"{quoted(_name_of(name))} {why}, which Spark skips, so that its ratings would be "
+        f"left out; move it to the other parts, or out of the table's folder",
         code="input.parts",
     )
 

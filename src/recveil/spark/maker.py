@@ -1,4 +1,4 @@
-"""Making: what each method does for a release by Spark, from the table to what is to be written."""
+"""The interface between `recveil.spark.anonymize` and its methods."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -11,34 +11,22 @@ from recveil.spark.users import DistributedUsers
 
 
 @brief
-class Made(NamedTuple):
+class PlannedRelease(NamedTuple):
     """A release that executors are to write."""
 
-    # The private side names nobody, as all names stand in its parts alone
+    # The private side has no ids, which are in its parts alone
     release: Sides
-    # Who writes and checks it
+    # Writes and verifies it
     by: Writing
-    # Returns what the owner is told of it, once it is written
-    told: Callable[[], list[str]]
+    # Returns the sentences for the publisher, once it is written
+    statements: Callable[[], list[str]]
 
     def _facts(self) -> dict[str, object]:
         return self.release._facts()
 
 
-@brief
-class Ready(NamedTuple):
-    """People who stand ready, and what makes a release of them."""
-
-    people: DistributedUsers
-    # Returns a `Made`
-    make: Callable[[], Made]
-
-    def _facts(self) -> dict[str, object]:
-        return {"people": self.people.n_people}
-
-
 class Making(Protocol):
-    """A method, with the options that were given: they are checked before the table is read."""
+    """A method with its options, which are checked before the table is read."""
 
-    def gather(self, lake: Lake) -> Ready:
-        """Refuse a table that no release can be made of, and gather its people."""
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+        """Reject unsuitable tables; gather the users, and return what plans their release."""

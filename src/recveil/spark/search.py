@@ -1,7 +1,7 @@
-"""Far table: ratings that fit on no machine, as an audit asks for them."""
+"""Attacks on ratings that fit on no machine, run by executors."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -24,25 +24,26 @@ from recveil.ratings.times import whole_days
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.spark.input import Lake, lake_of
+from recveil.spark.users import duplicate_error, partition_number
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame, SparkSession
 
 
-# Ratings of one partition, about.
+# Ratings per partition, about.
 _RATINGS_OF_A_PARTITION = 1 << 20
 _NUMBERED = "record int, item int, rating float, day int"
-_TALLIED = "part int, ratings long, activity binary"
+_TALLIED = "part long, ratings long, activity binary"
 _FETCHED = "place long, item int, rating float, day int"
 
 
 class NumberedRatings:
-    """Ratings among executors, each at its place; what `Ratings` is asked for, but for its arrays.
+    """Ratings among executors, numbered, with the interface of `Ratings` but for whole arrays.
 
-    The columns `indices`, `values` and `days` are asked for some places at a time. What was asked
-    for is remembered: the rows of those who are looked for. Here stands how many ratings each
-    person has, and nothing else that grows with people.
+    The columns `indices`, `values` and `days` fetch the ratings at some positions and cache them:
+    the rows of targets. The driver stores the number of ratings per user, and nothing else that
+    grows with users.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class NumberedRatings:
     activity : ndarray of int64, shape (n_users,)
     support : ndarray of int64, shape (n_items,)
     first_places, first_records : ndarray of int64, shape (n_partitions,)
-        The place of the first rating of each partition, and the position of its first person.
+        The position of the first rating of each partition, and of its first user.
     """
 
     def __init__(
@@ -69,11 +70,11 @@ class NumberedRatings:
         self.activity, self.support = activity, support
         self.indptr = np.concatenate([[0], np.cumsum(activity)]).astype(np.int64)
         self.first_places, self.first_records = first_places, first_records
-        self.indices = FarColumn(self, "item")
-        self.values = FarColumn(self, "rating")
-        self.days = FarColumn(self, "day") if "time" in lake.rows.columns else None
+        self.indices = RemoteColumn(self, "item")
+        self.values = RemoteColumn(self, "rating")
+        self.days = RemoteColumn(self, "day") if "time" in lake.rows.columns else None
         self._places = np.empty(0, np.int64)
-        self._held: dict[str, NDArray[Any]] = {}
+        self._cached: dict[str, NDArray[Any]] = {}
 
     n_users = property(lambda self: self.activity.size, doc="Number of users.")
     n_items = property(lambda self: self.support.size, doc="Number of items.")
@@ -82,40 +83,40 @@ class NumberedRatings:
 
     @property
     def density(self) -> float:
-        """Share of the user × item cells that carry a rating, between 0 and 1."""
+        """Share of the user × item cells that have a rating, between 0 and 1."""
         return float(self.n_ratings / max(1, self.n_users * self.n_items))
 
     def fetch(self, places: NDArray[np.int64], name: str) -> NDArray[Any]:
-        """Return what a column has at some places."""
+        """Return the values of a column at some positions."""
         missing = np.setdiff1d(places, self._places)
-        if missing.size or not self._held:
+        if missing.size or not self._cached:
             work = partial(_fetched, places=missing, first_places=self.first_places)
-            found = self.frame.mapInArrow(work, _FETCHED).toArrow()
-            if found.num_rows != missing.size:
+            result = self.frame.mapInArrow(work, _FETCHED).toArrow()
+            if result.num_rows != missing.size:
                 raise RecveilError(
-                    f"{found.num_rows:,} of {missing.size:,} ratings were found again; the table "
-                    f"changed meanwhile: run it again on one that rests",
+                    f"{result.num_rows:,} of {missing.size:,} ratings were fetched; the table "
+                    f"has changed: run it again on one that does not change",
                     code="input.changed",
                 )
-            self._remember(found)
-        return self._held[name][np.searchsorted(self._places, places)]
+            self._remember(result)
+        return self._cached[name][np.searchsorted(self._places, places)]
 
-    def _remember(self, found: pa.Table) -> None:
-        new = {name: found[name].to_numpy() for name in ("item", "rating", "day")}
-        places = np.concatenate([self._places, found["place"].to_numpy()])
+    def _remember(self, result: pa.Table) -> None:
+        new = {name: result[name].to_numpy() for name in ("item", "rating", "day")}
+        places = np.concatenate([self._places, result["place"].to_numpy()])
         order = np.argsort(places)
         self._places = places[order]
-        self._held = {
-            name: np.concatenate([self._held.get(name, column[:0]), column])[order]
+        self._cached = {
+            name: np.concatenate([self._cached.get(name, column[:0]), column])[order]
             for name, column in new.items()
         }
 
     def __repr__(self) -> str:
-        return f"NumberedRatings({self.n_users:,} people, {self.n_items:,} items)"
+        return f"NumberedRatings({self.n_users:,} users, {self.n_items:,} items)"
 
 
-class FarColumn:
-    """A column that is asked for some places at a time."""
+class RemoteColumn:
+    """A column whose values are fetched by position."""
 
     def __init__(self, ratings: NumberedRatings, name: str) -> None:
         self._ratings, self._name = ratings, name
@@ -125,17 +126,17 @@ class FarColumn:
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise RecveilError(
-            "an adversary who is off by nearly half of the scale, and wrong sometimes: not by "
+            "an adversary with errors of nearly half of the scale and wrong ratings: not by "
             "Spark where the ratings do not fit here; give another rating_error (--rating-error)",
             code="option.unsupported",
         )
 
     def __repr__(self) -> str:
-        return f"FarColumn({self._name!r})"
+        return f"RemoteColumn({self._name!r})"
 
 
 def number_ratings(lake: Lake, *, users_are_whole: bool) -> NumberedRatings:
-    """Sort the ratings of a table among executors, and number people and ratings."""
+    """Sort the ratings of a table among executors, and number users and ratings."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sql
 
@@ -164,21 +165,21 @@ def number_ratings(lake: Lake, *, users_are_whole: bool) -> NumberedRatings:
     support[counts["item"].to_numpy()] = counts["count"].to_numpy()
     of_parts = [np.frombuffer(row["activity"], np.int32) for row in rows]
     n_partitions = 1 + max(row["part"] for row in rows)
-    people, ratings = np.zeros(n_partitions, np.int64), np.zeros(n_partitions, np.int64)
+    users, ratings = np.zeros(n_partitions, np.int64), np.zeros(n_partitions, np.int64)
     for row, activity in zip(rows, of_parts, strict=True):
-        people[row["part"]], ratings[row["part"]] = activity.size, row["ratings"]
+        users[row["part"]], ratings[row["part"]] = activity.size, row["ratings"]
     return NumberedRatings(
         lake,
         frame,
         np.concatenate(of_parts).astype(np.int64),
         support,
         np.cumsum(ratings) - ratings,
-        np.cumsum(people) - people,
+        np.cumsum(users) - users,
     )
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give each person of a partition, whose rows are sorted, a number."""
+    """Assign numbers to the users of a partition, whose rows are sorted."""
     last_user, last_place, number = None, -1, -1
     for batch in batches:
         if not batch.num_rows:
@@ -189,11 +190,7 @@ def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         begins[0] = users[0] != last_user
         before = np.concatenate([[last_place], places[:-1]])
         if (~begins & (places <= before)).any():
-            raise RecveilError(
-                "somebody rated an item more than once; duplicates (--duplicates) are not settled "
-                "by Spark: leave one rating of each user and item",
-                code="rating.duplicate",
-            )
+            raise duplicate_error()
         records = number + np.cumsum(begins)
         yield pa.RecordBatch.from_pydict(
             {
@@ -214,155 +211,140 @@ def _days(times: pa.Array) -> NDArray[np.int64]:
 
 
 def _tallied(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Count the ratings of a partition, and those of each of its people."""
-    counts: list[NDArray[np.int64]] = []
-    for batch in batches:
-        counts.append(batch.column("record").to_numpy())
-    records = np.concatenate(counts) if counts else np.empty(0, np.int32)
+    """Count the ratings of a partition, and of each of its users."""
+    columns = [batch.column("record").to_numpy() for batch in batches]
+    records = np.concatenate(columns) if columns else np.empty(0, np.int32)
     if records.size:
         activity = np.bincount(records).astype(np.int32)
-        row = {"part": part_number(), "ratings": records.size, "activity": activity.tobytes()}
-        yield pa.RecordBatch.from_pylist([row], pa.schema(_TALLIED_TYPES))
-
-
-_TALLIED_TYPES = [("part", pa.int32()), ("ratings", pa.int64()), ("activity", pa.binary())]
-
-
-def part_number() -> int:
-    """Return the number of the partition that is worked on, in an executor."""
-    from pyspark import TaskContext
-
-    task = TaskContext.get()
-    if task is None:
-        raise RecveilError(
-            "no task of Spark runs here; call it from an executor", code="internal.fault"
-        )
-    return int(task.partitionId())
+        row = {"part": partition_number(), "ratings": records.size, "activity": activity.tobytes()}
+        yield pa.RecordBatch.from_pylist([row])
 
 
 def _fetched(
     batches: Iterator[pa.RecordBatch], places: NDArray[np.int64], first_places: NDArray[np.int64]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield those of a partition's ratings that are asked for."""
+    """Yield a partition's ratings at the requested positions."""
     at: int | None = None
     for batch in batches:
-        at = int(first_places[part_number()]) if at is None else at
-        asked = slice(*np.searchsorted(places, [at, at + batch.num_rows]))
-        here = pa.array(places[asked] - at)
+        at = int(first_places[partition_number()]) if at is None else at
+        selection = slice(*np.searchsorted(places, [at, at + batch.num_rows]))
+        here = pa.array(places[selection] - at)
         columns = [batch.column(name).take(here) for name in ("item", "rating", "day")]
         yield pa.RecordBatch.from_arrays(
-            [pa.array(places[asked]), *columns], ["place", "item", "rating", "day"]
+            [pa.array(places[selection]), *columns], ["place", "item", "rating", "day"]
         )
         at += batch.num_rows
 
 
-# Targets that one task looks for, at most; and tasks a core, so that no core waits for long.
+# Targets per task, at most; and tasks per core, so that no core is idle for long.
 _TARGETS_OF_A_TASK = 256
 _TASKS_A_CORE = 2
 
-Found = tuple[NDArray[Any], ...]
+Arrays = tuple[NDArray[Any], ...]
 
 
 class Searchers:
-    """Executors that hold the lists of one table at a time, and look for people in it."""
+    """Executors with a copy of one table's candidates at a time."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self._context = spark.sparkContext
-        self._held: Candidates | None = None
+        self._cached: Candidates | None = None
         self._index: Broadcast[Candidates] | None = None
 
-    def look(self, candidates: Candidates, work: Work, sought: Sought) -> Found:
-        """Let executors look for all who are sought; what they find is that of one machine."""
-        index = self._sent(candidates)
-        sent = self._context.broadcast((work, sought))
+    def look(self, candidates: Candidates, work: Work, sought: Sought) -> Arrays:
+        """Search all targets by executors; the result is that of one machine."""
+        index = self._share(candidates)
+        request = self._context.broadcast((work, sought))
         cuts = cut_evenly(sought.target_records.size, self._context.defaultParallelism)
         try:
             tasks = self._context.parallelize(cuts, len(cuts))
-            return put_together(tasks.map(partial(_search_part, index=index, sent=sent)).collect())
+            return concatenate_results(
+                tasks.map(partial(_search_part, index=index, request=request)).collect()
+            )
         finally:
-            sent.destroy()
+            request.destroy()
 
-    def _sent(self, candidates: Candidates) -> "Broadcast[Candidates]":
-        """Send executors a table, unless they hold it."""
-        if self._index is None or candidates is not self._held:
+    def _share(self, candidates: Candidates) -> "Broadcast[Candidates]":
+        """Broadcast candidates, unless executors have them."""
+        if self._index is None or candidates is not self._cached:
             self.close()
-            bare = {field.name: getattr(candidates, field.name) for field in fields(Candidates)}
-            self._index = self._context.broadcast(Candidates(**bare))
-            self._held = candidates
+            self._index = self._context.broadcast(Candidates(**_fields_of(candidates)))
+            self._cached = candidates
         return self._index
 
     def close(self) -> None:
-        """Let executors forget what they hold."""
+        """Release the copies."""
         if self._index is not None:
             self._index.destroy()
-        self._index, self._held = None, None
+        self._index, self._cached = None, None
+
+
+def _fields_of(candidates: Candidates) -> dict[str, Any]:
+    return {field.name: getattr(candidates, field.name) for field in fields(Candidates)}
 
 
 @brief
 @dataclass(frozen=True, eq=False)
-class SpreadCandidates(Candidates):
-    """Candidates among which executors look for people."""
+class DistributedCandidates(Candidates):
+    """Candidates that executors search."""
 
     searchers: Searchers
 
     @classmethod
     def of(cls, candidates: Candidates, searchers: Searchers) -> Self:
-        """Return the same candidates, among which executors look."""
-        bare = {field.name: getattr(candidates, field.name) for field in fields(Candidates)}
-        return cls(**bare, searchers=searchers)
+        """Return the same candidates, searched by executors."""
+        return cls(**_fields_of(candidates), searchers=searchers)
 
-    def look(self, work: Work, sought: Sought, threads: int) -> Found:
-        """Let executors do it, one thread a task."""
+    def look(self, work: Work, sought: Sought, threads: int) -> Arrays:
+        """Search by executors, one thread per task."""
         del threads
         return self.searchers.look(self, work, sought)
 
 
 def cut_evenly(n_targets: int, cores: int) -> list[tuple[int, int]]:
-    """Cut those sought into parts for tasks: from which target to before which other."""
+    """Split targets into tasks; return the first target and the end of each."""
     size = min(_TARGETS_OF_A_TASK, -(-n_targets // (_TASKS_A_CORE * cores))) or 1
     return [(at, min(at + size, n_targets)) for at in range(0, n_targets, size)] or [(0, 0)]
 
 
-def put_together(found: list[Found]) -> Found:
-    """Put what tasks found together, in the order of targets."""
-    return tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
+def concatenate_results(result: list[Arrays]) -> Arrays:
+    """Concatenate the results of tasks, in the order of targets."""
+    return tuple(np.concatenate(arrays) for arrays in zip(*result, strict=True))
 
 
-def _search_part(cut: tuple[int, int], index: "Broadcast[Candidates]", sent: Any) -> Found:
-    """Look for some targets, in an executor."""
-    found: tuple[Callable[..., Found], Sought] = sent.value
-    work, sought = found
+def _search_part(cut: tuple[int, int], index: "Broadcast[Candidates]", request: Any) -> Arrays:
+    """Search some targets, in an executor."""
+    work, sought = request.value
     return tuple(work(index.value, sought.part(*cut), 1))
 
 
-# Entries of the lists that one task is given, about, and targets that it looks for, at most.
+# Entries of the lists that one task gets, about.
 _ENTRIES_OF_A_TASK = 1 << 26
 # Entries of one piece of a list.
 _ENTRIES_OF_A_PIECE = 1 << 18
 _BY_ITEM = "record int, item int, code int, day int"
-_PIECES = "item int, first int, content binary"
-_BY_RECORD = "part int, told binary"
-_BY_RECORD_TYPES = [("part", pa.int32()), ("told", pa.binary())]
+_PIECES = "item long, first long, content binary"
+_BY_RECORD = "part long, numbers binary"
 # 2 ** 64 divided by the golden ratio, and the factors of a well known mixer of 64 bits.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXED = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 @brief
-class _Kept(NamedTuple):
-    """What each task has to know of all records."""
+class _RecordTable(NamedTuple):
+    """What each task needs to know of all records."""
 
     n_items: int
     levels: NDArray[np.float64]
     has_days: bool
     sizes: NDArray[np.int64]
     activity: NDArray[np.int64]
-    is_first: NDArray[np.bool_] | None  # of merged records, which ones the lists keep
+    is_first: NDArray[np.bool_] | None  # the first record of each class of merged records
     class_of: NDArray[np.int64] | None
 
 
 class ItemLists:
-    """The lists of all items in pieces, wherever there is room; a task is sent those it needs."""
+    """The lists of all items in pieces among executors; a task gets those it needs."""
 
     def __init__(self, ratings: NumberedRatings) -> None:
         from pyspark import StorageLevel
@@ -378,34 +360,40 @@ class ItemLists:
             .mapInArrow(_in_pieces, _PIECES)
             .persist(StorageLevel.MEMORY_AND_DISK)
         )
-        self._held: FarCandidates | None = None
-        self._kept: Broadcast[_Kept] | None = None
+        self._cached: RemoteCandidates | None = None
+        self._table: Broadcast[_RecordTable] | None = None
 
-    def look(self, candidates: "FarCandidates", work: Work, sought: Sought) -> Found:
-        """Let each task look for some targets in the lists of the items that are known of them."""
-        kept = self._sent(candidates)
+    def look(self, candidates: "RemoteCandidates", work: Work, sought: Sought) -> Arrays:
+        """Search some targets per task, in the lists of the items that are known of them."""
+        table = self._share(candidates)
         cuts = cut_by_entries(sought, candidates.support)
-        wanted = _wanted(sought, cuts)
-        sent = self._context.broadcast((work, sought, cuts))
+        tasks_by_item = _tasks_by_item(sought, cuts)
+        request = self._context.broadcast((work, sought, cuts))
         try:
-            pieces = self._pieces.rdd.flatMap(partial(_for_tasks, wanted=wanted))
+            pieces = self._pieces.rdd.flatMap(partial(_for_tasks, tasks_by_item=tasks_by_item))
             tasks = pieces.partitionBy(len(cuts), int)
-            found = tasks.mapPartitionsWithIndex(partial(_look, kept=kept, sent=sent)).collect()
-            return put_together([each for _, each in sorted(found, key=lambda told: told[0])])
+            result = tasks.mapPartitionsWithIndex(
+                partial(_look, table=table, request=request)
+            ).collect()
+            return concatenate_results(
+                [each for _, each in sorted(result, key=lambda pair: pair[0])]
+            )
         finally:
-            sent.destroy()
+            request.destroy()
 
     def of_records(self, name: str, **known: Any) -> NDArray[Any]:
-        """Return numbers of each record, which executors work out from its row."""
+        """Return numbers of each record, which executors compute from its row."""
         work = partial(_of_rows, name=name, **known)
         rows = self.ratings.frame.mapInArrow(work, _BY_RECORD).toArrow().sort_by("part")
         kind = np.uint64 if name == "digests" else np.int64
-        return np.concatenate([np.frombuffer(told, kind) for told in rows["told"].to_pylist()])
+        return np.concatenate(
+            [np.frombuffer(numbers, kind) for numbers in rows["numbers"].to_pylist()]
+        )
 
-    def _sent(self, candidates: "FarCandidates") -> "Broadcast[_Kept]":
-        if self._kept is None or candidates is not self._held:
+    def _share(self, candidates: "RemoteCandidates") -> "Broadcast[_RecordTable]":
+        if self._table is None or candidates is not self._cached:
             self._forget()
-            kept = _Kept(
+            table = _RecordTable(
                 self.ratings.n_items,
                 candidates.levels,
                 candidates.ends is not None,
@@ -414,24 +402,24 @@ class ItemLists:
                 candidates.is_first,
                 candidates.class_of,
             )
-            self._kept, self._held = self._context.broadcast(kept), candidates
-        return self._kept
+            self._table, self._cached = self._context.broadcast(table), candidates
+        return self._table
 
     def _forget(self) -> None:
-        if self._kept is not None:
-            self._kept.destroy()
-        self._kept, self._held = None, None
+        if self._table is not None:
+            self._table.destroy()
+        self._table, self._cached = None, None
 
     def close(self) -> None:
-        """Let executors forget what they hold."""
+        """Release the lists."""
         self._forget()
         self._pieces.unpersist()
 
 
 @brief
 @dataclass(frozen=True, eq=False)
-class FarCandidates(Candidates):
-    """Candidates whose lists lie elsewhere: `records` and `codes` are empty here."""
+class RemoteCandidates(Candidates):
+    """Candidates whose lists are among executors; `records` and `codes` are empty here."""
 
     lists: ItemLists
     ends: tuple[int, int] | None = None
@@ -445,8 +433,8 @@ class FarCandidates(Candidates):
 
         ends = None
         if ratings.days is not None:
-            found = ratings.frame.agg(sql.min("day"), sql.max("day")).first()
-            ends = (int(found[0]), int(found[1])) if found is not None else None
+            result = ratings.frame.agg(sql.min("day"), sql.max("day")).first()
+            ends = (int(result[0]), int(result[1])) if result is not None else None
         return cls(
             indptr=np.concatenate([[0], np.cumsum(ratings.support)]),
             records=np.empty(0, np.int32),
@@ -461,21 +449,21 @@ class FarCandidates(Candidates):
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """Number of people whose record carries each item, before records were merged."""
+        """Number of users whose record has each item, before records were merged."""
         return np.diff(self.indptr) * (1 if self.class_of is not None else int(self.sizes[0]))
 
     @property
     def day_ends(self) -> tuple[int, int] | None:
-        """The first and the last day of all labels; None if there are none."""
+        """The first and the last day of all ratings; None if there are none."""
         return self.ends
 
-    def look(self, work: Work, sought: Sought, threads: int) -> Found:
-        """Let executors do it, one thread a task."""
+    def look(self, work: Work, sought: Sought, threads: int) -> Arrays:
+        """Search by executors, one thread per task."""
         del threads
         return self.lists.look(self, work, sought)
 
     def lengths_outside(self, top: int) -> NDArray[np.int64]:
-        """Count each record's labels outside the so many most rated items."""
+        """Count each record's ratings outside the `top` most rated items."""
         if not top:
             return self.activity
         counts = np.ones(self.indptr.size - 1, bool)
@@ -485,15 +473,16 @@ class FarCandidates(Candidates):
     def carries(
         self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Tell of pairs of an item and a record (-1 for none) whether the record carries it."""
+        """Check for pairs of an item and a record (-1 for none) whether the record has the item."""
         n_items, ratings = self.indptr.size - 1, self.lists.ratings
-        those = np.unique(records[records >= 0])
-        rows = target_rows(cast("Ratings", ratings), those)  # it has what is asked for
-        there = np.repeat(those, np.diff(rows.indptr)) * n_items + rows.items
-        return (records >= 0) & np.isin(records * n_items + items, there)
+        wanted_records = np.unique(records[records >= 0])
+        # `ratings` has the attributes that are read
+        rows = target_rows(cast("Ratings", ratings), wanted_records)
+        cells = np.repeat(wanted_records, np.diff(rows.indptr)) * n_items + rows.items
+        return (records >= 0) & np.isin(records * n_items + items, cells)
 
     def classes(self) -> NDArray[np.int64]:
-        """Give records with the same items and labels the same number, by a digest of 128 bits."""
+        """Return equal numbers for records with equal rows, by a digest of 128 bits."""
         digests = self.lists.of_records("digests", levels=self.levels).reshape(-1, 2)
         order = np.lexsort(digests.T)
         begins = np.ones(order.size, np.int64)
@@ -517,64 +506,66 @@ class FarCandidates(Candidates):
 
 
 def cut_by_entries(sought: Sought, support: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut those sought so that the lists of each part's items are not too long for one task."""
+    """Split targets into tasks whose items' lists are not too long."""
     cuts, first, items, entries = [], 0, set[int](), 0
     known = sought.knowledge
     for target in range(sought.target_records.size):
-        own = set(known.items[known.indptr[target] : known.indptr[target + 1]].tolist()) - items
-        more = int(support[list(own)].sum())
+        new_items = (
+            set(known.items[known.indptr[target] : known.indptr[target + 1]].tolist()) - items
+        )
+        more = int(support[list(new_items)].sum())
         full = entries + more > _ENTRIES_OF_A_TASK or target - first == _TARGETS_OF_A_TASK
         if full and target > first:
             cuts.append((first, target))
             first, items, entries = target, set(), 0
-        items |= own
+        items |= new_items
         entries += more
     return [*cuts, (first, sought.target_records.size)]
 
 
-def _wanted(sought: Sought, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return which tasks ask for each item."""
-    known, wanted = sought.knowledge, dict[int, list[int]]()
+def _tasks_by_item(sought: Sought, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return the tasks that need each item."""
+    known, tasks_by_item = sought.knowledge, dict[int, list[int]]()
     for task, (first, end) in enumerate(cuts):
         for item in np.unique(known.items[known.indptr[first] : known.indptr[end]]).tolist():
-            wanted.setdefault(item, []).append(task)
-    return wanted
+            tasks_by_item.setdefault(item, []).append(task)
+    return tasks_by_item
 
 
-def _for_tasks(piece: Any, wanted: dict[int, list[int]]) -> Iterator[tuple[int, Any]]:
-    for task in wanted.get(piece["item"], ()):
+def _for_tasks(piece: Any, tasks_by_item: dict[int, list[int]]) -> Iterator[tuple[int, Any]]:
+    for task in tasks_by_item.get(piece["item"], ()):
         yield task, (piece["item"], piece["first"], bytes(piece["content"]))
 
 
 def _look(
-    number: int, pieces: Iterator[tuple[int, Any]], kept: "Broadcast[_Kept]", sent: Any
-) -> Iterator[tuple[int, Found]]:
-    """Look for the targets of one task, in an executor."""
-    work, sought, cuts = sent.value
-    candidates = _candidates_of([piece for _, piece in pieces], kept.value)
+    number: int, pieces: Iterator[tuple[int, Any]], table: "Broadcast[_RecordTable]", request: Any
+) -> Iterator[tuple[int, Arrays]]:
+    """Search the targets of one task, in an executor."""
+    work, sought, cuts = request.value
+    candidates = _candidates_of([piece for _, piece in pieces], table.value)
     yield number, tuple(work(candidates, sought.part(*cuts[number]), 1))
 
 
-def _candidates_of(pieces: list[tuple[int, int, bytes]], kept: _Kept) -> Candidates:
-    """Put the lists of some items together; all others are empty."""
-    lengths = np.zeros(kept.n_items, np.int64)
+def _candidates_of(pieces: list[tuple[int, int, bytes]], table: _RecordTable) -> Candidates:
+    """Combine the lists of some items; all others are empty."""
+    lengths = np.zeros(table.n_items, np.int64)
     columns: list[NDArray[np.int32]] = [np.empty((3, 0), np.int32)]
     for item, _, content in sorted(pieces):
         entries = np.frombuffer(content, np.int32).reshape(3, -1)
-        if kept.is_first is not None and kept.class_of is not None:
-            entries = entries[:, kept.is_first[entries[0]]]
-            entries = np.stack([kept.class_of[entries[0]].astype(np.int32), *entries[1:]])
+        if table.is_first is not None and table.class_of is not None:
+            entries = entries[:, table.is_first[entries[0]]]
+            entries = np.stack([table.class_of[entries[0]].astype(np.int32), *entries[1:]])
         lengths[item] += entries.shape[1]
         columns.append(entries)
     records, codes, days = np.concatenate(columns, axis=1)
     return Candidates(
         indptr=np.concatenate([[0], np.cumsum(lengths)]),
         records=records,
-        codes=codes.astype(np.min_scalar_type(max(kept.levels.size - 1, 0))),
-        levels=kept.levels,
-        days=days if kept.has_days else None,
-        sizes=kept.sizes,
-        activity=kept.activity,
+        codes=codes.astype(np.min_scalar_type(max(table.levels.size - 1, 0))),
+        levels=table.levels,
+        days=days if table.has_days else None,
+        sizes=table.sizes,
+        activity=table.activity,
     )
 
 
@@ -583,9 +574,9 @@ def _coded(
     first_records: NDArray[np.int64],
     levels: NDArray[np.float64],
 ) -> Iterator[pa.RecordBatch]:
-    """Give each record its number among all, and each label that of its level."""
+    """Add the overall number of each record, and the level of each rating."""
     for batch in batches:
-        first = int(first_records[part_number()]) if batch.num_rows else 0
+        first = int(first_records[partition_number()]) if batch.num_rows else 0
         codes = np.searchsorted(levels, batch.column("rating").to_numpy())
         records = batch.column("record").to_numpy() + first
         columns = [pa.array(records, pa.int32()), batch.column("item"), pa.array(codes, pa.int32())]
@@ -594,7 +585,7 @@ def _coded(
 
 
 def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the lists of items, whose entries come sorted, in pieces."""
+    """Yield the sorted lists of items in pieces."""
     for batch in batches:
         items = batch.column("item").to_numpy()
         cuts = [0, *(np.flatnonzero(np.diff(items)) + 1).tolist(), items.size]
@@ -603,37 +594,34 @@ def _in_pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for start, end in itertools.pairwise(cuts):
             for at in range(start, end, _ENTRIES_OF_A_PIECE):
                 piece = entries[:, at : min(at + _ENTRIES_OF_A_PIECE, end)]
-                row = {"item": [int(items[at])], "first": [int(piece[0, 0])]}
-                told = {"content": [np.ascontiguousarray(piece).tobytes()]}
-                yield pa.RecordBatch.from_pydict(row | told, _PIECES_SCHEMA)
-
-
-_PIECES_SCHEMA = pa.schema([("item", pa.int32()), ("first", pa.int32()), ("content", pa.binary())])
+                row: dict[str, list[Any]] = {"item": [int(items[at])], "first": [int(piece[0, 0])]}
+                row["content"] = [np.ascontiguousarray(piece).tobytes()]
+                yield pa.RecordBatch.from_pydict(row)
 
 
 def _of_rows(batches: Iterator[pa.RecordBatch], name: str, **known: Any) -> Iterator[Any]:
-    """Work out numbers of each record of a partition: whole rows, or pieces of them, add up."""
-    told: NDArray[Any] = np.zeros(0)
+    """Compute numbers of each record of a partition; pieces of a row add up."""
+    numbers: NDArray[Any] = np.zeros(0)
     total: NDArray[Any] | None = None
     for batch in batches:
         records = batch.column("record").to_numpy()
-        told = (_lengths if name == "lengths" else _digests)(batch, records, **known)
+        numbers = (_lengths if name == "lengths" else _digests)(batch, records, **known)
         if total is None:
-            total = told
+            total = numbers
         else:
-            longer = np.zeros((max(len(total), len(told)), *told.shape[1:]), told.dtype)
+            longer = np.zeros((max(len(total), len(numbers)), *numbers.shape[1:]), numbers.dtype)
             longer[: len(total)] = total
-            longer[: len(told)] += told
+            longer[: len(numbers)] += numbers
             total = longer
     if total is not None:
-        row = {"part": part_number(), "told": np.ascontiguousarray(total).tobytes()}
-        yield pa.RecordBatch.from_pylist([row], pa.schema(_BY_RECORD_TYPES))
+        row = {"part": partition_number(), "numbers": np.ascontiguousarray(total).tobytes()}
+        yield pa.RecordBatch.from_pylist([row])
 
 
 def _lengths(
     batch: pa.RecordBatch, records: NDArray[np.int32], counts: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Count the items of each record that count."""
+    """Count the selected items of each record."""
     counted = records[counts[batch.column("item").to_numpy()]]
     return np.bincount(counted, minlength=records[-1] + 1).astype(np.int64)
 
@@ -641,7 +629,7 @@ def _lengths(
 def _digests(
     batch: pa.RecordBatch, records: NDArray[np.int32], levels: NDArray[np.float64]
 ) -> NDArray[np.uint64]:
-    """Add up two mixed numbers of each item and label of a record."""
+    """Add up two mixed numbers of each item and rating of a record."""
     codes = np.searchsorted(levels, batch.column("rating").to_numpy()).astype(np.uint64)
     cells = batch.column("item").to_numpy().astype(np.uint64) << np.uint64(16) | codes
     sums = np.zeros((records[-1] + 1, 2), np.uint64)
@@ -652,7 +640,7 @@ def _digests(
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix numbers, so that sums of them tell apart what was added up."""
+    """Mix numbers, so that sums distinguish sets of them."""
     mixed = numbers * _GOLDEN
     for shift, factor in _MIXED:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -661,33 +649,35 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 _OF_COLUMNS = ("user", "item", "rating", "time")
 _OF_TABLES = (*_OF_COLUMNS, "likes", "scale")
-# As `encode_labels` has it: ids are numbers if all of them are written as such.
+# As in `encode_labels`, ids are numbers if all of them are written as such.
 _WHOLE = r"\A(0|-?[1-9][0-9]{0,17})\z"
 
 
 @contextmanager
-def far_table(
+def remote_table(
     frame: "DataFrame", name: str, reading: dict[str, Any]
 ) -> Iterator[tuple[Reading, Candidates]]:
-    """Give a table that stays among executors, and its lists by item."""
-    given = {key: value for key, value in reading.items() if has_value(value) and value != "error"}
-    if strange := [key for key in given if key not in _OF_TABLES]:
+    """Yield a table that stays among executors, and its candidates."""
+    options = {
+        key: value for key, value in reading.items() if has_value(value) and value != "error"
+    }
+    if strange := [key for key in options if key not in _OF_TABLES]:
         flags = ", ".join(f"--{key.replace('_', '-')}" for key in strange)
         raise RecveilError(
             f"{flags}: not for ratings that do not fit here; leave that out",
             code="option.unsupported",
         )
-    named = {role: given[role] for role in _OF_COLUMNS if role in given}
+    named = {role: options[role] for role in _OF_COLUMNS if role in options}
     found = find_columns(frame.columns, name, feedback=NOT_SAID, **named)
     _reject_unnamed_times(frame, found)
-    lake = lake_of(frame, **given, times=True)
-    if not lake.scale.unary and "scale" not in given:
+    lake = lake_of(frame, **options, times=True)
+    if not lake.scale.unary and "scale" not in options:
         raise RecveilError(
             f"scale (--scale): {lake.scale} was read off ratings that do not fit here; name it",
             code="scale.inferred",
         )
     numbered = number_ratings(lake, users_are_whole=_are_whole(frame, found.user, lake.rows))
-    # It has all that is asked of ratings here, but for whole arrays.
+    # It has all attributes of ratings that are read here.
     ratings = cast("Ratings", numbered)
     roles = {
         role: col
@@ -696,28 +686,28 @@ def far_table(
     }
     columns = tuple(ReadColumn(role, column, ()) for role, column in roles.items())
     try:
-        candidates = FarCandidates.of(numbered)
+        candidates = RemoteCandidates.of(numbered)
         try:
-            yield Reading(ratings, name, columns, scale_given="scale" in given), candidates
+            yield Reading(ratings, name, columns, scale_given="scale" in options), candidates
         finally:
             candidates.lists.close()
     finally:
         numbered.frame.unpersist()
 
 
-def _reject_unnamed_times(frame: "DataFrame", found: Columns) -> None:
-    """Refuse columns that may hold dates: if nobody knew these, people looked harder to find."""
-    others = [name for name in frame.columns if name not in found.by_role().values()]
-    if found.time is None and others:
+def _reject_unnamed_times(frame: "DataFrame", result: Columns) -> None:
+    """Raise if a column may contain times, without which re-identification is underestimated."""
+    others = [name for name in frame.columns if name not in result.by_role().values()]
+    if result.time is None and others:
         raise RecveilError(
             f"no time column, but {quoted(others[0])} may hold times; name it with time (--time), "
-            f"or drop it if it does not say when people rated",
+            f"or drop it if it has no rating times",
             code="column.ambiguous",
         )
 
 
 def _are_whole(frame: "DataFrame", user: str, rows: "DataFrame") -> bool:
-    """Say whether all ids of users are whole numbers, as `Ratings` has them."""
+    """Check whether all user ids are whole numbers, as `Ratings` reads them."""
     from pyspark.sql import functions as sql
 
     if frame.schema[user].dataType.typeName() in ("byte", "short", "integer", "long"):

@@ -1,4 +1,4 @@
-"""Sparse making: rows of classes that are drawn from what crowds choose, by executors."""
+"""The method sparse by executors: rows of classes, sampled from clusters of users."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping
@@ -35,11 +35,10 @@ from recveil.methods.sparse.item_choice import (
     square_of,
     weigh_choices,
 )
-from recveil.publish.size_estimate import Expected
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.records import Groups
-from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
+from recveil.release.sides import Private, Published, Sides
 from recveil.release.specs.sparse import SPARSE
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
@@ -47,7 +46,7 @@ from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
 from recveil.spark.clusters import (
     KEY_BITS,
-    SpreadGroups,
+    DistributedGroups,
     count_groups,
     of_table,
     parts_for,
@@ -58,99 +57,102 @@ from recveil.spark.embeddings import (
     EmbeddingBins,
     ItemFactors,
     RatedItems,
-    as_lists,
+    embed_users,
     find_bins,
     learn_factors,
     refine_factors,
 )
-from recveil.spark.group_making import expect_groups, people_of, prefix_of, reject_table
-from recveil.spark.group_rows import ClassRows, GroupsByExecutors, bare
+from recveil.spark.group_making import expect_groups, gather_users, prefix_of, reject_table
+from recveil.spark.group_rows import ClassRows, GroupWriter, bare
 from recveil.spark.input import Lake
-from recveil.spark.maker import Made, Ready
+from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
     Whole,
-    added_up,
     in_pieces,
     number_users,
     ratings_of,
     some_at_a_time,
+    sum_frame,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# So many directions more are looked for, and so often they are turned: as scikit-learn does.
+# Oversampling and iterations of the randomized decomposition, as in scikit-learn.
 _MORE, _ROUNDS = 10, 6
-# Sums are in whole steps of this size. What one person adds is at most 1, so that sums of 10 ** 9
-# people fit into 64 bits.
+# Unit of integer sums. A user adds at most 1, so that sums over 10 ** 9 users fit into 64 bits.
 _STEPS = float(1 << 32)
 
 
 @brief
 class PreferenceEmbeddings(NamedTuple):
-    """In which directions people differ by what they chose."""
+    """Directions in which users' choices of items differ most."""
 
-    # How many people rated each item
+    # The number of raters of each item
     support: NDArray[np.int64]
-    # At right angles to each other, and of length 1
+    # Orthonormal columns
     directions: NDArray[np.float64]
 
-    def of_people(self, ratings: Ratings) -> NDArray[np.float32]:
-        """Return the places of some people, shape (n_users, rank), whoever else is among them."""
+    def embed(self, ratings: Ratings) -> NDArray[np.float32]:
+        """Return the embeddings of users, shape (n_users, rank), independent of each other."""
         return np.asarray(weigh_choices(ratings, self.support) @ self.directions, np.float32)
 
     def _facts(self) -> dict[str, object]:
         return {"items": self.support.size, "rank": self.directions.shape[1]}
 
 
-def learn_chosen(
-    people: DistributedUsers, support: NDArray[np.int64], rng: np.random.Generator
+def learn_preferences(
+    users: DistributedUsers, support: NDArray[np.int64], rng: np.random.Generator
 ) -> PreferenceEmbeddings:
-    """Find the directions in which people differ most.
+    """Find the directions in which users' choices differ most.
 
     Parameters
     ----------
-    people : DistributedUsers
+    users : DistributedUsers
     support : ndarray of int64, shape (n_items,)
     rng : Generator
         Starts the search.
 
     Notes
     -----
-    Source: Halko, Martinsson and Tropp 2011, subspace iteration. Sums are of whole numbers, the
-    same in whatever order.
+    Source: Halko, Martinsson and Tropp 2011, subspace iteration. Sums are integers, which do not
+    depend on their order.
     """
-    rank = min(RANK, people.n_people, people.n_items)
-    basis = _upright(rng.standard_normal((people.n_items, min(rank + _MORE, people.n_items))))
+    rank = min(RANK, users.n_users, users.n_items)
+    basis = _orthonormalize(rng.standard_normal((users.n_items, min(rank + _MORE, users.n_items))))
     for _ in range(_ROUNDS):
-        basis = _upright(people.add_up(_pulled, support, basis) / _STEPS)
-    pulled = people.add_up(_pulled, support, basis) / _STEPS
-    with one_thread():  # whatever the threads, the same bits
-        inner = basis.T @ pulled
+        basis = _orthonormalize(users.add_up(_multiply_gram, support, basis) / _STEPS)
+    product = users.add_up(_multiply_gram, support, basis) / _STEPS
+    with one_thread():  # for equal bits with any number of threads
+        inner = basis.T @ product
         _, turned = np.linalg.eigh((inner + inner.T) / 2)
         directions = basis @ turned[:, ::-1][:, :rank]
     return PreferenceEmbeddings(support, np.ascontiguousarray(directions))
 
 
-def _upright(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns that span the same, at right angles to each other."""
+def _orthonormalize(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an orthonormal basis of the columns."""
     with one_thread():
         return np.asarray(np.linalg.qr(columns)[0])
 
 
-def _pulled(ratings: Ratings, support: NDArray[np.int64], basis: NDArray[np.float64]) -> Whole:
-    """Return how people who chose an item are placed, added up for each item as they chose it."""
-    chosen = weigh_choices(ratings, support)
+def _multiply_gram(
+    ratings: Ratings, support: NDArray[np.int64], basis: NDArray[np.float64]
+) -> Whole:
+    """Multiply the item Gram matrix with a basis, as a sum over users."""
+    preferences = weigh_choices(ratings, support)
     sums = np.zeros(basis.shape, np.int64)
-    _add_pulls(chosen.indptr, chosen.indices, chosen.data, chosen @ basis, sums)
+    _add_products_of_items(
+        preferences.indptr, preferences.indices, preferences.data, preferences @ basis, sums
+    )
     return sums
 
 
 @compiled()
-def _add_pulls(
+def _add_products_of_items(
     indptr: NDArray[Any],
     indices: NDArray[Any],
     weights: NDArray[Any],
@@ -163,56 +165,39 @@ def _add_pulls(
                 sums[indices[at], i] += np.int64(np.rint(weights[at] * places[user, i] * _STEPS))
 
 
-def place_choosers(
-    people: DistributedUsers, numbered: NumberedUsers, chosen: PreferenceEmbeddings
-) -> "DataFrame":
-    """Say where each person is: a frame of `number` and `place`, kept where the people are."""
-    work = partial(_placed, scale=people.scale, chosen=chosen)
-    return people.keep(numbered.frame.mapInArrow(work, "number long, place array<float>"))
-
-
-def _placed(
-    batches: Iterator[pa.RecordBatch], scale: RatingScale, chosen: PreferenceEmbeddings
-) -> Iterator[pa.RecordBatch]:
-    for table in some_at_a_time(batches):
-        places = chosen.of_people(ratings_of(table, scale, chosen.support.size))
-        numbers = table["number"].combine_chunks()
-        yield pa.RecordBatch.from_arrays([numbers, as_lists(places)], names=["number", "place"])
-
-
 # Ratings of the bins of one partition, about.
 _RATINGS_OF_A_PARTITION = 1 << 22
-_CROWD_ROWS = "bin long, number long, items array<int>, ratings array<float>"
-# A row for each person, and one for each bin.
-_GATHERED = "part long, key long, number long, crowds binary"
-# What is drawn, each by a stream of its own.
+_BINNED = "bin long, number long, items array<int>, ratings array<float>"
+# A row per user, and one per bin.
+_GATHERED = "part long, key long, number long, clusters binary"
+# Random streams.
 _BINS, _GROUPING, _DEALING = 41, 42, 43
 
-Kept = tuple[NDArray[np.int32], NDArray[np.int32]]
+ItemSplit = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 @brief
 class ClusterTable(NamedTuple):
-    """The crowds of a bin, and their classes."""
+    """The clusters of a bin, and their classes."""
 
-    # Of the bin
+    # The bin
     number: NDArray[np.int64]
     sizes: NDArray[np.int64]
-    # Means over the people of each crowd
+    # Means over the users of each cluster
     places: NDArray[np.float64]
-    # How many common items people rated, by the mean of the logarithms
+    # Common items per user, as the exponential of the mean logarithm
     usual: NDArray[np.float64]
-    # Means of what ratings are predicted from; of likes there are none
+    # Means of user factors; without columns for likes
     factors: NDArray[np.float64]
-    # How many people of each crowd rated each common item, in compressed rows
+    # Raters of each common item in each cluster, in compressed rows
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     raters: NDArray[np.int64]
-    # The crowd that each class is part of, how many people it has, and where it will stand
+    # The cluster, size and key of each class
     cluster_of: NDArray[np.int64]
     class_sizes: NDArray[np.int64]
     keys: NDArray[np.int64]
-    # How many common and rare items its row shall hold
+    # Numbers of common and rare items in its row
     lengths: NDArray[np.float64]
 
     @classmethod
@@ -227,7 +212,7 @@ class ClusterTable(NamedTuple):
         classes: Dealt,
         keys: NDArray[np.int64],
     ) -> Self:
-        """Add up what is told of the crowds of some people."""
+        """Summarize the clusters of users."""
         sizes = np.bincount(cluster_of)
         n = cluster_of.size
         member = sparse.csr_array((np.ones(n), (cluster_of, np.arange(n))), shape=(sizes.size, n))
@@ -253,153 +238,159 @@ class ClusterTable(NamedTuple):
 
     @property
     def dealt(self) -> Dealt:
-        """The classes; who is in them is not known here."""
-        nobody = np.empty(0, np.int64)
-        return Dealt(nobody, self.cluster_of, self.class_sizes, self.lengths)
+        """The classes, without their members."""
+        no_users = np.empty(0, np.int64)
+        return Dealt(no_users, self.cluster_of, self.class_sizes, self.lengths)
 
     def counted(self, n_common: int) -> sparse.csr_array:
-        """Return how many people of each crowd rated each common item."""
+        """Return how many users of each cluster rated each common item."""
         shape = (self.sizes.size, n_common)
         return sparse.csr_array((self.raters.astype(float), self.items, self.starts), shape=shape)
 
     def packed(self) -> bytes:
-        """Return it as bytes, in NumPy's format."""
-        held = io.BytesIO()
-        np.savez(held, **self._asdict())
-        return held.getvalue()
+        """Return it as bytes in NumPy's format."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **self._asdict())
+        return buffer.getvalue()
 
     @classmethod
     def unpacked(cls, content: bytes) -> Self:
-        """Return what was packed."""
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            return cls(**{name: found[name] for name in cls._fields})
+        """Restore what was packed."""
+        with np.load(io.BytesIO(content), allow_pickle=False) as result:
+            return cls(**{name: result[name] for name in cls._fields})
 
     def _facts(self) -> dict[str, object]:
-        return {"crowds": self.sizes.size, "classes": self.cluster_of.size}
+        return {"clusters": self.sizes.size, "classes": self.cluster_of.size}
 
 
 @brief
 class DistributedClusters(NamedTuple):
     """Clusters among executors, bin by bin."""
 
-    # The column `crowds`, a row for each bin
+    # The column `clusters`, a row per bin
     frame: "DataFrame"
-    # Who is in which class
-    classes: SpreadGroups
+    # Members of the classes
+    classes: DistributedGroups
 
-    def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
-        """Return ``sums(crowds, *known)``, added up over all bins, the same in whatever order."""
-        return added_up(self.frame, partial(_sums_of, sums=sums, known=known))
+    def add_up(self, sums: Callable[..., Whole], *arguments: Any) -> Whole:
+        """Return ``sums(clusters, *arguments)``, added over all bins."""
+        return sum_frame(self.frame, partial(_sums_of, sums=sums, arguments=arguments))
 
     def _facts(self) -> dict[str, object]:
         return self.classes._facts()
 
 
 def _sums_of(
-    batches: Iterator[pa.RecordBatch], sums: Callable[..., Whole], known: tuple[Any, ...]
+    batches: Iterator[pa.RecordBatch], sums: Callable[..., Whole], arguments: tuple[Any, ...]
 ) -> Iterator[pa.RecordBatch]:
     total: Whole | None = None
     for batch in batches:
-        for content in batch.column("crowds"):
-            found = sums(ClusterTable.unpacked(content.as_py()), *known)
-            total = found if total is None else total + found
+        for content in batch.column("clusters"):
+            result = sums(ClusterTable.unpacked(content.as_py()), *arguments)
+            total = result if total is None else total + result
     if total is not None:
         yield from in_pieces(total)
 
 
 def gather_clusters(
-    people: DistributedUsers,
+    users: DistributedUsers,
     numbered: NumberedUsers,
-    chosen: PreferenceEmbeddings,
-    known: ItemFactors | None,
-    kept: Kept,
+    preferences: PreferenceEmbeddings,
+    item_factors: ItemFactors | None,
+    split: ItemSplit,
     *,
     k: int,
-    crowd: int,
+    cluster_size: int,
     secret: tuple[int, ...],
 ) -> DistributedClusters:
-    """Gather people who choose alike in crowds, and deal each into classes of at least k."""
-    least = max(k, crowd)
-    placed = place_choosers(people, numbered, chosen)
-    bins = find_bins(placed, people.n_people, least, np.random.default_rng([*secret, _BINS]))
+    """Cluster users with similar choices, and split each cluster into classes of at least k."""
+    least = max(k, cluster_size)
+    embedded = embed_users(users, numbered, preferences.embed)
+    bins = find_bins(embedded, users.n_users, least, np.random.default_rng([*secret, _BINS]))
     rows = numbered.frame.mapInArrow(
-        partial(_binned, scale=people.scale, chosen=chosen, bins=bins), _CROWD_ROWS
+        partial(_binned, scale=users.scale, preferences=preferences, bins=bins), _BINNED
     )
     work = of_table(
         _gathered,
-        scale=people.scale,
-        chosen=chosen,
-        known=known,
-        kept=kept,
+        scale=users.scale,
+        preferences=preferences,
+        item_factors=item_factors,
+        split=split,
         k=k,
         least=least,
         secret=secret,
-        n_parts=parts_for(people.n_people),
+        n_parts=parts_for(users.n_users),
     )
-    n_partitions = -(-int(chosen.support.sum()) // _RATINGS_OF_A_PARTITION) + 1
-    found = rows.repartition(n_partitions, "bin").groupBy("bin").applyInArrow(work, _GATHERED)
-    frame = people.keep(found)
-    members = frame.where("crowds is null").select("part", "key", "number")
-    classes = count_groups(members, people.n_people, k, secret)
-    return DistributedClusters(frame.where("crowds is not null").select("crowds"), classes)
+    n_partitions = -(-int(preferences.support.sum()) // _RATINGS_OF_A_PARTITION) + 1
+    result = rows.repartition(n_partitions, "bin").groupBy("bin").applyInArrow(work, _GATHERED)
+    frame = users.keep(result)
+    members = frame.where("clusters is null").select("part", "key", "number")
+    classes = count_groups(members, users.n_users, k, secret)
+    return DistributedClusters(frame.where("clusters is not null").select("clusters"), classes)
 
 
 def _binned(
     batches: Iterator[pa.RecordBatch],
     scale: RatingScale,
-    chosen: PreferenceEmbeddings,
+    preferences: PreferenceEmbeddings,
     bins: EmbeddingBins,
 ) -> Iterator[pa.RecordBatch]:
-    """Add the bin of each person to their row."""
+    """Add the bin of each user to their row."""
     for table in some_at_a_time(batches):
-        places = chosen.of_people(ratings_of(table, scale, chosen.support.size))
-        found = pa.array(bins.of(table["number"].to_numpy(), places))
+        places = preferences.embed(ratings_of(table, scale, preferences.support.size))
+        result = pa.array(bins.of(table["number"].to_numpy(), places))
         columns = [table[name] for name in ("number", "items", "ratings")]
-        yield from pa.table([found, *columns], ["bin", "number", "items", "ratings"]).to_batches()
+        yield from pa.table([result, *columns], ["bin", "number", "items", "ratings"]).to_batches()
 
 
 def _gathered(
     table: pa.Table,
     scale: RatingScale,
-    chosen: PreferenceEmbeddings,
-    known: ItemFactors | None,
-    kept: Kept,
+    preferences: PreferenceEmbeddings,
+    item_factors: ItemFactors | None,
+    split: ItemSplit,
     k: int,
     least: int,
     secret: tuple[int, ...],
     n_parts: int,
 ) -> pa.Table:
-    """Gather the people of a bin in crowds, deal these, and draw where each class will stand."""
+    """Cluster the users of a bin, split clusters into classes, and draw the key of each class."""
     table = table.sort_by("number")
     number = int(table["bin"][0].as_py())
-    ratings = ratings_of(table, scale, chosen.support.size)
-    places = chosen.of_people(ratings)
+    ratings = ratings_of(table, scale, preferences.support.size)
+    places = preferences.embed(ratings)
     cluster_of = _clusters_of(places, least, np.random.default_rng([*secret, _GROUPING, number]))
     rng = np.random.default_rng([*secret, _DEALING, number])
-    classes = deal_classes(cluster_of, activity_on(ratings, kept), k, rng)
+    classes = deal_classes(cluster_of, activity_on(ratings, split), k, rng)
     reject_small(classes.sizes, k)
     keys = rng.integers(1 << KEY_BITS, size=classes.sizes.size)
     none = np.zeros((ratings.n_users, 0), np.float32)
-    factors = none if known is None else known.of_people(ratings)
-    crowds = ClusterTable.of(number, ratings, places, factors, cluster_of, kept[0], classes, keys)
-    own = keys[classes.class_of]
-    members = [pa.array(parts_of(own, n_parts)), pa.array(own), table["number"].combine_chunks()]
+    factors = none if item_factors is None else item_factors.fit_users(ratings)
+    clusters = ClusterTable.of(
+        number, ratings, places, factors, cluster_of, split[0], classes, keys
+    )
+    user_keys = keys[classes.class_of]
+    members = [
+        pa.array(parts_of(user_keys, n_parts)),
+        pa.array(user_keys),
+        table["number"].combine_chunks(),
+    ]
     columns = [pa.concat_arrays([column, pa.nulls(1, pa.int64())]) for column in members]
-    packed = pa.array([None] * ratings.n_users + [crowds.packed()], pa.binary())
-    return pa.table([*columns, packed], ["part", "key", "number", "crowds"])
+    packed = pa.array([None] * ratings.n_users + [clusters.packed()], pa.binary())
+    return pa.table([*columns, packed], ["part", "key", "number", "clusters"])
 
 
 def _clusters_of(
     places: NDArray[np.float32], least: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the crowd of each person of a bin."""
+    """Return the cluster of each user of a bin."""
     labels = np.zeros(len(places), np.int64)
     if len(places) >= least:
         labels = np.asarray(KGather(min_size=least, random_state=rng).fit(places).labels_)
     sizes = np.bincount(labels)
     if sizes.min() < least:
         raise RecveilError(
-            f"{sizes.min()} people came into one crowd, of at least {least}; nothing is "
+            f"a cluster of {sizes.min()} users, and at least {least} required; nothing is "
             f"published; this is a fault in recveil, please report it",
             code="internal.fault",
         )
@@ -407,118 +398,119 @@ def _clusters_of(
 
 
 _LONGEST_LOG, _LARGEST_FACTOR = 16.0, 16.0
-# Sums over crowds are of larger numbers, and few: a bin's are added up before they are rounded.
+# Unit of sums over clusters, which are rounded once per bin.
 _STEPS_OF_BINS = float(1 << 20)
-# Places that differ by less are equal, as sums are not finer.
+# Standard deviations below this count as zero, as sums are not finer.
 _EQUAL = 2.0**-15
-# Predictions of clusters are moved at most so many times as far from each other as they are:
-# more than
-# on one machine, as those of people, and so of crowds, are pulled together more here. With 2 fewer
-# labels are high, and lists that are learned from these alone are worse.
+# The largest factor by which predictions of clusters are spread. It is larger than on one machine,
+# as users' predictions are shrunk more here. With 2, fewer values are high, and rankers that are
+# trained on these alone are worse.
 _APART = 2.5
-# What is drawn, by a stream of its own.
-_TASTES = 51
+# Random streams.
+_EMBEDDINGS = 51
 
 
 @brief
 class ClusterRule(NamedTuple):
-    """What the rows of classes are drawn by."""
+    """The parameters from which the rows of classes are sampled."""
 
-    # The mean place of people, and how far they are from it
+    # Mean and standard deviation of users' embeddings
     centre: NDArray[np.float64]
     apart: NDArray[np.float64]
-    # Of everybody; the places of crowds stand with them
-    tastes: ClusterEmbeddings
-    # Log odds that are added for each item, so that it stands in as many rows as it shall
+    # Of all users; `embeddings_of` adds those of a bin's clusters
+    embeddings: ClusterEmbeddings
+    # Log odds per item that give it the intended number of rows
     of_items: NDArray[np.float64]
-    # The mean of what people's ratings are predicted from
+    # Mean of user factors
     middle: NDArray[np.float64]
-    # Squared distances from there, of people and of crowds
+    # Mean squared distances from it, of users and of clusters
     stretched: NDArray[np.float64]
     # None for likes
-    known: ItemFactors | None
-    # What all that is drawn follows from, together with the table
+    item_factors: ItemFactors | None
+    # The root of all random streams, with the table's digest
     secret: tuple[int, ...]
 
-    def embeddings_of(self, crowds: ClusterTable) -> ClusterEmbeddings:
-        """Return those of the crowds of a bin."""
-        return self.tastes._replace(places=(crowds.places - self.centre) / self.apart)
+    def embeddings_of(self, clusters: ClusterTable) -> ClusterEmbeddings:
+        """Return the embeddings of the clusters of a bin."""
+        return self.embeddings._replace(places=(clusters.places - self.centre) / self.apart)
 
-    def choices(self, crowds: ClusterTable) -> Choices:
-        """Return how likely the classes of a bin are to have each item, the same at each call."""
-        rng = np.random.default_rng([*self.secret, _TASTES, int(crowds.number)])
-        lengths = crowds.lengths[:, 0]
-        rows = self.embeddings_of(crowds).drawn(crowds.cluster_of, lengths, rng)
-        choices = Choices.of(rows, self.tastes.slopes)
+    def choices(self, clusters: ClusterTable) -> Choices:
+        """Return the item probabilities of the classes of a bin, equal at each call."""
+        rng = np.random.default_rng([*self.secret, _EMBEDDINGS, int(clusters.number)])
+        lengths = clusters.lengths[:, 0]
+        rows = self.embeddings_of(clusters).drawn(clusters.cluster_of, lengths, rng)
+        choices = Choices.of(rows, self.embeddings.slopes)
         choices.of_items[:] = self.of_items
         fit_rows(choices, lengths)
         return choices
 
-    def labels(self, crowds: ClusterTable, n_items: int) -> ClusterValues:
-        """Return what people of the crowds of a bin are predicted to give."""
-        if self.known is None:
-            return ClusterValues.of_likes(crowds.sizes.size, n_items)
-        people, between = self.stretched.tolist()
-        of_crowds = as_far_apart(crowds.factors, self.middle, people, between, _APART)
-        return ClusterValues(of_crowds, self.known.factors, self.known.offset)
+    def labels(self, clusters: ClusterTable, n_items: int) -> ClusterValues:
+        """Return the predicted values of the clusters of a bin."""
+        if self.item_factors is None:
+            return ClusterValues.of_likes(clusters.sizes.size, n_items)
+        users, between = self.stretched.tolist()
+        of_clusters = as_far_apart(clusters.factors, self.middle, users, between, _APART)
+        return ClusterValues(of_clusters, self.item_factors.factors, self.item_factors.offset)
 
     def _facts(self) -> dict[str, object]:
         return {"items": self.of_items.size}
 
 
 def learn_rule(
-    people: DistributedUsers,
-    crowds: DistributedClusters,
-    chosen: PreferenceEmbeddings,
-    known: ItemFactors | None,
+    users: DistributedUsers,
+    clusters: DistributedClusters,
+    preferences: PreferenceEmbeddings,
+    item_factors: ItemFactors | None,
     common: NDArray[np.int32],
     secret: tuple[int, ...],
 ) -> ClusterRule:
-    """Learn it from all people and crowds.
+    """Fit the rule to all users and clusters.
 
     Notes
     -----
-    As on one machine, but for one thing: there rows and items are fitted in turn, here rows are
-    fitted to the end whenever items move, so that nothing of them need be kept. Both ends are the
-    same.
+    As on one machine, with one difference: there rows and items are fitted in turn, here rows are
+    fitted completely for each step of the items, so that nothing of them is stored. Both have the
+    same limit.
     """
-    rule, spread = _of_people(people, chosen, known, common, secret)
-    rule, sums = _of_clusters(crowds, rule, spread, people.n_people)
-    totals = chosen.support[common].astype(np.float64)
+    rule, spread = _start_rule(users, preferences, item_factors, common, secret)
+    rule, sums = _add_clusters(clusters, rule, spread, users.n_users)
+    totals = preferences.support[common].astype(np.float64)
     n = sums.shape[1]
 
     def expected(weights: NDArray[np.float64], _: NDArray[np.int64]) -> Any:
-        found = crowds.add_up(_expected, rule, weights) / _STEPS_OF_BINS
-        return found[:, :n], square_of(found[:, n:], n)
+        result = clusters.add_up(_expected, rule, weights) / _STEPS_OF_BINS
+        return result[:, :n], square_of(result[:, n:], n)
 
-    slopes = fit_by_newton(totals, sums, float(people.n_people), expected)
-    rule = rule._replace(tastes=rule.tastes._replace(slopes=slopes))
+    slopes = fit_by_newton(totals, sums, float(users.n_users), expected)
+    rule = rule._replace(embeddings=rule.embeddings._replace(slopes=slopes))
     for _ in range(SWEEPS):
-        held, vary = crowds.add_up(_held, rule) / _STEPS_OF_BINS
-        moved = newton_step(totals - held, vary)
+        expected_counts, variances = clusters.add_up(_count_items, rule) / _STEPS_OF_BINS
+        moved = newton_step(totals - expected_counts, variances)
         rule = rule._replace(of_items=rule.of_items + moved)
         if np.abs(moved).max() < NEAR:
             break
     return rule
 
 
-def _of_people(
-    people: DistributedUsers,
-    chosen: PreferenceEmbeddings,
-    known: ItemFactors | None,
+def _start_rule(
+    users: DistributedUsers,
+    preferences: PreferenceEmbeddings,
+    item_factors: ItemFactors | None,
     common: NDArray[np.int32],
     secret: tuple[int, ...],
 ) -> tuple[ClusterRule, NDArray[np.float64]]:
-    """Begin with where people are; return how they spread there, too."""
-    n = chosen.directions.shape[1]
-    rank = 0 if known is None else known.factors.shape[1]
+    """Initialize the rule from users' embeddings; return their covariance as well."""
+    n = preferences.directions.shape[1]
+    rank = 0 if item_factors is None else item_factors.factors.shape[1]
     units = np.array([1.0] + [1.0] * n + [_LONGEST_LOG] + [_LARGEST_FACTOR] * rank)
-    moments = people.add_up(_products, chosen, known, common) / _STEPS * np.outer(units, units)
-    means = moments[0, 1:] / people.n_people
-    spread = moments[1:, 1:] / people.n_people - np.outer(means, means)
+    moments = (
+        users.add_up(_products, preferences, item_factors, common) / _STEPS * np.outer(units, units)
+    )
+    means = moments[0, 1:] / users.n_users
+    spread = moments[1:, 1:] / users.n_users - np.outer(means, means)
     apart = np.sqrt(np.maximum(np.diag(spread), 0.0))
     centre, apart_of_places = means[:n], np.where(apart[:n] < _EQUAL, 1.0, apart[:n])
-    tastes = ClusterEmbeddings(
+    embeddings = ClusterEmbeddings(
         places=np.empty((0, n)),
         within=spread[:n, :n] / np.outer(apart_of_places, apart_of_places),
         activity_mean=float(means[n]),
@@ -526,66 +518,66 @@ def _of_people(
         items=common,
         slopes=np.empty(0),
     )
-    of_people = 0.0 if known is None else _stretch(known, spread[n + 1 :, n + 1 :])
+    of_users = 0.0 if item_factors is None else _stretch(item_factors, spread[n + 1 :, n + 1 :])
     rule = ClusterRule(
         centre=centre,
         apart=apart_of_places,
-        tastes=tastes,
+        embeddings=embeddings,
         of_items=np.zeros(common.size),
         middle=means[n + 1 :],
-        stretched=np.array([of_people, 0.0]),
-        known=known,
+        stretched=np.array([of_users, 0.0]),
+        item_factors=item_factors,
         secret=secret,
     )
-    return rule, tastes.within
+    return rule, embeddings.within
 
 
-def _of_clusters(
-    crowds: DistributedClusters, rule: ClusterRule, spread: NDArray[np.float64], n_people: int
+def _add_clusters(
+    clusters: DistributedClusters, rule: ClusterRule, spread: NDArray[np.float64], n_users: int
 ) -> tuple[ClusterRule, NDArray[np.float64]]:
-    """Add how crowds spread; return what the regressors of each item's raters add up to, too.
+    """Add the spread of clusters; return the sums of the regressors of each item's raters as well.
 
-    What people spread within crowds is what is left of how they spread.
+    The spread within clusters is the difference between users' and clusters' spread.
     """
     n, n_common = rule.centre.size, rule.of_items.size
-    found = crowds.add_up(_told, rule) / _STEPS_OF_BINS
-    sums = found[: n_common * (n + 2)].reshape(n_common, n + 2)
+    result = clusters.add_up(_summarize, rule) / _STEPS_OF_BINS
+    sums = result[: n_common * (n + 2)].reshape(n_common, n + 2)
     width = n + rule.middle.size
-    between = found[n_common * (n + 2) :].reshape(width, width) / n_people
+    between = result[n_common * (n + 2) :].reshape(width, width) / n_users
     with one_thread():
         within = root_of_covariance(spread - between[:n, :n])
     stretched = rule.stretched.copy()
-    if rule.known is not None:
-        stretched[1] = _stretch(rule.known, between[n:, n:])
-    tastes = rule.tastes._replace(within=within)
-    return rule._replace(tastes=tastes, stretched=stretched), sums
+    if rule.item_factors is not None:
+        stretched[1] = _stretch(rule.item_factors, between[n:, n:])
+    embeddings = rule.embeddings._replace(within=within)
+    return rule._replace(embeddings=embeddings, stretched=stretched), sums
 
 
-def _stretch(known: ItemFactors, spread: NDArray[np.float64]) -> float:
+def _stretch(item_factors: ItemFactors, spread: NDArray[np.float64]) -> float:
     """Return the mean squared distance between predicted rows and their mean.
 
     Examples
     --------
-    >>> known = ItemFactors(np.zeros(1), np.ones((1, 2)), np.array([[2.0, 0.0], [0.0, 1.0]]))
-    >>> _stretch(known, np.eye(2))
+    >>> factors = ItemFactors(np.zeros(1), np.ones((1, 2)), np.array([[2.0, 0.0], [0.0, 1.0]]))
+    >>> _stretch(factors, np.eye(2))
     5.0
     """
     with one_thread():
-        return float(np.trace(known.triangular @ spread @ known.triangular.T))
+        return float(np.trace(item_factors.triangular @ spread @ item_factors.triangular.T))
 
 
 def _products(
     ratings: Ratings,
-    chosen: PreferenceEmbeddings,
-    known: ItemFactors | None,
+    preferences: PreferenceEmbeddings,
+    item_factors: ItemFactors | None,
     common: NDArray[np.int32],
 ) -> Whole:
-    """Return the products of all pairs of numbers of each person, added up; the first one is 1."""
+    """Return the summed outer products of users' vectors, whose first entry is 1."""
     logs = log_activity(activity_on(ratings, [common])[:, 0]) / _LONGEST_LOG
-    columns: list[NDArray[Any]] = [np.ones((ratings.n_users, 1)), chosen.of_people(ratings)]
+    columns: list[NDArray[Any]] = [np.ones((ratings.n_users, 1)), preferences.embed(ratings)]
     columns.append(logs[:, None])
-    if known is not None:
-        columns.append(known.of_people(ratings) / _LARGEST_FACTOR)
+    if item_factors is not None:
+        columns.append(item_factors.fit_users(ratings) / _LARGEST_FACTOR)
     return np.asarray(_add_products(np.hstack(columns).astype(np.float64)))
 
 
@@ -593,33 +585,35 @@ def _products(
 def _add_products(rows: NDArray[Any]) -> NDArray[Any]:
     n = rows.shape[1]
     sums = np.zeros((n, n), np.int64)
-    for person in range(len(rows)):
+    for user in range(len(rows)):
         for i in range(n):
             for j in range(n):
-                sums[i, j] += np.int64(np.rint(rows[person, i] * rows[person, j] * _STEPS))
+                sums[i, j] += np.int64(np.rint(rows[user, i] * rows[user, j] * _STEPS))
     return sums
 
 
-def _told(crowds: ClusterTable, rule: ClusterRule) -> Whole:
-    """Return what the regressors of each item's raters add up to, and how crowds spread."""
-    tastes = rule.embeddings_of(crowds)
-    known = tastes.regressors(np.arange(crowds.sizes.size), crowds.usual)
-    sums = crowds.counted(rule.of_items.size).T @ known
-    means = np.hstack([tastes.places, crowds.factors - rule.middle])
+def _summarize(clusters: ClusterTable, rule: ClusterRule) -> Whole:
+    """Return the sums of the regressors of each item's raters, and the spread of clusters."""
+    embeddings = rule.embeddings_of(clusters)
+    regressors = embeddings.regressors(np.arange(clusters.sizes.size), clusters.usual)
+    sums = clusters.counted(rule.of_items.size).T @ regressors
+    means = np.hstack([embeddings.places, clusters.factors - rule.middle])
     with one_thread():
-        spread = (means * crowds.sizes[:, None]).T @ means
+        spread = (means * clusters.sizes[:, None]).T @ means
     return _whole(np.concatenate([sums.ravel(), spread.ravel()]))
 
 
-def _expected(crowds: ClusterTable, rule: ClusterRule, weights: NDArray[np.float64]) -> Whole:
-    """Return how many raters some weights expect of the crowds of a bin; see `expected_raters`."""
-    known = rule.embeddings_of(crowds).regressors(np.arange(crowds.sizes.size), crowds.usual)
-    return _whole(expected_raters(known, crowds.sizes.astype(np.float64), weights))
+def _expected(clusters: ClusterTable, rule: ClusterRule, weights: NDArray[np.float64]) -> Whole:
+    """Return the expected raters in the clusters of a bin; see `expected_raters`."""
+    regressors = rule.embeddings_of(clusters).regressors(
+        np.arange(clusters.sizes.size), clusters.usual
+    )
+    return _whole(expected_raters(regressors, clusters.sizes.astype(np.float64), weights))
 
 
-def _held(crowds: ClusterTable, rule: ClusterRule) -> Whole:
-    """Return how many people of a bin have each item, and how that varies."""
-    choices, weights = rule.choices(crowds), crowds.class_sizes.astype(np.float32)
+def _count_items(clusters: ClusterTable, rule: ClusterRule) -> Whole:
+    """Return how many users of a bin have each item, with the variance."""
+    choices, weights = rule.choices(clusters), clusters.class_sizes.astype(np.float32)
     sums = np.zeros((2, rule.of_items.size))
     with one_thread():
         for tile in choices.tiles():
@@ -632,94 +626,64 @@ def _whole(sums: NDArray[np.float64]) -> Whole:
 
 
 _ROWS = "part long, key long, people long, items array<int>, labels array<double>"
-# What is drawn, by a stream of its own.
+# Random stream.
 _ITEMS = 61
 
 
-def draw_rows(
-    crowds: DistributedClusters,
-    rule: ClusterRule,
-    kept: Kept,
-    support: NDArray[np.int64],
-    scale: RatingScale,
-    step: float,
-    n_parts: int,
-) -> "DataFrame":
+def draw_rows(clusters: DistributedClusters, **arguments: Any) -> "DataFrame":
     """Return a frame of the rows of all classes: `part`, `key`, `people`, `items` and `labels`.
 
-    Parameters
-    ----------
-    crowds : DistributedClusters
-    rule : ClusterRule
-    kept : tuple of ndarray of int32
-        Common and rare items.
-    support : ndarray of int64, shape (n_items,)
-    scale : RatingScale
-    step : float
-        That of the labels.
-    n_parts : int
+    The arguments are those of `rows_of_bin`.
     """
-    of_bin = partial(
-        rows_of_bin,
-        rule=rule,
-        kept=kept,
-        support=support,
-        scale=scale,
-        step=step,
-        n_parts=n_parts,
-    )
-    work = partial(_drawn, of_bin=of_bin)
-    return crowds.frame.mapInArrow(work, _ROWS)
+    return clusters.frame.mapInArrow(partial(_sample_rows, **arguments), _ROWS)
 
 
 def count_users(rows: "DataFrame", n_items: int) -> NDArray[np.int64]:
-    """Return how many people's rows hold each item, shape (n_items,)."""
-    return added_up(rows.select("people", "items"), partial(_counted, n_items=n_items))
+    """Return the number of users whose rows contain each item, shape (n_items,)."""
+    return sum_frame(rows.select("people", "items"), partial(_counted, n_items=n_items))
 
 
 def _counted(batches: Iterator[pa.RecordBatch], n_items: int) -> Iterator[pa.RecordBatch]:
-    people = np.zeros(n_items, np.int64)
+    users = np.zeros(n_items, np.int64)
     for batch in batches:
         items = batch.column("items")
         behind = np.repeat(batch.column("people").to_numpy(), np.diff(items.offsets.to_numpy()))
-        np.add.at(people, items.flatten().to_numpy(), behind)
-    yield from in_pieces(people)
+        np.add.at(users, items.flatten().to_numpy(), behind)
+    yield from in_pieces(users)
 
 
-def _drawn(
-    batches: Iterator[pa.RecordBatch], of_bin: Callable[[ClusterTable], Iterator[pa.RecordBatch]]
-) -> Iterator[pa.RecordBatch]:
+def _sample_rows(batches: Iterator[pa.RecordBatch], **arguments: Any) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for content in batch.column("crowds"):
-            yield from of_bin(ClusterTable.unpacked(content.as_py()))
+        for content in batch.column("clusters"):
+            yield from rows_of_bin(ClusterTable.unpacked(content.as_py()), **arguments)
 
 
 def rows_of_bin(
-    crowds: ClusterTable,
+    clusters: ClusterTable,
     rule: ClusterRule,
-    kept: Kept,
+    split: ItemSplit,
     support: NDArray[np.int64],
     scale: RatingScale,
     step: float,
     n_parts: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Draw the rows of the classes of a bin.
+    """Sample the rows of the classes of a bin.
 
-    An item stands in less than one row more or less of each bin than its probabilities add up to.
-    Of the people of rare items each bin has its share, by how many rare items its people rated.
+    The number of rows with an item differs by less than one from the sum of its probabilities. Each
+    bin gets its share of the users of rare items, by the rare items that its users rated.
     """
-    rng = np.random.default_rng([*rule.secret, _ITEMS, int(crowds.number)])
-    dealt = crowds.dealt
-    of_rare, total = float(dealt.lengths[:, 1] @ dealt.sizes), float(support[kept[1]].sum())
-    if not of_rare:  # nobody here rated any of them
-        kept = kept[0], kept[1][:0]
-    share = support[kept[1]] * (of_rare / max(total, 1.0))
-    drawn = draw_items(rule.choices(crowds), kept, share, dealt, rng)
-    labels = rule.labels(crowds, support.size)
+    rng = np.random.default_rng([*rule.secret, _ITEMS, int(clusters.number)])
+    dealt = clusters.dealt
+    of_rare, total = float(dealt.lengths[:, 1] @ dealt.sizes), float(support[split[1]].sum())
+    if not of_rare:  # no user of this bin rated any of them
+        split = split[0], split[1][:0]
+    share = support[split[1]] * (of_rare / max(total, 1.0))
+    drawn = draw_items(rule.choices(clusters), split, share, dealt, rng)
+    labels = rule.labels(clusters, support.size)
     in_order = np.arange(dealt.sizes.size)
     first = 0
     for block in label_rows(drawn, in_order, dealt, labels, scale, step):
-        keys = crowds.keys[first : first + len(block)]
+        keys = clusters.keys[first : first + len(block)]
         first += len(block)
         offsets = pa.array(block.indptr.astype(np.int32))
         yield pa.RecordBatch.from_arrays(
@@ -734,130 +698,136 @@ def rows_of_bin(
         )
 
 
-# What is drawn, each by a stream of its own.
-_PREFIX, _CHOSEN, _FACTORS = 71, 72, 73
+# Random streams.
+_PREFIX, _PREFERENCES, _FACTORS = 71, 72, 73
 
 
 class SparseMaking:
     """Clusters users with similar choices, and samples rows for classes of at least k users."""
 
-    def __init__(self, k: int | None, given: Mapping[str, Any], seed: int | None) -> None:
+    def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)
         self._seed = drawn_seed(seed)
-        self._maker = SparseRows(k or 0, seed=self._seed, **given)
+        self._maker = SparseRows(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 
-    def gather(self, lake: Lake) -> Ready:
-        """Refuse what would tell of few people, and gather all of them on all items."""
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+        """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake, takes_likes=True)
-        people = people_of(lake, int(self._maker.k))
-        return Ready(people, lambda: self._make(lake, people))
+        users = gather_users(lake, int(self._maker.k))
+        return users, lambda: self._make(lake, users)
 
-    def _make(self, lake: Lake, people: DistributedUsers) -> Made:
-        """Count; all else is learned when rows are to be written."""
-        numbered, items = number_users(people), RatedItems.of(people)
+    def _make(self, lake: Lake, users: DistributedUsers) -> PlannedRelease:
+        """Count; everything else is learned when rows are written."""
+        numbered, items = number_users(users), RatedItems.of(users)
         k = int(self._maker.k)
-        self._maker.check_table(people.n_people, items.support)
+        self._maker.check_table(users.n_users, items.support)
         secret = numbered.secret(self._seed)
-        kept = split_items(items.support, k)
+        split = split_items(items.support, k)
         settings = self._maker.public_settings(lake.scale)
         step = settings.get("label_step", 1.0)
 
-        def expect(layout: Layout, file_format: FileFormat) -> Expected:
-            return expect_groups(
-                lake,
-                people.n_people,
-                numbered.mean_length,
-                "sparse",
-                n_groups=max(1, people.n_people // k),
-                width=float(items.support[np.concatenate(kept)].sum()) / people.n_people,
-                step=step,
-                layout=layout,
-                file_format=file_format,
-            )
-
+        expect = partial(
+            expect_groups,
+            lake,
+            users.n_users,
+            numbered.mean_length,
+            "sparse",
+            n_groups=max(1, users.n_users // k),
+            width=float(items.support[np.concatenate(split)].sum()) / users.n_users,
+            step=step,
+        )
         published = Published(
             claim=Claim(SPARSE.claim_of({}), k),
             items=lake.items,
             scale=lake.scale,
             settings=settings,
-            n_users=people.n_people,
-            prefix=prefix_of(people, np.random.default_rng([*secret, _PREFIX])),
+            n_users=users.n_users,
+            prefix=prefix_of(users, np.random.default_rng([*secret, _PREFIX])),
             blocks=lambda: iter(()),
             default_layout="users",
             expect=expect,
         )
-        learned = _Learned(people, numbered, items, kept, k, self._maker.crowd, secret)
-        by = GroupsByExecutors(
-            people,
+        learned = _Learned(users, numbered, items, split, k, self._maker.crowd, secret)
+        by = GroupWriter(
+            users,
             numbered,
-            lambda: learned.crowds.classes,
+            lambda: learned.clusters.classes,
             ClassRows(bare(published), step, k),
             rows_of=lambda: learned.rows(step),
         )
         release = Sides(published, Private(np.empty(0), Groups.empty(), self._seed))
 
-        def told() -> list[str]:
-            return sparse_as_json(release, learned.held, items.support)
+        def statements() -> list[str]:
+            return sparse_as_json(release, learned.item_users, items.support)
 
-        return Made(release, by, told)
+        return PlannedRelease(release, by, statements)
 
 
 class _Learned:
-    """What is learned of people for their rows, each thing once, when it is first asked for."""
+    """What is learned of the users, each part at its first access."""
 
     def __init__(
         self,
-        people: DistributedUsers,
+        users: DistributedUsers,
         numbered: NumberedUsers,
         items: RatedItems,
-        kept: Kept,
+        split: ItemSplit,
         k: int,
-        crowd: int,
+        cluster_size: int,
         secret: tuple[int, ...],
     ) -> None:
-        self._people, self._numbered = people, numbered
-        self._items, self._kept = items, kept
-        self._k, self._crowd, self._secret = k, crowd, secret
-        self.held = np.zeros(items.support.size, np.int64)
+        self._users, self._numbered = users, numbered
+        self._items, self._split = items, split
+        self._k, self._cluster_size, self._secret = k, cluster_size, secret
+        self.item_users = np.zeros(items.support.size, np.int64)
 
     def _rng(self, stream: int) -> np.random.Generator:
         return np.random.default_rng([*self._secret, stream])
 
     @cached_property
-    def chosen(self) -> PreferenceEmbeddings:
-        """By what people are gathered."""
-        return learn_chosen(self._people, self._items.support, self._rng(_CHOSEN))
+    def preferences(self) -> PreferenceEmbeddings:
+        """The embedding by which users are clustered."""
+        return learn_preferences(self._users, self._items.support, self._rng(_PREFERENCES))
 
     @cached_property
-    def known(self) -> ItemFactors | None:
-        """What ratings are predicted from; nothing is predicted of likes."""
-        if self._people.scale.unary:
+    def item_factors(self) -> ItemFactors | None:
+        """The factors from which values are predicted; None for likes."""
+        if self._users.scale.unary:
             return None
         seed = int(self._rng(_FACTORS).integers(2**63))
-        learned = learn_factors(self._people, self._numbered, self._items, seed)
-        return refine_factors(self._people, self._items, learned)
+        learned = learn_factors(self._users, self._numbered, self._items, seed)
+        return refine_factors(self._users, self._items, learned)
 
     @cached_property
-    def crowds(self) -> DistributedClusters:
-        """Who is near whom, and in which class."""
+    def clusters(self) -> DistributedClusters:
+        """The clusters and classes."""
         return gather_clusters(
-            self._people,
+            self._users,
             self._numbered,
-            self.chosen,
-            self.known,
-            self._kept,
+            self.preferences,
+            self.item_factors,
+            self._split,
             k=self._k,
-            crowd=self._crowd,
+            cluster_size=self._cluster_size,
             secret=self._secret,
         )
 
     def rows(self, step: float) -> "DataFrame":
-        """Let executors draw the rows of all classes, and count in how many each item stands."""
-        people, kept = self._people, self._kept
-        rule = learn_rule(people, self.crowds, self.chosen, self.known, kept[0], self._secret)
-        n_parts = parts_for(people.n_people)
+        """Sample the rows of all classes by executors, and count each item's users."""
+        users, split = self._users, self._split
+        rule = learn_rule(
+            users, self.clusters, self.preferences, self.item_factors, split[0], self._secret
+        )
         support = self._items.support
-        drawn = draw_rows(self.crowds, rule, kept, support, people.scale, step, n_parts)
-        self.held = count_users(people.keep(drawn), support.size)
+        drawn = draw_rows(
+            self.clusters,
+            rule=rule,
+            split=split,
+            support=support,
+            scale=users.scale,
+            step=step,
+            n_parts=parts_for(users.n_users),
+        )
+        self.item_users = count_users(users.keep(drawn), support.size)
         return drawn

@@ -1,4 +1,4 @@
-"""People's numbers: 0, 1, ... for people among executors, in an order that the table fixes."""
+"""Users among executors: their rows, sums over them, and numbers in a fixed order."""
 
 import hashlib
 import json
@@ -15,95 +15,96 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.spark.input import Lake
-from recveil.spark.session import if_it_lives
+from recveil.spark.session import if_running
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# Ratings of one partition, about: it takes some hundred megabytes while it is sorted.
+# Ratings per partition, about, which takes some hundred megabytes while it is sorted.
 _RATINGS_OF_A_PARTITION = 1 << 20
-# Ratings that are summed up at once.
+# Ratings per call of a sum.
 _RATINGS_AT_ONCE = 1 << 20
-# A sum is made once by each of so many tasks a core: each holds a whole one.
+# Tasks per core that compute a sum, of which each has a whole array.
 _TASKS_A_CORE = 2
-# Numbers of a sum that travel together: 4 MB, before they are packed.
+# Numbers per piece of a sum: 4 MB, before compression.
 _NUMBERS_OF_A_PIECE = 1 << 19
 _NUMBER = 8
 _CODEC = pa.Codec("zstd", compression_level=1)
 _PIECES = "place long, shape string, sum binary"
-_PEOPLE = "user string, items array<int>, ratings array<float>"
+_USERS = "user string, items array<int>, ratings array<float>"
 
 Whole = NDArray[np.int64]
 
 
 @brief
 class QueriedItemSums(NamedTuple):
-    """What is known of the items that people are asked about."""
+    """The items that sums are about."""
 
-    # Their ids
+    # Ids
     items: NDArray[Any]
-    # Which of them each item of the table is
+    # The position of each item of the table among them
     places: NDArray[np.integer]
-    # Of somebody with more ratings, the first so many count
+    # Of a user with more ratings, the first ones count
     most_items: int
 
 
 class DistributedUsers:
-    """People among executors, in rows of their own."""
+    """Users among executors, one row each."""
 
-    def __init__(self, frame: "DataFrame", scale: RatingScale, n_items: int, n_people: int) -> None:
+    def __init__(self, frame: "DataFrame", scale: RatingScale, n_items: int, n_users: int) -> None:
         self.frame = frame
         self.scale = scale
         self.n_items = n_items
-        self.n_people = n_people
-        self._kept = [frame]
+        self.n_users = n_users
+        self._frames = [frame]
 
     def keep(self, frame: "DataFrame") -> "DataFrame":
-        """Keep what was found of them where it is, in memory or on disks, until `let_go`."""
+        """Keep a frame in memory or on disks until `let_go`."""
         from pyspark import StorageLevel
 
-        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        self._frames.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
         return frame
 
     def let_go(self) -> None:
-        """Let executors forget these people, and all that was found of them."""
-        with if_it_lives():
-            for frame in self._kept:
+        """Release all frames that were kept."""
+        with if_running():
+            for frame in self._frames:
                 frame.unpersist()
 
-    def add_up(self, sums: Callable[..., Whole], *known: Any) -> Whole:
-        """Return ``sums(some, *known)``, added up over all people.
+    def add_up(self, sums: Callable[..., Whole], *arguments: Any) -> Whole:
+        """Return ``sums(ratings, *arguments)``, added over all users.
 
-        Each task sums up its people, and yields one array in pieces; those of one place are added
-        two by two, in executors, until one of each is left. Whole numbers: the result is that of
-        one machine, to the last bit.
+        Each task sums its users and yields one integer array in pieces; executors add the pieces of
+        a position in pairs. Integer sums equal those of one machine to the last bit.
         """
-        work = partial(_sums_of, scale=self.scale, n_items=self.n_items, sums=sums, known=known)
-        return added_up(self.frame.select("items", "ratings"), work)
+        work = partial(
+            _sums_of, scale=self.scale, n_items=self.n_items, sums=sums, arguments=arguments
+        )
+        return sum_frame(self.frame.select("items", "ratings"), work)
 
     def __repr__(self) -> str:
-        return f"DistributedUsers({self.n_people:,} people, {self.n_items:,} items)"
+        return f"DistributedUsers({self.n_users:,} users, {self.n_items:,} items)"
 
 
-def added_up(
+def sum_frame(
     frame: "DataFrame", work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> Whole:
-    """Return what tasks yield of the rows of a frame, one array `in_pieces` each, added up."""
+    """Return the sum of the arrays that tasks yield `in_pieces` from the rows of a frame."""
     cores = frame.sparkSession.sparkContext.defaultParallelism
     tasks = min(frame.rdd.getNumPartitions(), _TASKS_A_CORE * cores)
     pieces = frame.coalesce(tasks).mapInArrow(work, _PIECES)
-    found = pieces.rdd.map(_by_place).reduceByKey(_added, tasks)
-    return _put_together(found.collect())
+    pieces_found = pieces.rdd.map(_by_place).reduceByKey(_added, tasks)
+    return _merge_pieces(pieces_found.collect())
 
 
-def distribute_users(lake: Lake, asked: QueriedItemSums) -> DistributedUsers:
-    """Gather each person's ratings in a row, and keep these rows where they are."""
+def distribute_users(lake: Lake, queried: QueriedItemSums) -> DistributedUsers:
+    """Gather each user's ratings in a row, and keep these rows."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sql
 
     spark = lake.rows.sparkSession
-    places = pa.table({"item": lake.raw, "place": asked.places[lake.codes].astype(np.int32)})
+    places = pa.table({"item": lake.raw, "place": queried.places[lake.codes].astype(np.int32)})
     named = sql.broadcast(spark.createDataFrame(places))
     n_parts = -(-lake.n_ratings // _RATINGS_OF_A_PARTITION) + 1
     rows = (
@@ -112,25 +113,25 @@ def distribute_users(lake: Lake, asked: QueriedItemSums) -> DistributedUsers:
         .repartition(n_parts, "user")
         .sortWithinPartitions("user", "place")
     )
-    work = partial(_gathered, most_items=asked.most_items)
-    frame = rows.mapInArrow(work, _PEOPLE).persist(StorageLevel.MEMORY_AND_DISK)
-    return DistributedUsers(frame, lake.scale, asked.items.size, frame.count())
+    work = partial(_gathered, most_items=queried.most_items)
+    frame = rows.mapInArrow(work, _USERS).persist(StorageLevel.MEMORY_AND_DISK)
+    return DistributedUsers(frame, lake.scale, queried.items.size, frame.count())
 
 
 def _gathered(batches: Iterator[pa.RecordBatch], most_items: int) -> Iterator[pa.RecordBatch]:
-    """Gather sorted rows of user, place and rating into one row a person."""
-    carried, last = None, None
+    """Gather sorted rows of user, place and rating into one row per user."""
+    rest, last = None, None
     for batch in batches:
         table = pa.table(batch)
-        if carried is not None:
-            table = pa.concat_tables([carried, table])
+        if rest is not None:
+            table = pa.concat_tables([rest, table])
         starts = _starts(table)
         whole = int(starts[-2]) if starts.size > 1 else 0
         last = _reject_pieces(table, starts, last)
         yield from _rows(table.slice(0, whole), starts[:-1], most_items)
-        carried = table.slice(whole)
-    if carried is not None:
-        yield from _rows(carried, _starts(carried), most_items)
+        rest = table.slice(whole)
+    if rest is not None:
+        yield from _rows(rest, _starts(rest), most_items)
 
 
 def _starts(table: pa.Table) -> NDArray[np.int64]:
@@ -142,10 +143,10 @@ def _starts(table: pa.Table) -> NDArray[np.int64]:
 def _reject_pieces(
     table: pa.Table, starts: NDArray[np.int64], last: pa.Scalar | None
 ) -> pa.Scalar | None:
-    """Refuse a person in two pieces, whom sums would count twice; return who came last.
+    """Raise if a user occurs in two pieces, which sums would count twice; return the last user.
 
-    Rows are sorted, so that whoever comes next is above the one before. The last person of a batch
-    may go on in the next.
+    Rows are sorted, so each user follows the previous one. The last user of a batch may continue in
+    the next.
     """
     if not table.num_rows:
         return last
@@ -153,7 +154,7 @@ def _reject_pieces(
     in_order = pc.all(pc.less(users[:-1], users[1:])).as_py() is not False
     if not in_order or (last is not None and not pc.less_equal(last, users[0]).as_py()):
         raise RecveilError(
-            "the rows of a person do not stand together once they are sorted; give ids of users as "
+            "the rows of a user are not adjacent once they are sorted; give user ids as "
             "plain text or whole numbers",
             code="id.type",
         )
@@ -164,21 +165,15 @@ def _rows(table: pa.Table, starts: NDArray[np.int64], most_items: int) -> Iterat
     if not table.num_rows:
         return
     places, ratings = table["place"].to_numpy(), table["rating"].to_numpy()
-    again = np.flatnonzero(np.diff(places) <= 0) + 1
-    if not np.isin(again, starts).all():
-        raise RecveilError(
-            "somebody rated an item more than once; duplicates (--duplicates) are not settled by "
-            "Spark: leave one rating of each user and item",
-            code="rating.duplicate",
-        )
+    repeats = np.flatnonzero(np.diff(places) <= 0) + 1
+    if not np.isin(repeats, starts).all():
+        raise duplicate_error()
+    firsts = starts[:-1]
     if np.diff(starts).max() > most_items:
         within = np.arange(places.size) - np.repeat(starts[:-1], np.diff(starts))
-        kept = within < most_items
-        places, ratings = places[kept], ratings[kept]
-        firsts = starts[:-1]
+        is_counted = within < most_items
+        places, ratings = places[is_counted], ratings[is_counted]
         starts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), most_items))])
-    else:
-        firsts = starts[:-1]
     offsets = pa.array(starts.astype(np.int32))
     yield pa.RecordBatch.from_arrays(
         [
@@ -190,8 +185,17 @@ def _rows(table: pa.Table, starts: NDArray[np.int64], most_items: int) -> Iterat
     )
 
 
+def duplicate_error() -> RecveilError:
+    """Return the error for a user who rated an item more than once."""
+    return RecveilError(
+        "a user rated an item more than once; duplicates (--duplicates) are not resolved by "
+        "Spark: keep one rating per user and item",
+        code="rating.duplicate",
+    )
+
+
 def ratings_of(table: pa.Table, scale: RatingScale, n_items: int) -> Ratings:
-    """Return some people's rows as `Ratings`, whose users and items are numbers from 0 on."""
+    """Return rows of users as `Ratings`, with numbers from 0 as users and items."""
     items, ratings = table["items"].combine_chunks(), table["ratings"].combine_chunks()
     indptr = items.offsets.to_numpy().astype(np.int64)
     return Ratings(
@@ -205,21 +209,29 @@ def ratings_of(table: pa.Table, scale: RatingScale, n_items: int) -> Ratings:
     )
 
 
+def sums_of_items(ratings: Ratings, low: float, unit: float) -> Whole:
+    """Return each item's count, and the sum of its ratings above `low` in integer units."""
+    steps = np.rint((ratings.values.astype(np.float64) - low) / unit)
+    n = ratings.n_items
+    sums = [np.bincount(ratings.indices, minlength=n), np.bincount(ratings.indices, steps, n)]
+    return np.array(sums).astype(np.int64)
+
+
 def some_at_a_time(
     batches: Iterator[pa.RecordBatch], most: int = _RATINGS_AT_ONCE
 ) -> Iterator[pa.Table]:
-    """Put batches of people together until they have about so many ratings."""
-    held: list[pa.RecordBatch] = []
+    """Combine batches until they have about this number of ratings."""
+    pending: list[pa.RecordBatch] = []
     n = 0
     for batch in batches:
         if batch.num_rows:
-            held.append(batch)
+            pending.append(batch)
             n += len(batch.column("items").flatten())
         if n >= most:
-            yield pa.Table.from_batches(held)
-            held, n = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+            yield pa.Table.from_batches(pending)
+            pending, n = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 def _sums_of(
@@ -227,36 +239,33 @@ def _sums_of(
     scale: RatingScale,
     n_items: int,
     sums: Callable[..., Whole],
-    known: tuple[Any, ...],
+    arguments: tuple[Any, ...],
 ) -> Iterator[pa.RecordBatch]:
     total: Whole | None = None
     for table in some_at_a_time(batches):
-        found = sums(ratings_of(table, scale, n_items), *known)
-        if total is None:
-            total = found
-        else:
-            total += found
+        partial_sum = sums(ratings_of(table, scale, n_items), *arguments)
+        total = partial_sum if total is None else np.add(total, partial_sum, out=total)
     if total is not None:
         yield from in_pieces(total)
 
 
-# A piece of a sum: where it begins, and its numbers.
+# A piece of a sum: the shape of the whole, and packed numbers.
 _Piece = tuple[str, bytes]
 
 
 def in_pieces(total: Whole) -> Iterator[pa.RecordBatch]:
-    """Cut a sum up, as a large one would fill the memory of Java; what is 0 is left out."""
+    """Split a sum, as a large one would fill Java's memory; pieces of zeros are left out."""
     shape, numbers = json.dumps(total.shape), total.reshape(-1)
     for first in range(0, max(numbers.size, 1), _NUMBERS_OF_A_PIECE):
         piece = numbers[first : first + _NUMBERS_OF_A_PIECE]
-        if piece.any() or not first:  # the first tells the shape
+        if piece.any() or not first:  # the first one has the shape
             columns = {"place": [first], "shape": [shape], "sum": [_packed(piece)]}
             yield pa.RecordBatch.from_pydict(columns)
 
 
 def _packed(numbers: Whole) -> bytes:
-    held = np.ascontiguousarray(numbers)
-    return held.size.to_bytes(8, "little") + bytes(_CODEC.compress(held.tobytes()))
+    flat = np.ascontiguousarray(numbers)
+    return flat.size.to_bytes(8, "little") + bytes(_CODEC.compress(flat.tobytes()))
 
 
 def _unpacked(content: bytes) -> Whole:
@@ -272,7 +281,7 @@ def _added(one: _Piece, other: _Piece) -> _Piece:
     return one[0], _packed(_unpacked(one[1]) + _unpacked(other[1]))
 
 
-def _put_together(pieces: list[tuple[int, _Piece]]) -> Whole:
+def _merge_pieces(pieces: list[tuple[int, _Piece]]) -> Whole:
     shape = json.loads(pieces[0][1][0])
     total = np.zeros(shape, np.int64)
     numbers = total.reshape(-1)
@@ -282,25 +291,25 @@ def _put_together(pieces: list[tuple[int, _Piece]]) -> Whole:
     return total
 
 
-_COUNTED = "part long, people long, letters long, digest binary"
+_COUNTED = "part long, users long, n_bytes long, digest binary"
 _NUMBERED = "number long, user string, items array<int>, ratings array<float>"
 
 
 @brief
 class NumberedUsers(NamedTuple):
-    """People, each with a number."""
+    """Users with numbers."""
 
-    # The columns `number`, `user`, `items` (places, ascending) and `ratings`
+    # The columns `number`, `user`, `items` (positions, ascending) and `ratings`
     frame: "DataFrame"
-    # Of who gave what to which item: whoever does not have the table cannot guess it
+    # Of all ratings: it cannot be guessed without the table
     digest: bytes
-    # Of a user's id, in bytes
+    # Mean length of a user id in bytes
     mean_length: float
 
     def secret(self, seed: int) -> tuple[int, int]:
-        """Return what all that is drawn follows from: the seed and the table together.
+        """Return the root of all random streams: the seed, and a digest of the table.
 
-        Nobody undoes the order who knows the seed alone.
+        The seed alone does not reproduce the order.
         """
         return seed, int.from_bytes(self.digest, "big")
 
@@ -308,30 +317,30 @@ class NumberedUsers(NamedTuple):
         return {"columns": len(self.frame.columns)}
 
 
-def number_users(people: DistributedUsers) -> NumberedUsers:
-    """Give each person a number, in the order in which they lie.
+def number_users(users: DistributedUsers) -> NumberedUsers:
+    """Assign numbers to users in the order in which they are stored.
 
-    Which partition a person is in follows from their id and the number of ratings, and there people
-    are sorted: whatever the partitions of the table were, they get the same number.
+    The partition of a user follows from the id and the number of ratings, and users are sorted
+    there: the numbers do not depend on the partitions of the table.
     """
-    rows = people.frame.mapInArrow(_counted, _COUNTED).toArrow().to_pylist()
+    rows = users.frame.mapInArrow(_counted, _COUNTED).toArrow().to_pylist()
     rows.sort(key=lambda row: row["part"])
-    counts = np.array([row["people"] for row in rows], np.int64)
-    if counts.sum() != people.n_people:
+    counts = np.array([row["users"] for row in rows], np.int64)
+    if counts.sum() != users.n_users:
         raise RecveilError(
-            f"{people.n_people:,} people became {counts.sum():,}: the table changed while it was "
-            f"read; run it again on one that nobody writes to",
+            f"{users.n_users:,} users became {counts.sum():,}: the table changed while it was "
+            f"read; run it again on one that does not change",
             code="input.changed",
         )
     firsts = np.cumsum(counts) - counts
     digest = hashlib.blake2b(b"".join(row["digest"] for row in rows), digest_size=32).digest()
-    frame = people.frame.mapInArrow(partial(_numbered, firsts=firsts), _NUMBERED)
-    letters = sum(row["letters"] for row in rows)
-    return NumberedUsers(frame, digest, letters / max(1, people.n_people))
+    frame = users.frame.mapInArrow(partial(_numbered, firsts=firsts), _NUMBERED)
+    n_bytes = sum(row["n_bytes"] for row in rows)
+    return NumberedUsers(frame, digest, n_bytes / max(1, users.n_users))
 
 
 def partition_number() -> int:
-    """Return which partition a task works on; 0, where there are no tasks."""
+    """Return the partition of the current task; 0 outside of tasks."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -339,14 +348,14 @@ def partition_number() -> int:
 
 
 def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Count the people of a partition, and digest their rows, however they are cut into batches."""
+    """Count the users of a partition, and digest their rows, independent of batches."""
     digests = [hashlib.blake2b(digest_size=32) for _ in range(5)]
-    people = letters = 0
+    n_users = n_bytes = 0
     for batch in batches:
-        users = pc.cast(batch.column("user"), pa.binary())
+        ids = pc.cast(batch.column("user"), pa.binary())
         items, ratings = batch.column("items"), batch.column("ratings")
-        lengths = pc.binary_length(users)
-        texts = pc.binary_join(pa.ListArray.from_arrays([0, len(users)], users), b"")
+        lengths = pc.binary_length(ids)
+        texts = pc.binary_join(pa.ListArray.from_arrays([0, len(ids)], ids), b"")
         parts = (
             lengths.to_numpy(zero_copy_only=False).astype("<i4"),
             texts[0].as_buffer(),
@@ -356,14 +365,14 @@ def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         )
         for digest, part in zip(digests, parts, strict=True):
             digest.update(memoryview(part))
-        people += batch.num_rows
-        letters += pc.sum(lengths).as_py() or 0
+        n_users += batch.num_rows
+        n_bytes += pc.sum(lengths).as_py() or 0
     whole = b"".join(digest.digest() for digest in digests)
     yield pa.RecordBatch.from_pydict(
         {
             "part": [partition_number()],
-            "people": [people],
-            "letters": [letters],
+            "users": [n_users],
+            "n_bytes": [n_bytes],
             "digest": pa.array([whole], pa.binary()),
         }
     )

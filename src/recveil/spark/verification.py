@@ -1,4 +1,4 @@
-"""Rechecking: what a verdict takes when no one machine reads a whole release."""
+"""Verification of releases that no one machine reads completely."""
 
 import json
 import operator
@@ -61,19 +61,14 @@ FOUND = (
 )
 
 
-def content_paths(folder: Path, manifest: Manifest) -> list[Path]:
-    """Return the files that hold the ratings of a release, in their order."""
-    return [folder / name for name in manifest.ratings_files]
-
-
 def check_parts(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    """Check the parts whose numbers come; yield a row of `FOUND` for each."""
+    """Check the parts with these numbers; yield a row of `FOUND` for each."""
     manifest, _ = read_manifest(Path(folder, MANIFEST))
-    paths = content_paths(Path(folder), manifest)
+    paths = [Path(folder, name) for name in manifest.ratings_files]
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            found = _check_part(paths[number], manifest)
-            yield pa.RecordBatch.from_pylist([{"part": number, **found}])
+            result = _check_part(paths[number], manifest)
+            yield pa.RecordBatch.from_pylist([{"part": number, **result}])
 
 
 def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
@@ -85,7 +80,7 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
     try:
         for block in file.blocks(violations):
             records += len(block.user_ids)
-    except MemoryLimitError:  # says nothing of the file
+    except MemoryLimitError:  # not a property of the file
         raise
     except RecveilError as error:
         unread = str(error)
@@ -103,14 +98,14 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def put_together(
+def merge_parts(
     rows: Sequence[dict[str, Any]], manifest: Manifest, violations: Violations
 ) -> tuple[dict[str, int], list[Any]]:
-    """Note all violations of the parts and of their order; return counts and items."""
+    """Collect the violations of the parts and of their order; return counts and items."""
     items: set[Any] = set()
     expected, prefix = 0, rows[0]["prefix"] if rows else ""
     for row, name in zip(rows, manifest.ratings_files, strict=True):
-        violations += (Violation(*told) for told in json.loads(row["violations"]))
+        violations += (Violation(*violation) for violation in json.loads(row["violations"]))
         violations.left_out += row["left_out"]
         if row["unread"] and row["right"]:
             raise RecveilError(
@@ -120,7 +115,7 @@ def put_together(
             what = row["unread"].removeprefix(f"{name}: ")
             violations.append(Violation(name, None, None, f"what stands there now: {what}"))
         elif (row["prefix"], row["first"]) != (prefix, expected):
-            problem = "its user ids do not go on where those of the part before end"
+            problem = "its user ids do not continue those of the part before"
             violations.append(Violation(name, 1, None, problem))
         expected = row["next"]
         items.update(json.loads(row["items"]))
@@ -140,9 +135,9 @@ _AT_ONCE = 1 << 24
 
 @brief
 class ClassesCounted(NamedTuple):
-    """What Spark counted of classes of records."""
+    """Counts of equivalence classes."""
 
-    # People, classes, those of a single person, and the people of the smallest
+    # Users, classes, classes of a single user, and the size of the smallest class
     users: int
     classes: int
     alone: int
@@ -150,19 +145,17 @@ class ClassesCounted(NamedTuple):
 
 
 def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame":
-    """Return all classes of a release: digest, people, what is promised, and the first record.
+    """Return all classes of a release: digest, users, claimed size, and the first record.
 
-    Records are one class if their digests are equal *and* they are, value by value: two that differ
-    and meet in a digest are two classes here.
+    Records form one class if their digests are equal *and* their values are: different records with
+    the same digest are two classes.
     """
-    from functools import partial
-
     from pyspark.sql import functions as sql
 
-    found = spark.range(0, n_files, 1, n_files).mapInArrow(
+    result = spark.range(0, n_files, 1, n_files).mapInArrow(
         partial(_class_rows, folder=str(folder)), _ROWS
     )
-    return found.groupBy("digest", "row").agg(
+    return result.groupBy("digest", "row").agg(
         sql.sum("people").alias("people"),
         sql.max("promised").alias("promised"),
         sql.min(sql.struct("part", "at", "user")).alias("first"),
@@ -170,32 +163,32 @@ def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame
 
 
 def count_classes(frame: "DataFrame") -> ClassesCounted:
-    """Count them."""
+    """Count users and classes."""
     from pyspark.sql import functions as sql
 
-    found = frame.agg(
+    result = frame.agg(
         sql.sum("people").alias("users"),
         sql.count(sql.lit(1)).alias("classes"),
         sql.sum((sql.col("people") == 1).cast("long")).alias("alone"),
         sql.min("people").alias("smallest"),
     ).first()
     names = ("users", "classes", "alone", "smallest")
-    return ClassesCounted(*(int((found and found[name]) or 0) for name in names))
+    return ClassesCounted(*(int((result and result[name]) or 0) for name in names))
 
 
 def note_small(
     frame: "DataFrame", k: int, manifest: Manifest, what: str, violations: Violations
 ) -> None:
-    """Name each class of fewer than k people, or than it promises, by its first record."""
+    """Report each class of fewer than k users, or fewer than claimed, by its first record."""
     from pyspark.sql import functions as sql
 
     needed = sql.greatest(sql.lit(k), sql.coalesce("promised", sql.lit(0)))
     small = frame.where(sql.col("people") < needed).withColumn("needed", needed)
     names = manifest.ratings_files
     for row in small.orderBy("first").limit(MOST_KEPT).drop("row").collect():
-        people, first = row["people"], row["first"]
-        sharing = "1 person" if people == 1 else f"{people} people"
-        problem = f"its {what} are shared by {sharing}; at least {row['needed']} required"
+        n_users, first = row["people"], row["first"]
+        size = "1 person" if n_users == 1 else f"{n_users} people"
+        problem = f"its {what} are shared by {size}; at least {row['needed']} required"
         name = names[first["part"]]
         is_text = name.endswith(".csv")
         where = f"{name} line {first['at'] + 1}" if is_text else f"{name} row {first['at']}"
@@ -206,7 +199,7 @@ def note_small(
 def note_list(
     spark: "SparkSession", frame: "DataFrame", folder: Path, violations: Violations
 ) -> None:
-    """Compare classes.csv with the classes, both ways, and how it is written, byte for byte."""
+    """Compare classes.csv with the classes, both ways, and check its bytes."""
     from pyspark.sql import functions as sql
 
     file = folder / CLASSES
@@ -214,14 +207,14 @@ def note_list(
         return
     twice = frame.groupBy("digest").count().where("count > 1").count()
     if twice:
-        problem = f"{twice:,} digests are those of records that differ; each must be of one class"
+        problem = f"{twice:,} digests belong to different records; each must belong to one class"
         violations.append(Violation(CLASSES, None, None, problem))
     right = is_written_in_order(file)
     if right:
         schema = "digest string, people long"
         listed = spark.read.csv(address_of(file), header=True, schema=schema)
-        own = frame.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
-        both = own.alias("own").join(listed.alias("listed"), "digest", "full_outer")
+        listed_classes = frame.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
+        both = listed_classes.alias("own").join(listed.alias("listed"), "digest", "full_outer")
         differs = ~sql.col("own.people").eqNullSafe(sql.col("listed.people"))
         right = both.where(differs).limit(1).count() == 0
     if not right:
@@ -230,7 +223,7 @@ def note_list(
 
 
 def is_written_in_order(file: Path) -> bool:
-    r"""Say whether a list of classes is written as recveil writes one, digests ascending."""
+    """Check whether a list of classes has recveil's format, with ascending digests."""
     last = b""
     with file.open("rb") as stream:
         if stream.read(len(_HEADER)) != _HEADER:
@@ -246,51 +239,53 @@ def is_written_in_order(file: Path) -> bool:
 
 
 def _class_rows(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
-    """Yield the classes of each part whose number comes, with the row that their records share."""
+    """Yield the classes of parts with these numbers, with the row of their records."""
     manifest, _ = read_manifest(Path(folder, MANIFEST))
-    paths = content_paths(Path(folder), manifest)
+    paths = [Path(folder, name) for name in manifest.ratings_files]
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file = PublishedFile(paths[number], manifest, manifest.claim.about)
-            found: dict[tuple[bytes, bytes], list[Any]] = {}
+            result: dict[tuple[bytes, bytes], list[Any]] = {}
             for block in file.blocks(Violations()):
-                _note(block, file, found)
-            yield _as_batch(found, number)
+                _note(block, file, result)
+            yield _as_batch(result, number)
 
 
-def _note(block: Block, file: PublishedFile, found: dict[tuple[bytes, bytes], list[Any]]) -> None:
-    """Add the people of each record to those of its digest and row."""
+def _note(block: Block, file: PublishedFile, result: dict[tuple[bytes, bytes], list[Any]]) -> None:
+    """Add the users of each record to those of its digest and row."""
     with_labels = "rating" in file.claim.compared
     texts = [str(item).encode() for item in file.items]
     items, values = block.items.tolist(), block.values.astype("<f8")
     for record, (digest, size) in enumerate(zip(block.digests, block.sizes, strict=True)):
-        own = slice(block.indptr[record], block.indptr[record + 1])
-        row = b"\0".join([texts[item] for item in items[own]])
-        row += b"\0\0" + values[own].tobytes() if with_labels else b""
+        cells = slice(block.indptr[record], block.indptr[record + 1])
+        row = b"\0".join([texts[item] for item in items[cells]])
+        row += b"\0\0" + values[cells].tobytes() if with_labels else b""
         promised = 0 if block.promised is None else block.promised[record]
         key = (digest, row + promised.to_bytes(8, "little", signed=True))
-        held = found.setdefault(key, [0, promised, block.rows[record], block.user_ids[record]])
-        held[0] += size
+        entry = result.setdefault(key, [0, promised, block.rows[record], block.user_ids[record]])
+        entry[0] += size
 
 
-def _as_batch(found: dict[tuple[bytes, bytes], list[Any]], number: int) -> pa.RecordBatch:
-    people, promised, at, user = zip(*found.values(), strict=True) if found else ((), (), (), ())
+def _as_batch(result: dict[tuple[bytes, bytes], list[Any]], number: int) -> pa.RecordBatch:
+    users, promised, position, user = (
+        zip(*result.values(), strict=True) if result else ((), (), (), ())
+    )
     return pa.RecordBatch.from_pydict(
         {
-            "digest": pa.array([digest for digest, _ in found], pa.binary()),
-            "row": pa.array([row for _, row in found], pa.binary()),
-            "people": pa.array(people, pa.int64()),
+            "digest": pa.array([digest for digest, _ in result], pa.binary()),
+            "row": pa.array([row for _, row in result], pa.binary()),
+            "people": pa.array(users, pa.int64()),
             "promised": pa.array(promised, pa.int64()),
-            "part": pa.array([number] * len(found), pa.int64()),
-            "at": pa.array(at, pa.int64()),
+            "part": pa.array([number] * len(result), pa.int64()),
+            "at": pa.array(position, pa.int64()),
             "user": pa.array(user, pa.string()),
         }
     )
 
 
-# Ids of so many people, about, are looked for at once.
-_PEOPLE_AT_ONCE = 1 << 20
-_SCANNED = "violations string, untold long, met long, people long"
+# Users per piece whose ids are searched at once, about.
+_USERS_AT_ONCE = 1 << 20
+_SCANNED = "violations string, unknown long, met long, users long"
 
 
 def verify(
@@ -307,24 +302,23 @@ def verify(
     path : path
         The published folder; all machines see it at the same path.
     k : int, optional
-        People that must share each row; a release brings its own.
+        The least number of users per row; by default that of the release.
     private : path, optional
-        The private folder of a release of drawn people: whether something of it stands in the
-        release is looked for, too.
+        The private folder of a release of synthetic users, whose values must not occur in the
+        release.
     master : str, optional
         Where Spark runs; see `recveil.spark.anonymize`.
 
     Returns
     -------
     Verification
-        The verdict of `recveil.verification.verify`, in the same words; but of a class that too few
-        people share, one record is named.
+        The verdict of `recveil.verification.verify`, in the same words; but of a class that is too
+        small, one record is named.
 
     Raises
     ------
     RecveilError
-        If it is no release, holds what Spark does not check, cannot be read, or Spark cannot be
-        begun.
+        If it is no release, Spark does not support the check, or a file or Spark fails.
 
     Examples
     --------
@@ -348,12 +342,12 @@ def verify(
 
 
 def _reject_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) -> None:
-    people = manifest.contains_users
+    has_users = manifest.contains_users
     refused = {
         "layout (--layout) model": manifest.layout == "model",
-        f"l (--l) of {manifest.claim.l}, diversity": people and manifest.claim.l > 1,
-        "private (--private), of a release of people's rows": people and is_private,
-        "k (--k), of drawn people": not people and k is not None,
+        f"l (--l) of {manifest.claim.l}, diversity": has_users and manifest.claim.l > 1,
+        "private (--private), of a release of users' rows": has_users and is_private,
+        "k (--k), of synthetic users": not has_users and k is not None,
         "k (--k) below 1": k is not None and k < 1,
     }
     for what, is_so in refused.items():
@@ -367,26 +361,28 @@ def _reject_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) 
 def check_by_executors(
     spark: "SparkSession", folder: Path, *, k: int | None = None, private: Path | None = None
 ) -> Verification:
-    """Check a release, and whether something private stands there."""
+    """Check a release, and whether it contains private values."""
     names, readers = PublishedNames([], [], []), _Executors(spark)
     manifest, _ = read_manifest(folder / MANIFEST)
     if manifest.contains_users:
         result = check_shared(folder, readers, k)
         if private is None or not readers.all_read:
             return result
-        return result.with_private(*_of_people(spark, folder, private, readers.items))
+        values = _private_values(spark, folder, private, readers.items, has_users=True)
+        return result.with_private(*values)
     result = check_published(folder, names, readers=readers)
     if private is None:
         return result
-    return result.with_private(*_private_values(spark, folder, private, names.items))
+    return result.with_private(
+        *_private_values(spark, folder, private, names.items, has_users=False)
+    )
 
 
 def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verification:
-    """Check a release whose rows are shared by people.
+    """Check a release whose rows are shared by users.
 
-    What is asked is what `recveil.verification` asks, by its own functions; rows and classes are
-    looked
-    at by executors.
+    The checks are those of `recveil.verification`, by its own functions; executors read rows and
+    classes.
     """
     manifest, problems = read_manifest(folder / MANIFEST)
     claim, ratings_name = manifest.claim, str(manifest.ratings_file)
@@ -401,7 +397,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     violations += (Violation(MANIFEST, None, None, problem) for problem in problems)
     violations += wrong_files(folder, manifest, checksums)
     violations += foreign_files(folder, manifest)
-    if not problems:  # else the card cannot be right
+    if not problems:  # else the card is wrong as well
         violations += wrong_card(folder, manifest, ratings_name)
     counts, items = readers.drawn(folder, manifest, violations)
     counted = ClassesCounted(0, 0, 0, 0)
@@ -441,15 +437,15 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
 
 
 def _most_values(spark: "SparkSession", folder: Path, manifest: Manifest) -> int:
-    """Return the most distinct values that one item has."""
-    paths = [address_of(path) for path in content_paths(folder, manifest)]
+    """Return the largest number of distinct values of an item."""
+    paths = [address_of(folder / name) for name in manifest.ratings_files]
     pairs = spark.read.parquet(*paths).select("item_id", "rating").distinct()
     largest = pairs.groupBy("item_id").count().agg({"count": "max"}).first()
     return int(largest[0] or 0) if largest else 0
 
 
 class _Executors:
-    """Executors as readers of a release: one job tells all."""
+    """Reader of a release by executors, in one job."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self.spark = spark
@@ -462,11 +458,11 @@ class _Executors:
         return not any(row["unread"] for row in self._rows)
 
     def checksums(self, folder: Path, manifest: Manifest) -> dict[str, bool]:
-        """Say of each file whether it is the one that was written."""
+        """Check for each file whether it has the recorded digest."""
         n = len(manifest.ratings_files)
         work = partial(check_parts, folder=str(folder))
-        found = self.spark.range(0, n, 1, n).mapInArrow(work, FOUND).toArrow().to_pylist()
-        self._rows = sorted(found, key=lambda row: row["part"])
+        result = self.spark.range(0, n, 1, n).mapInArrow(work, FOUND).toArrow().to_pylist()
+        self._rows = sorted(result, key=lambda row: row["part"])
         right = {manifest.ratings_files[row["part"]]: row["right"] for row in self._rows}
         return {
             name: right[name] if name in right else entry.is_right(folder / name)
@@ -476,56 +472,52 @@ class _Executors:
     def drawn(
         self, folder: Path, manifest: Manifest, violations: Violations
     ) -> tuple[dict[str, int], list[Any]]:
-        """Note what is wrong with rows; return counts, and the ids of items."""
-        del folder  # it was looked at for the checksums
-        counts, self.items = put_together(self._rows, manifest, violations)
+        """Report violations of rows; return counts, and item ids."""
+        del folder  # it was read for the checksums
+        counts, self.items = merge_parts(self._rows, manifest, violations)
         return {**counts, "users": counts["records"]}, self.items
 
 
-def _private_values(
-    spark: "SparkSession", folder: Path, private: Path, items: list[Any]
-) -> tuple[list[Violation], list[str]]:
-    """Look for what is private, many people at a time."""
-    told = _told(folder, private)
-    files = assignment_files(told)
-    n_people = spark.read.parquet(*[address_of(private / name) for name in files]).count()
-    n_pieces = min(len(files), -(-n_people // _PEOPLE_AT_ONCE) or 1)
-    work = partial(
-        _scan, n_pieces=n_pieces, folder=str(folder), private=str(private), items=items, told=told
-    )
-    rows = spark.range(0, n_pieces, 1, n_pieces).mapInArrow(work, _SCANNED).toArrow().to_pylist()
-    return _all_found(rows)
-
-
-def _all_found(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[str]]:
-    """Put together what was found in some pieces of the people, and what cannot be told."""
-    found = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
-    met = IdsInItems("", sum(row["untold"] for row in rows), sum(row["met"] for row in rows))
-    untold = not_looked_for(sum(row["people"] for row in rows), met)
+def _merge_scans(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[str]]:
+    """Combine the results of all pieces: violations, and values that were not searched."""
+    result = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
+    met = IdsInItems("", sum(row["unknown"] for row in rows), sum(row["met"] for row in rows))
+    unsearched = not_looked_for(sum(row["users"] for row in rows), met)
     if len(rows) > 1:
-        untold.append(
-            f"Ids of people were looked for in {len(rows):,} pieces, each by itself: what shows "
-            f"only in all of them together was not found."
+        unsearched.append(
+            f"Ids of users were searched in {len(rows):,} separate pieces: patterns across pieces "
+            f"were not searched."
         )
-    return [Violation(*each) for each in found], untold
+    return [Violation(*each) for each in result], unsearched
 
 
-def _of_people(
-    spark: "SparkSession", folder: Path, private: Path, items: list[Any]
+def _private_values(
+    spark: "SparkSession", folder: Path, private: Path, items: list[Any], *, has_users: bool
 ) -> tuple[list[Violation], list[str]]:
-    """Look for what is private beside rows of people: for each part, of those who are in it."""
-    told = _told(folder, private)
-    n = len(assignment_files(told))
-    work = partial(_scan_part, folder=str(folder), private=str(private), items=items, told=told)
+    """Search a release for private values: of the users of each part, or of pieces of all users."""
+    private_info = _read_private_info(folder, private)
+    files = assignment_files(private_info)
+    n = len(files)
+    if not has_users:
+        frame = spark.read.parquet(*[address_of(private / name) for name in files])
+        n = min(n, -(-frame.count() // _USERS_AT_ONCE) or 1)
+    scan = _scan_part if has_users else partial(_scan, n_pieces=n)
+    work = partial(
+        scan,
+        folder=str(folder),
+        private=str(private),
+        items=items,
+        private_info=private_info,
+    )
     rows = spark.range(0, n, 1, n).mapInArrow(work, _SCANNED).toArrow().to_pylist()
-    return _all_found(rows)
+    return _merge_scans(rows)
 
 
-def _told(folder: Path, private: Path) -> dict[str, Any]:
-    """Return what private.json says, or refuse that of another release."""
+def _read_private_info(folder: Path, private: Path) -> dict[str, Any]:
+    """Read private.json; raise if it belongs to another release."""
     try:
-        told = dict(json.loads((private / PRIVATE_MANIFEST).read_text("utf-8")))
-        digest = told["release"]["sha256"]
+        private_info = dict(json.loads((private / PRIVATE_MANIFEST).read_text("utf-8")))
+        digest = private_info["release"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecveilError(
             f"{private}: cannot be read as the private folder of a release; expected the one that "
@@ -538,7 +530,7 @@ def _told(folder: Path, private: Path) -> dict[str, Any]:
             f"name the one that was written with {folder.name}",
             code="private.mismatch",
         )
-    return told
+    return private_info
 
 
 def _scan(
@@ -547,14 +539,14 @@ def _scan(
     folder: str,
     private: str,
     items: list[Any],
-    told: dict[str, Any],
+    private_info: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    names = assignment_files(told)
+    names = assignment_files(private_info)
     for batch in batches:
         for piece in batch.column(0).to_pylist():
             table = read_assignment(Path(private), names[piece::n_pieces], ["user_id"])
             users = table["user_id"].to_pylist()
-            side = _side(users, [None] * len(users), told)
+            side = _side(users, [None] * len(users), private_info)
             published = PublishedNames([], [], items)
             yield _as_row(*found_values(Path(folder), published, side), len(users))
 
@@ -564,11 +556,14 @@ def _scan_part(
     folder: str,
     private: str,
     items: list[Any],
-    told: dict[str, Any],
+    private_info: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """Look for private values of the people of each part, and for their order in its records."""
+    """Search for private values of each part's users, and for their order in its records."""
     manifest, _ = read_manifest(Path(folder, MANIFEST))
-    names, paths = assignment_files(told), content_paths(Path(folder), manifest)
+    names, paths = (
+        assignment_files(private_info),
+        [Path(folder, name) for name in manifest.ratings_files],
+    )
     for batch in batches:
         for number in batch.column(0).to_pylist():
             table = read_assignment(Path(private), names[number : number + 1])
@@ -580,24 +575,24 @@ def _scan_part(
                 published.shared.extend(block.digests)
             if set(records) != set(published.user_ids):
                 raise RecveilError(
-                    f"{names[number]} is not of the people of {paths[number].name}; this is a "
+                    f"{names[number]} does not list the users of {paths[number].name}; this is a "
                     f"fault in recveil, please report it",
                     code="internal.fault",
                 )
-            side = _side(users, records, told)
+            side = _side(users, records, private_info)
             yield _as_row(*found_values(Path(folder), published, side), len(users))
 
 
-def _side(users: list[Any], records: list[str | None], told: dict[str, Any]) -> PrivateSide:
-    seed = told.get("seed")
+def _side(users: list[Any], records: list[str | None], private_info: dict[str, Any]) -> PrivateSide:
+    seed = private_info.get("seed")
     return PrivateSide(users, records, [], [], seed if type(seed) is int else None)
 
 
-def _as_row(violations: list[Violation], in_items: IdsInItems, n_people: int) -> pa.RecordBatch:
+def _as_row(violations: list[Violation], in_items: IdsInItems, n_users: int) -> pa.RecordBatch:
     row = {
         "violations": json.dumps([list(each) for each in violations]),
-        "untold": in_items.n_undecided,
+        "unknown": in_items.n_undecided,
         "met": in_items.n_matched,
-        "people": n_people,
+        "users": n_users,
     }
     return pa.RecordBatch.from_pylist([row])

@@ -1,4 +1,4 @@
-"""The workbench: from a file to a release that its owner understands, in a browser."""
+"""A local web interface that takes a publisher from a table to a release."""
 
 from recveil.workbench.serving import workbench
 

@@ -1,117 +1,118 @@
-"""Application: the pages of all rooms, behind the guard."""
+"""The routes of all pages, behind the guard."""
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from recveil.runtime.errors import RecveilError
-from recveil.workbench import (
-    check_room,
-    choose_room,
-    data_room,
-    log_room,
-    release_room,
-    risk_room,
-)
-from recveil.workbench.bench import NUMBER, Bench, bench_of, go_to
 from recveil.workbench.guard import FAULT, Application, Guard, Receive, RefusedError, Scope, Send
+from recveil.workbench.views import check, choose, data, release, risk
+from recveil.workbench.workspace import NUMBER, Workspace, redirect, workspace_of
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-NO_PAGE = "There is no such page."
+_NO_PAGE = "There is no such page."
 
 
-def make_application(bench: Bench, port: int) -> Guard:
+def make_application(workspace: Workspace, port: int) -> Guard:
     """Build the application of a workbench that listens at a port."""
     application = Starlette(
         routes=[
             Route("/", _home),
-            *data_room.ROUTES,
-            *risk_room.ROUTES,
-            *choose_room.ROUTES,
-            *release_room.ROUTES,
-            *check_room.ROUTES,
-            *log_room.ROUTES,
+            *data.ROUTES,
+            *risk.ROUTES,
+            *choose.ROUTES,
+            *release.ROUTES,
+            *check.ROUTES,
+            Route("/log", _log),
             Route(f"/jobs/{NUMBER}/progress", _progress),
             Route(f"/jobs/{NUMBER}/cancel", _cancel, methods=["POST"]),
         ],
         exception_handlers={
-            RecveilError: _tell_error,
-            HTTPException: _tell_missing,
-            Exception: _tell_fault,
+            RecveilError: _handle_error,
+            HTTPException: _handle_http_error,
+            Exception: _handle_fault,
         },
     )
-    application.state.bench = bench
-    return Guard(application, _make_public(), bench.keys, port)
+    application.state.workspace = workspace
+    return Guard(application, _serve_static(), workspace.keys, port)
 
 
-def _make_public() -> Application:
-    """Build what gives our own files to everybody: it knows no project that it could tell of."""
+def _serve_static() -> Application:
+    """Build the application that serves static files to any client; it has no project."""
     with as_file(files("recveil.workbench") / "static") as folder:
         static = StaticFiles(directory=folder)
-    router = Router([Route("/static/look.css", _look), Mount("/static", static)])
+    router = Router([Route("/static/look.css", _style), Mount("/static", static)])
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await router(scope, receive, send)
         except HTTPException:
-            raise RefusedError(404, NO_PAGE) from None
+            raise RefusedError(404, _NO_PAGE) from None
 
     return answer
 
 
-async def _home(_: "Request") -> Response:
-    return go_to("/data")
+async def _home(_: Request) -> Response:
+    return redirect("/data")
 
 
-async def _look(_: "Request") -> Response:
-    """Give the look that the workbench shares with the reports."""
-    look = files("recveil.report").joinpath("look.css").read_text(encoding="utf-8")
-    return Response(look, media_type="text/css")
+async def _style(_: Request) -> Response:
+    """Return the style sheet that the workbench shares with the reports."""
+    style = files("recveil.report").joinpath("look.css").read_text(encoding="utf-8")
+    return Response(style, media_type="text/css")
 
 
-async def _cancel(request: "Request") -> Response:
-    bench = bench_of(request)
-    job = bench.project.job(request.path_params["number"])
-    bench.jobs.cancel(job.id)
-    bench.project.note(f"cancelled: {job.task}")
-    return go_to(f"/{job.room.partition(' ')[0]}")  # "release attack" is on the page release
+def _log(request: Request) -> Response:
+    workspace = workspace_of(request)
+    return workspace.render_page(
+        request,
+        "log.html.jinja",
+        log=workspace.project.log(),
+        jobs=workspace.project.jobs(),
+        inputs={each.id: each.name for each in workspace.project.inputs()},
+    )
 
 
-async def _progress(request: "Request") -> Response:
-    """Tell how far a job is; a page asks again and again, as no browser keeps many streams open.
+async def _cancel(request: Request) -> Response:
+    workspace = workspace_of(request)
+    job = workspace.project.job(request.path_params["number"])
+    workspace.jobs.cancel(job.id)
+    workspace.project.note(f"cancelled: {job.task}")
+    return redirect(f"/{job.room.partition(' ')[0]}")  # "release attack" is on the page release
 
-    That a job has ended, or was removed, is said as often as somebody asks: a page that missed it
-    once, or could not be read then, hears it again a second later.
+
+async def _progress(request: Request) -> Response:
+    """Report the progress of a job; pages poll, as browsers keep few streams open.
+
+    The event that a job has ended is sent at every poll, so that a page which missed it gets it
+    a second later.
     """
-    bench, number = bench_of(request), request.path_params["number"]
-    running = bench.jobs.running(number)
-    n_told = 0 if running is None else len(running.told)
-    text = bench.fragment("progress.html.jinja", number=number, running=running, n_told=n_told)
-    # What is of it now is read by whatever on the page waits for this.
+    workspace, number = workspace_of(request), request.path_params["number"]
+    running = workspace.jobs.running(number)
+    n_reports = 0 if running is None else len(running.reports)
+    text = workspace.render_fragment(
+        "progress.html.jinja", number=number, running=running, n_reports=n_reports
+    )
     if running is None:
         return HTMLResponse(text, headers={"hx-trigger": f"ended-{number}"})
-    known = request.query_params.get("told", "")
-    headers = {} if known == str(n_told) else {"hx-trigger": f"told-{number}"}
-    return HTMLResponse(text, headers=headers)
+    is_known = request.query_params.get("n_reports", "") == str(n_reports)
+    return HTMLResponse(text, headers={} if is_known else {"hx-trigger": f"reported-{number}"})
 
 
-async def _tell_error(request: "Request", error: Exception) -> Response:
-    return bench_of(request).error_page(request, 400, str(error))
+async def _handle_error(request: Request, error: Exception) -> Response:
+    return workspace_of(request).render_error(request, 400, str(error))
 
 
-async def _tell_missing(request: "Request", error: Exception) -> Response:
+async def _handle_http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    told = NO_PAGE if status == 404 else "This page cannot be asked for so."
-    return bench_of(request).error_page(request, status, told)
+    text = _NO_PAGE if status == 404 else "This page does not accept such a request."
+    return workspace_of(request).render_error(request, status, text)
 
 
-async def _tell_fault(request: "Request", _: Exception) -> Response:
-    """Say that it is our fault; the guard hears the error next, and shows it to whoever asked."""
-    return bench_of(request).error_page(request, 500, FAULT)
+async def _handle_fault(request: Request, _: Exception) -> Response:
+    """Report a fault of recveil; the guard gets the error next, and may print it."""
+    return workspace_of(request).render_error(request, 500, FAULT)

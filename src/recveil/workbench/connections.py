@@ -1,8 +1,8 @@
-"""Patience: how long a connection may take to say what it asks, and how many may wait to.
+"""Limits on how long, and how many, connections may wait before they send a request.
 
-Everybody on this machine can open connections to us, and say nothing, before anybody can know who
-they are. So each has some seconds, and where too many wait, the one that has waited longest goes:
-whoever asks at once, as browsers do, is answered.
+Every user of this machine can open connections and send nothing. Each connection therefore has
+some seconds, and where too many wait, the one that has waited longest is closed. Browsers send
+their requests at once, and are answered.
 """
 
 import asyncio
@@ -14,77 +14,76 @@ from typing import Any
 from uvicorn import Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-# Seconds in which a request must have come, but for what is uploaded with it.
+# Seconds in which a request must arrive, without its upload.
 SECONDS = 10.0
-# A browser opens six at once; some systems let us have no more than 256 files open.
+# A browser opens six at once; some systems allow 256 open files.
 MOST = 100
-# So many may come in together, before the next look at how many wait.
+# Connections that may arrive together before the next check.
 BACKLOG = 100
 
 
 class PatientProtocol(H11Protocol):
-    """A connection that is closed if it asks nothing in time, or too many others wait, too."""
+    """A connection that is closed if it sends no request in time, or too many others wait."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Let somebody in, and the one go who has waited longest, if there are too many."""
+        """Accept a connection; if there are too many, close the one that has waited longest."""
         super().connection_made(transport)
-        self._look()
+        self._update_deadline()
         if len(self.connections) > MOST:
-            waiting = [each for each in self.connections if isinstance(each, PatientProtocol)]
-            waiting = [each for each in waiting if each._deadline is not None]
-            # Where all others are being answered, it is this one itself.
-            min(waiting, key=lambda each: each._ends())._close()
+            # If all others are being answered, it is this one.
+            waiting = [
+                (each._deadline.when(), each)
+                for each in self.connections
+                if isinstance(each, PatientProtocol) and each._deadline is not None
+            ]
+            min(waiting, key=lambda pair: pair[0])[1]._close()
 
     def data_received(self, data: bytes) -> None:
-        """Take a piece of a request."""
+        """Receive a piece of a request."""
         super().data_received(data)
-        self._look()
+        self._update_deadline()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or begin with the one that has come already."""
+        """Wait for the next request, or start one that has arrived already."""
         super().on_response_complete()
-        self._look()
+        self._update_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
-        self._wait_no_more()
+        """Drop a connection."""
+        self._cancel_deadline()
         super().connection_lost(exc)
 
-    def _look(self) -> None:
-        """Set a time in which to ask; once it is known what is asked, that may take its time."""
+    def _update_deadline(self) -> None:
+        """Set a deadline for the request; once its headers are known, there is none."""
         if self.cycle is not None and not self.cycle.response_complete:
-            self._wait_no_more()
+            self._cancel_deadline()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(SECONDS, self._close)
 
-    def _wait_no_more(self) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _ends(self) -> float:
-        return 0.0 if self._deadline is None else self._deadline.when()
-
     def _close(self) -> None:
-        self._wait_no_more()
+        self._cancel_deadline()
         self.connections.discard(self)
         self.transport.abort()
 
 
 class QuietServer(Server):
-    """A server that shows no traces on the terminal, unless somebody asks for them."""
+    """A server that prints no traces, unless RECVEIL_TRACEBACK is set."""
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         """Begin to listen."""
-        asyncio.get_running_loop().set_exception_handler(_tell)
+        asyncio.get_running_loop().set_exception_handler(_print_error)
         await super().startup(sockets)
 
 
-def _tell(_: asyncio.AbstractEventLoop, met: dict[str, Any]) -> None:
-    """Show where something went wrong to whoever asked to see it; who sent it is told so anyway."""
+def _print_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     if "RECVEIL_TRACEBACK" in os.environ:
-        print(met.get("message", ""), file=sys.stderr)
-        if isinstance(error := met.get("exception"), BaseException):
+        print(context.get("message", ""), file=sys.stderr)
+        if isinstance(error := context.get("exception"), BaseException):
             traceback.print_exception(error, file=sys.stderr)

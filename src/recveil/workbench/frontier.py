@@ -1,7 +1,7 @@
-"""The frontier as a drawing for a page that changes: what is kept against risk, point by point.
+"""The answer to a publisher's question about compared settings, and its drawing.
 
-The report's chart is made to be mailed; this one is made to be clicked. It is plain geometry, which
-the page's template writes as SVG without any style of its own, as the page's policy asks.
+The report has a static chart; this one is interactive. The template writes its geometry as SVG
+without inline style, as the security policy requires.
 """
 
 import math
@@ -38,27 +38,28 @@ from recveil.release.registry import variant_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
-_WHATEVER = 100
+_ANY_RISK = 100
+_NO_OTHER = "No other finished setting keeps your limits."
 _MOST_K = 1_000_000
 
 
 class Question(NamedTuple):
-    """What is asked of the settings that were compared."""
+    """A question about the settings that were compared."""
 
-    # Which adversary: the name of an axis of risk
+    # The name of a risk axis
     risk: str = PERSON.name
-    # What a setting is chosen for
+    # The utility to maximize
     worth: Worth = "both"
-    # The risk that one can answer for, in percent; 100 is whatever it be
-    limit: int = _WHATEVER
-    # So many people at least must share each row
+    # The highest accepted risk in percent; 100 accepts any
+    limit: int = _ANY_RISK
+    # The least number of users per row
     min_k: int | None = None
-    # The title of the one that is looked at; None for the answer
+    # The title of the setting to show; None for the answer
     setting: str | None = None
 
     @classmethod
     def read(cls, form: Mapping[str, str], usual: "Question") -> Self:
-        """Read a question from a form; what does not stand in it is as usual.
+        """Parse a question from a form; missing fields are taken from `usual`.
 
         Examples
         --------
@@ -69,8 +70,8 @@ class Question(NamedTuple):
         axis_named(risk)
         worth: Any = form.get("worth", usual.worth)
         check_utility(worth)
-        limit = _whole("the risk that you can answer for", form.get("limit"), 1, _WHATEVER)
-        min_k = _whole("the least k", form.get("min_k"), 2, _MOST_K)
+        limit = _parse_whole("the highest accepted risk", form.get("limit"), 1, _ANY_RISK)
+        min_k = _parse_whole("the least k", form.get("min_k"), 2, _MOST_K)
         return cls(
             risk=risk,
             worth=worth,
@@ -81,29 +82,29 @@ class Question(NamedTuple):
 
     @property
     def axis(self) -> Axis:
-        """The risk that is meant."""
+        """The measure of risk."""
         return AXES[self.risk]
 
     @property
     def max_risk(self) -> float | None:
-        """The highest risk as a share; None if it may be any."""
-        return None if self.limit >= _WHATEVER else self.limit / 100
+        """The highest accepted risk as a share; None for any."""
+        return None if self.limit >= _ANY_RISK else self.limit / 100
 
     def address(self, **changes: Any) -> str:
-        """Return the address of the page that answers it, or a similar one.
+        """Return the address of the page with the answer, with these fields changed.
 
         Examples
         --------
         >>> Question(limit=20).address(setting="sparse, k = 5")
         '/choose?risk=person&worth=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
         """
-        told = self._replace(**changes)._asdict()
-        shown = {name: "" if value is None else value for name, value in told.items()}
-        return f"/choose?{urlencode(shown)}"
+        fields = self._replace(**changes)._asdict()
+        values = {name: "" if value is None else value for name, value in fields.items()}
+        return f"/choose?{urlencode(values)}"
 
 
-def _whole(what: str, text: str | None, least: int, most: int) -> int | None:
-    """Read a whole number; None if there is none."""
+def _parse_whole(what: str, text: str | None, least: int, most: int) -> int | None:
+    """Parse a whole number; None if the text is empty."""
     if text is None or not text.strip():
         return None
     plain = text.strip()
@@ -117,34 +118,38 @@ def _whole(what: str, text: str | None, least: int, most: int) -> int | None:
 
 
 class Answer(NamedTuple):
-    """What is to be said of a comparison, as far as it is finished."""
+    """The answer to a question, from the finished settings."""
 
-    # The answer to the question
+    # The best setting within the limits
     choice: Choice
-    # The setting that is looked at: the answer, unless somebody chose another one
+    # The setting to show: the answer, unless the question names another one
     row: Row | None
-    # Why this one, in at most two sentences
+    # At most two sentences
     why: list[str]
-    # What one should know before taking it
+    # Caveats to read before publishing it
     caveats: list[str]
-    # Titles of the settings than which none is both safer and better, the safest first
+    # Titles of the Pareto-optimal settings, safest first
     best: list[str]
-    # What makes all risks unfit to reassure anybody
+    # Reasons not to rely on any risk
     warnings: list[str]
-    # Whether releases of the setting promise anything
-    may_be_taken: bool
+    # Whether its releases make a claim
+    is_publishable: bool
 
 
 def answer(rows: Iterable[Row], question: Question) -> Answer:
     """Answer a question."""
     rows = list(rows)
-    asked = question.max_risk, question.min_k, question.worth, question.risk
-    choice = cheapest(rows, *asked)
-    row = choice.row if question.setting is None else _named(rows, question.setting)
+    limits = question.max_risk, question.min_k, question.worth, question.risk
+    choice = cheapest(rows, *limits)
+    row = choice.row if question.setting is None else _find_row(rows, question.setting)
     caveats = choice.caveats
     if row is not None and row is not choice.row:
-        # Without limits: what there is to know of it, whether it keeps them or not.
-        caveats = cheapest([row], None, None, *asked[2:]).caveats if _judged(row, question) else []
+        # Without limits, as it may exceed them.
+        caveats = (
+            cheapest([row], None, None, *limits[2:]).caveats
+            if is_candidate(row, question.axis)
+            else []
+        )
     return Answer(
         choice=choice,
         row=row,
@@ -152,12 +157,12 @@ def answer(rows: Iterable[Row], question: Question) -> Answer:
         caveats=caveats,
         best=[each.title for each in frontier(rows, question.worth, question.risk)],
         warnings=warnings_of(rows, question.axis),
-        may_be_taken=row is not None and row.problem is None and is_promise(row.promise),
+        is_publishable=row is not None and row.problem is None and is_promise(row.promise),
     )
 
 
 def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Return rows that were kept as plain data.
+    """Return rows from plain data.
 
     Examples
     --------
@@ -170,9 +175,9 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
-    """Return what a comparison warns of, with those of its risk replaced by those of this one."""
-    own_axis = axis_named(comparison["settings"]["risk"])
-    of_axis = warnings_of(rows_of(comparison["rows"]), own_axis)
+    """Return a comparison's warnings, with those about its risk replaced by the answer's."""
+    axis = axis_named(comparison["settings"]["risk"])
+    of_axis = warnings_of(rows_of(comparison["rows"]), axis)
     others = [sentence for sentence in comparison["warnings"] if sentence not in of_axis]
     return [*others, *answered.warnings]
 
@@ -180,7 +185,7 @@ def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
 def explain_choice(
     rows: list[Row], row: Row | None, choice: Choice, question: Question
 ) -> list[str]:
-    r"""Say in at most two sentences why a setting is the answer, or why it is not."""
+    """Explain in at most two sentences why a setting is the answer, or is not."""
     if row is None:
         return [choice.sentence, *choice.caveats[:1]]
     if row.problem is not None:
@@ -192,78 +197,79 @@ def explain_choice(
 
 
 def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
-    """Say what the other settings within the limits keep."""
+    """Describe the runner-up within the limits."""
     axis, limits = question.axis, (question.max_risk, question.min_k)
     safe = [row for row in rows if is_safe(row, *limits, axis)]
     if len(safe) == 1:
-        return "No other setting that is finished keeps your limits."
+        return _NO_OTHER
     others = [row for row in safe if row is not choice.row]
     second = cheapest(others, *limits, question.worth, question.risk).row
     if second is None:
-        return "No other setting that is finished keeps your limits."
-    told = f"“{second.title}”: {format_lists(second)}, {format_ratings(second)}"
+        return _NO_OTHER
+    description = f"“{second.title}”: {format_lists(second)}, {format_ratings(second)}"
     if second.title in choice.not_told_apart:
-        return f"It is not told apart from {told}; take the safer of them."
-    return f"Of the {len(safe)} settings that keep your limits it keeps most; next comes {told}."
+        return f"This split does not distinguish it from {description}; take the safer of them."
+    n = len(safe)
+    return f"Of {n} settings within your limits it retains most utility; next is {description}."
 
 
 def _describe_facts(row: Row, axis: Axis) -> str:
-    """Say what a setting keeps, and what its adversary reached."""
-    kept = f"“{row.title}”: {format_lists(row)}, {format_ratings(row)}"
+    """Describe the utility that a setting retains, and its measured risk."""
+    utility = f"“{row.title}”: {format_lists(row)}, {format_ratings(row)}"
     if not variant_of(row.method).is_attacked:
-        return f"{kept}; no attack here knows what to undo of it, so that its risk is not told."
+        return f"{utility}; no attack here inverts this method, so that its risk was not measured."
     if axis.of(row) is None:
-        return f"{kept}; by this risk nothing is told of it, which is no low risk."
+        return f"{utility}; this risk was not measured for it, which is not a low risk."
     reached = f"{axis.who(row)} {axis.say(row, axis.reached)} ({axis.ends(row)})"
-    return f"{kept}; {reached}{axis.nothing_new(row)}."
+    return f"{utility}; {reached}{axis.nothing_new(row)}."
 
 
 def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
-    """Say why a setting is not the answer."""
+    """Explain why a setting is not the answer."""
     axis = question.axis
     if not is_promise(row.promise):
-        return "It promises nothing, and stands here to be compared with; it cannot be published."
+        return "It makes no claim and is a baseline; it cannot be published."
     if not is_candidate(row, axis):
-        return "It is no answer, as this risk is not told of it; ask by another risk."
+        return "It cannot be the answer, as this risk was not measured for it; choose another risk."
     if not is_safe(row, question.max_risk, question.min_k, axis):
-        return f"It does not keep your limits: {_explain_violations(row, question)}."
+        return f"It exceeds your limits: {_explain_violations(row, question)}."
     if choice.row is None:
-        return "It keeps your limits."
+        return "It is within your limits."
     best = choice.row
-    told = f"“{best.title}” keeps more: {format_lists(best)}, {format_ratings(best)}"
+    description = (
+        f"“{best.title}” retains more utility: {format_lists(best)}, {format_ratings(best)}"
+    )
     if row.title in choice.not_told_apart:
-        told = f"“{best.title}” kept more here, though this split does not tell them apart"
-    return f"It keeps your limits, but {told}."
+        description = (
+            f"“{best.title}” retained more here, though this split does not distinguish them"
+        )
+    return f"It is within your limits, but {description}."
 
 
 def _explain_violations(row: Row, question: Question) -> str:
-    """Say which limit a setting does not keep."""
+    """Name the limit that a setting exceeds."""
     axis, least = question.axis, question.min_k
     if least is not None and row.bound is None:
-        return f"it does not promise that at least {least} people share each row"
+        return f"it does not claim that at least {least} users share each row"
     if least is not None and (row.k or 0) < least:
-        return f"its k is {row.k}, and you ask for at least {least}"
+        return f"its k is {row.k}, and you require at least {least}"
     if not was_looked_for(row, axis):
         return (
-            "no adversary knew enough to look for nearly everybody, and who was not looked for is "
-            "not safe"
+            "no adversary knew enough to attack nearly all users, and users who were not attacked "
+            "are not safe"
         )
     return (
-        f"the upper end of its risk is {percent(axis.highest(row))}, and you can answer for "
+        f"the upper end of its risk is {percent(axis.highest(row))}, and you accept "
         f"{percent(question.max_risk)}"
     )
 
 
-def _judged(row: Row, question: Question) -> bool:
-    return is_candidate(row, question.axis)
-
-
-def _named(rows: list[Row], title: str) -> Row:
+def _find_row(rows: list[Row], title: str) -> Row:
     for row in rows:
         if row.title == title:
             return row
     raise RecveilError(
-        f"setting {quoted(title)}: is not finished; choose one of the drawing",
+        f"setting {quoted(title)}: is not finished; choose one in the drawing",
         code="workbench.not-found",
     )
 
@@ -272,74 +278,70 @@ _UNKNOWN = "–"
 
 
 class SettingLine(NamedTuple):
-    """A setting in words."""
+    """A setting as text."""
 
     title: str
     description: str
-    # What its releases promise
+    # The claim of its releases
     promise: str
-    # The measured risk, its interval, and who reaches it
+    # The measured risk, its interval, and the adversary
     risk: str
     ends: str
     by: str
-    # How many people are found besides, where another risk was asked for; else empty
-    found: str
+    # The re-identification rate, if the question is about another risk; else empty
+    reidentified: str
     proven: str
-    # What is kept
+    # Utility retained
     lists: str
     lists_ends: str
     ratings: str
     ratings_ends: str
-    # Why there is no result
+    # Why it has no result
     problem: str
     keeps_limits: bool
 
 
 def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
-    """Say of each setting what it costs and what it keeps."""
+    """Describe the risk and the utility of each setting."""
     labels = {kind.promise: kind.label for kind in all_claims()}
-    return [_line(row, question, labels) for row in rows]
+    return [_describe_setting(row, question, labels) for row in rows]
 
 
-def _line(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
-    axis, kept = question.axis, shares_of(row)
+def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
+    axis, retained = question.axis, shares_of(row)
     bound = PERSON.bound_of(row)
-    is_told = axis.of(row) is not None
+    is_measured = axis.of(row) is not None
     return SettingLine(
         title=row.title,
         description=variant_of(row.method).description,
         promise=labels[row.promise],
-        risk=percent(axis.of(row)) if is_told else _UNKNOWN,
-        ends=axis.ends(row) if is_told else "",
-        by=axis.who(row) if is_told else "",
-        found=_found(row, axis),
+        risk=percent(axis.of(row)) if is_measured else _UNKNOWN,
+        ends=axis.ends(row) if is_measured else "",
+        by=axis.who(row) if is_measured else "",
+        reidentified=""
+        if axis is PERSON or row.risk is None
+        else f"{percent(row.risk)} ({PERSON.ends(row)})",
         proven=_UNKNOWN if bound is None else f"at most {percent(bound)}",
-        lists=_UNKNOWN if row.problem else format_share(kept.lists),
-        lists_ends="" if kept.lists is None else format_interval(kept.lists),
-        ratings=_UNKNOWN if row.problem else format_share(kept.ratings),
-        ratings_ends="" if kept.ratings is None else format_interval(kept.ratings),
+        lists=_UNKNOWN if row.problem else format_share(retained.lists),
+        lists_ends="" if retained.lists is None else format_interval(retained.lists),
+        ratings=_UNKNOWN if row.problem else format_share(retained.ratings),
+        ratings_ends="" if retained.ratings is None else format_interval(retained.ratings),
         problem=row.problem or "",
         keeps_limits=is_promise(row.promise)
         and is_safe(row, question.max_risk, question.min_k, axis),
     )
 
 
-def _found(row: Row, axis: Axis) -> str:
-    if axis is PERSON or row.risk is None:
-        return ""
-    return f"{percent(row.risk)} ({PERSON.ends(row)})"
-
-
 WIDTH, HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 18, 16, 46
-# Lower risks and shares are drawn at the edge; the page says so.
+# Lower risks and shares are drawn at the edge.
 _LEAST_RISK, _LEAST_SHARE = 0.001, -0.5
 _RISKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _SHARES = (-0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Tick(NamedTuple):
-    """A place on an axis, and what stands there."""
+    """A tick of an axis."""
 
     at: float
     label: str
@@ -351,20 +353,20 @@ class Dot(NamedTuple):
 
     x: float
     y: float
-    # Where the interval of the risk begins and ends
+    # Ends of the interval of the risk
     low: float
     high: float
     look: Style
-    # What was measured of it
+    # Its measurements
     row: Mapping[str, Any]
-    # Whether its releases promise anything; what does not is there to be compared with
-    promises: bool
+    # Whether its releases make a claim; others are baselines
+    has_claim: bool
 
 
 class Drawing(NamedTuple):
-    """The frontier, ready to be written as SVG."""
+    """The frontier as geometry for SVG."""
 
-    # Of the whole, and where the plot itself ends on each side
+    # Size of the whole, and edges of the plot
     width: float
     height: float
     left: float
@@ -376,14 +378,14 @@ class Drawing(NamedTuple):
     across_title: str
     up_title: str
     dots: list[Dot]
-    # One a method that has several points, through them
+    # A line per method with several points
     lines: list[tuple[Style, str]]
-    # The points of the line through the best settings; empty if there are fewer than two
+    # The line through the Pareto-optimal settings; empty for fewer than two
     frontier: str
-    # Where the risk stands that one can answer for
+    # The position of the highest accepted risk
     limit: float | None
-    # Titles of settings that have no place in it
-    left_out: list[str]
+    # Titles of settings without these measurements
+    not_drawn: list[str]
 
 
 def draw(
@@ -393,14 +395,14 @@ def draw(
     best: Iterable[str] = (),
     max_risk: float | None = None,
 ) -> Drawing:
-    """Place settings by their risk and by what they keep."""
-    placed = [row for row in rows if _has_place(row, utility, axis)]
+    """Place settings by their risk and the utility they retain."""
+    drawable = [row for row in rows if _is_drawable(row, utility, axis)]
     looks = {look.series: look for look in looks_of(rows)}
-    lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in placed)]))
-    dots = [_dot(row, utility, axis, looks[row["method"]], lowest) for row in placed]
+    lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in drawable)]))
+    dots = [_dot(row, utility, axis, looks[row["method"]], lowest) for row in drawable]
     by_title = {dot.row["title"]: dot for dot in dots}
-    through = [by_title[title] for title in best if title in by_title]
-    shown = {dot.row["title"] for dot in dots}
+    best_dots = [by_title[title] for title in best if title in by_title]
+    drawn = {dot.row["title"] for dot in dots}
     return Drawing(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), _percent(risk)) for risk in _RISKS],
@@ -409,16 +411,18 @@ def draw(
         up_title=f"{utility.title.lower()}: share of {utility.whole} →",
         dots=dots,
         lines=_lines(dots),
-        frontier=_through(through) if len(through) > 1 else "",
+        frontier=_polyline(best_dots) if len(best_dots) > 1 else "",
         limit=None if max_risk is None else _x(max_risk),
-        left_out=[row["title"] for row in rows if row["title"] not in shown],
+        not_drawn=[row["title"] for row in rows if row["title"] not in drawn],
     )
 
 
-def _has_place(row: Mapping[str, Any], utility: Upward, axis: Axis) -> bool:
-    """Tell whether both its risk and what it keeps were measured, and can be told."""
-    kept = (row.get("kept") or {}).get(utility.name)
-    return row[axis.value] is not None and kept is not None and bool(kept.get("is_told", True))
+def _is_drawable(row: Mapping[str, Any], utility: Upward, axis: Axis) -> bool:
+    """Check whether both risk and utility of a setting were measured."""
+    retained = (row.get("kept") or {}).get(utility.name)
+    return (
+        row[axis.value] is not None and retained is not None and bool(retained.get("is_told", True))
+    )
 
 
 def _share(row: Mapping[str, Any], utility: Upward) -> float:
@@ -426,7 +430,7 @@ def _share(row: Mapping[str, Any], utility: Upward) -> float:
 
 
 def _dot(row: Mapping[str, Any], utility: Upward, axis: Axis, look: Style, lowest: float) -> Dot:
-    # An end that is not known is the widest that it can be.
+    # An unknown end is as wide as possible.
     low = 0.0 if row[axis.low] is None else row[axis.low]
     high = 1.0 if row[axis.high] is None else row[axis.high]
     return Dot(
@@ -436,21 +440,21 @@ def _dot(row: Mapping[str, Any], utility: Upward, axis: Axis, look: Style, lowes
         high=_x(high),
         look=look,
         row=row,
-        promises=is_promise(row["promise"]),
+        has_claim=is_promise(row["promise"]),
     )
 
 
 def _lines(dots: list[Dot]) -> list[tuple[Style, str]]:
-    """Return the line through the points of each method, from the safest on."""
+    """Return a line through the points of each method, safest first."""
     lines = []
     for look in dict.fromkeys(dot.look.series for dot in dots):
-        own = sorted((dot for dot in dots if dot.look.series == look), key=lambda dot: dot.x)
-        if len(own) > 1:
-            lines.append((own[0].look, _through(own)))
+        line = sorted((dot for dot in dots if dot.look.series == look), key=lambda dot: dot.x)
+        if len(line) > 1:
+            lines.append((line[0].look, _polyline(line)))
     return lines
 
 
-def _through(dots: Iterable[Dot]) -> str:
+def _polyline(dots: Iterable[Dot]) -> str:
     return " ".join(f"{dot.x:g},{dot.y:g}" for dot in dots)
 
 

@@ -1,9 +1,9 @@
-"""Guard: who may speak to the workbench at all, and what every answer says to the browser.
+"""Access control of the workbench, and the security headers of all responses.
 
-It stands before all pages. The workbench is bound to this machine, but every page of the web that
-is open in a browser here can send requests to it, and so can other users of the machine. So it
-answers only under its own names (else a foreign name could be led to this machine: DNS rebinding),
-only to whoever has the token that was printed, and it changes something only for its own pages.
+The guard runs before all pages. The workbench listens on this machine alone, but every web page in
+a local browser can send requests to it, and so can other users of the machine. So it answers under
+its own host names only (which stops DNS rebinding), requires the token that was printed, and
+accepts changes from its own pages only.
 """
 
 import hmac
@@ -26,7 +26,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class RefusedError(Exception):
-    """A request that is not answered."""
+    """A request that is refused."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -34,7 +34,7 @@ class RefusedError(Exception):
 
 
 MULTIPART = "multipart/form-data"
-# A form of ours has a secret and a file; all before the file is a few hundred bytes.
+# Limit in bytes before the file; our forms need a few hundred.
 _MOST_BEFORE = 1 << 16
 _BOUNDARY = re.compile(r'boundary="?([0-9A-Za-z\'()+_,./:=? -]{1,70})"?\s*(?:;|$)', re.I)
 _NAME = re.compile(rb';\s*name="([^"]*)"', re.I)
@@ -42,12 +42,12 @@ _FILE_NAME = re.compile(rb';\s*filename="([^"]*)"', re.I)
 
 
 class FormFile:
-    """A form that comes, of which the last part is a file.
+    """A multipart form whose last part is a file.
 
     Attributes
     ----------
     name : str
-        What the file is called; empty if none was chosen.
+        The file's name; empty if none was chosen.
     """
 
     def __init__(self, receive: Receive, content_type: str) -> None:
@@ -56,49 +56,49 @@ class FormFile:
             raise _unreadable()
         self.name = ""
         self._receive = receive
-        self._mark = b"\r\n--" + boundary[1].encode()
-        # So that the first mark looks like all others.
-        self._held = bytearray(b"\r\n")
+        self._boundary = b"\r\n--" + boundary[1].encode()
+        # A line break first, so that the first boundary looks like the others.
+        self._buffer = bytearray(b"\r\n")
         self._has_ended = False
 
     async def fields(self) -> dict[str, str]:
-        """Read all that stands before the file, and what the file is called."""
+        """Read the fields before the file, and the file's name."""
         fields: dict[str, str] = {}
-        await self._read_to(self._mark)
+        await self._read_to(self._boundary)
         while True:
             head = await self._read_to(b"\r\n\r\n")
             name, file_name = _NAME.search(head), _FILE_NAME.search(head)
             if file_name is not None:
-                self.name = _written_out(file_name[1].decode("utf-8", "replace"))
+                self.name = _unescape_name(file_name[1].decode("utf-8", "replace"))
                 return fields
             if name is None:
                 raise _unreadable()
-            value = await self._read_to(self._mark)
+            value = await self._read_to(self._boundary)
             fields[name[1].decode("utf-8", "replace")] = value.decode("utf-8", "replace")
 
     async def receive(self) -> Message:
-        """Give the next piece of the file, as if it came alone."""
-        while (at := self._held.find(self._mark)) < 0:
-            # The last bytes may be the beginning of a mark.
-            sure = len(self._held) - len(self._mark) + 1
+        """Return the next piece of the file, as a request body of its own."""
+        while (at := self._buffer.find(self._boundary)) < 0:
+            # The last bytes may be the beginning of a boundary.
+            sure = len(self._buffer) - len(self._boundary) + 1
             if sure > 0:
-                return self._taken(sure, more=True)
+                return self._take(sure, more=True)
             await self._read()
-        return self._taken(at, more=False)
+        return self._take(at, more=False)
 
-    def _taken(self, n_bytes: int, *, more: bool) -> Message:
-        piece = bytes(self._held[:n_bytes])
-        del self._held[:n_bytes]
+    def _take(self, n_bytes: int, *, more: bool) -> Message:
+        piece = bytes(self._buffer[:n_bytes])
+        del self._buffer[:n_bytes]
         return {"type": "http.request", "body": piece, "more_body": more}
 
     async def _read_to(self, mark: bytes) -> bytes:
-        while (at := self._held.find(mark)) < 0:
-            if len(self._held) > _MOST_BEFORE:
+        while (at := self._buffer.find(mark)) < 0:
+            if len(self._buffer) > _MOST_BEFORE:
                 raise RefusedError(413, "The form is larger than any form of ours.")
             await self._read()
-        found = bytes(self._held[:at])
-        del self._held[: at + len(mark)]
-        return found
+        text = bytes(self._buffer[:at])
+        del self._buffer[: at + len(mark)]
+        return text
 
     async def _read(self) -> None:
         if self._has_ended:
@@ -106,30 +106,30 @@ class FormFile:
         message = await self._receive()
         if message["type"] != "http.request":
             raise RefusedError(400, "The request was cut off.")
-        self._held += message.get("body", b"")
+        self._buffer += message.get("body", b"")
         self._has_ended = not message.get("more_body")
 
 
-def _written_out(name: str) -> str:
-    """Write out the three marks that browsers never send in a name as they are."""
-    for sent, mark in (("%22", '"'), ("%0D", "\r"), ("%0A", "\n")):
-        name = name.replace(sent, mark)
+def _unescape_name(name: str) -> str:
+    """Decode the three characters that browsers escape in file names."""
+    for escape, mark in (("%22", '"'), ("%0D", "\r"), ("%0A", "\n")):
+        name = name.replace(escape, mark)
     return name
 
 
 def _unreadable() -> RefusedError:
-    return RefusedError(400, "The form that came cannot be read; load the page again.")
+    return RefusedError(400, "The form cannot be read; load the page again.")
 
 
-# The system's lists of connections; in the second stand those of programs that speak both kinds.
-_LISTS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-_OURS = "127.0.0.1"
+# The system's lists of connections; the second has those of IPv6 and dual-stack programs.
+_CONNECTION_LISTS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_HOST = "127.0.0.1"
 _OPEN = "01"
 _ADMINISTRATOR = 0
 
 
-def is_of_another_user(asks: tuple[str, int] | None, to_port: int) -> bool:
-    """Say whether a connection to us is another user's, or may be: whoever is not found is not us.
+def is_of_another_user(peer: tuple[str, int] | None, to_port: int) -> bool:
+    """Check whether a connection may be another user's; an unknown one counts as such.
 
     Examples
     --------
@@ -137,42 +137,41 @@ def is_of_another_user(asks: tuple[str, int] | None, to_port: int) -> bool:
     True
     """
     lines: list[str] = []
-    for file in _LISTS:
+    for file in _CONNECTION_LISTS:
         try:
             lines += file.read_text(encoding="ascii").splitlines()[1:]
-        except (FileNotFoundError, PermissionError):  # there may be no second kind
+        except (FileNotFoundError, PermissionError):  # there may be no IPv6
             continue
-        except OSError:  # as where somebody has used all files up that we may open
+        except OSError:  # as where no more files can be opened
             return True
-    return bool(lines) and not (asks and may_ask(lines, asks, to_port, os.geteuid()))
+    return bool(lines) and not (peer and has_connection(lines, peer, to_port, os.geteuid()))
 
 
-def may_ask(lines: Iterable[str], asks: tuple[str, int], to_port: int, user: int) -> bool:
-    """Say whether a list of connections holds one that is a user's, or the administrator's."""
-    here, there = _places(*asks), _places(_OURS, to_port)
+def has_connection(lines: Iterable[str], peer: tuple[str, int], to_port: int, user: int) -> bool:
+    """Check whether a list of connections has one of this user's, or the administrator's."""
+    sources, targets = _address_forms(*peer), _address_forms(_HOST, to_port)
     for line in lines:
-        _, this, other, state, *_, owner = line.split()[:8]
-        if this not in here or other not in there:
+        _, local, other, state, *_, uid = line.split()[:8]
+        if local not in sources or other not in targets:
             continue
-        # Of a connection that was closed at its own end, the system has forgotten whose it was,
-        # and says the administrator's.
-        if int(owner) in (user, _ADMINISTRATOR) and (int(owner) or state == _OPEN):
+        # The system reports a connection that its client closed as the administrator's.
+        if int(uid) in (user, _ADMINISTRATOR) and (int(uid) or state == _OPEN):
             return True
     return False
 
 
-def _places(address: str, port: int) -> tuple[str, ...]:
-    """Return how the system's lists write an address and a port; nothing for what is no address."""
+def _address_forms(address: str, port: int) -> tuple[str, ...]:
+    """Return an address and a port as the system's lists write them; () if it is no address."""
     try:
         raw = socket.inet_pton(socket.AF_INET, address)
     except OSError:
         return ()
-    # Words of 32 bits, each in the order of the machine.
+    # Words of 32 bits in the machine's byte order.
     short, mark = (f"{int.from_bytes(word, sys.byteorder):08X}" for word in (raw, b"\0\0\xff\xff"))
     return f"{short}:{port:04X}", f"{'0' * 16}{mark}{short}:{port:04X}"
 
 
-# Nothing is loaded but from us, no script or style stands within a page, and nobody frames one.
+# Pages load our own files only, have no inline script or style, and cannot be framed.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -188,12 +187,12 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-_READING = ("GET", "HEAD")
-_CHANGING = ("POST", "PUT")
+_READ_METHODS = ("GET", "HEAD")
+_WRITE_METHODS = ("POST", "PUT")
 _FORM = "application/x-www-form-urlencoded"
-# A form holds some names and choices.
+# Limits of a form, in bytes and fields.
 _MOST_OF_FORM, _MOST_FIELDS = 1 << 16, 200
-# Where the form that came is handed on, and what the file in it is called; the file is the body.
+# Keys of the scope for the form's fields and its file's name; the file is the body.
 FORM, FILE_NAME = "recveil.form", "recveil.file name"
 
 
@@ -203,11 +202,11 @@ class Keys:
     Attributes
     ----------
     token : str
-        Stands in the address that is printed.
+        Part of the address that is printed.
     session : str
-        Stands in the cookie that the token is exchanged for.
+        The cookie that the token is exchanged for.
     change : str
-        Stands in every form of our own pages.
+        Part of every form of our pages.
     """
 
     def __init__(self) -> None:
@@ -215,7 +214,7 @@ class Keys:
 
 
 class Guard:
-    """Asks who is there, before the application hears of it."""
+    """Checks every request before the application gets it."""
 
     def __init__(
         self, application: Application, public: Application, keys: Keys, port: int
@@ -223,11 +222,11 @@ class Guard:
         self._application, self._public, self._keys = application, public, keys
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._port = port
-        # Cookies do not tell ports apart: another workbench on this machine has its own.
+        # Cookies ignore ports, so that each workbench on this machine has its own name.
         self._cookie = f"recveil-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, hand on, or refuse."""
+        """Answer, pass on, or refuse a request."""
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
@@ -235,64 +234,62 @@ class Guard:
             return
         answer = _Answer(send)
         try:
-            await self._let_in(scope, receive, answer)
+            await self._dispatch(scope, receive, answer)
         except RefusedError as refused:
             await answer.page(refused.status, refused.why)
         except Exception as error:
-            # A page must not show how we are built; whoever starts us can ask for it.
+            # A page must not show internals; a trace goes to the terminal on request.
             if "RECVEIL_TRACEBACK" in os.environ:
                 traceback.print_exception(error, file=sys.stderr)
             await answer.page(500, FAULT)
 
-    async def _let_in(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        headers = _headers_of(scope)
-        self._check_peer(scope)
-        self._check_place(scope, headers)
-        if scope["method"] not in _READING + _CHANGING:
-            raise RefusedError(405, "Pages are read and sent, and nothing else.")
-        if scope["method"] in _READING:
+    async def _dispatch(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        headers = _parse_headers(scope)
+        if is_of_another_user(scope.get("client"), self._port):
+            raise RefusedError(403, "The workbench belongs to another user; start another one.")
+        self._check_origin(scope, headers)
+        if scope["method"] not in _READ_METHODS + _WRITE_METHODS:
+            raise RefusedError(405, "This method is not supported.")
+        if scope["method"] in _READ_METHODS:
             if scope["path"].startswith("/static/"):
                 await self._public(scope, receive, answer.send)
                 return
-            if await self._exchanged_token(scope, answer):
+            if await self._exchange_token(scope, answer):
                 return
         self._check_session(headers)
-        if scope["method"] in _CHANGING:
+        if scope["method"] in _WRITE_METHODS:
             receive = await self._check_change(scope, receive, headers)
         await self._application(scope, receive, answer.send)
 
-    def _check_peer(self, scope: Scope) -> None:
-        """Refuse other users of this machine, whatever they have come by."""
-        if is_of_another_user(scope.get("client"), self._port):
-            raise RefusedError(403, "The workbench is another user's; start one of your own.")
-
-    def _check_place(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Refuse requests under another name, and from pages that are not ours."""
+    def _check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Refuse requests under another host name, and from foreign pages."""
         host = headers.get("host", "")
         if host not in self._hosts:
             raise RefusedError(
-                400, "This workbench answers under the address that recveil printed alone."
+                400, "Use the address that recveil printed; the workbench answers no other."
             )
         origin = headers.get("origin")
         is_foreign = origin is not None and origin != f"http://{host}"
-        asked_from = headers.get("sec-fetch-site", "none")
-        # A link in a mail may lead to a page of ours, but no other page may load or send anything.
-        may_lead = scope["method"] in _READING and headers.get("sec-fetch-mode") == "navigate"
-        if is_foreign or not (asked_from in ("none", "same-origin") or may_lead):
-            raise RefusedError(403, "The request comes from another page; use this one's own.")
-        if scope["method"] in _CHANGING and origin is None and "sec-fetch-site" not in headers:
+        site = headers.get("sec-fetch-site", "none")
+        # A link in a mail may open a page, but no other page may load or send anything.
+        may_lead = scope["method"] in _READ_METHODS and headers.get("sec-fetch-mode") == "navigate"
+        if is_foreign or not (site in ("none", "same-origin") or may_lead):
+            raise RefusedError(
+                403, "The request comes from another page; use the pages of the workbench."
+            )
+        if scope["method"] in _WRITE_METHODS and origin is None and "sec-fetch-site" not in headers:
             raise RefusedError(403, "The request does not say from which page it comes.")
 
-    async def _exchanged_token(self, scope: Scope, answer: "_Answer") -> bool:
-        """Give a cookie for the token of the address, and a page without it; say if that was so."""
-        asked = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        if "token" not in asked:
+    async def _exchange_token(self, scope: Scope, answer: "_Answer") -> bool:
+        """Exchange the token in the address for a cookie; return whether there was one."""
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        if "token" not in query:
             return False
-        if not _is_same(asked["token"], self._keys.token):
-            raise RefusedError(403, _WHERE_FROM)
+        if not _is_same(query["token"], self._keys.token):
+            raise RefusedError(403, _ENTER_BY_ADDRESS)
         cookie = f"{self._cookie}={self._keys.session}; Path=/; HttpOnly; SameSite=Strict"
-        # A redirect would count as the foreign page's request, which gets no strict cookie; a page
-        # of ours that goes on counts as ours.
+        # A redirect would count as the foreign page's request, which gets no strict cookie; a
+        # refresh counts as ours.
         await answer.page(
             200, "One moment.", [(b"set-cookie", cookie.encode()), (b"refresh", b"0; url=/")]
         )
@@ -300,93 +297,91 @@ class Guard:
 
     def _check_session(self, headers: dict[str, str]) -> None:
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
-        given = [value for name, _, value in pairs if name == self._cookie]
-        if not any(_is_same(value, self._keys.session) for value in given):
-            raise RefusedError(403, _WHERE_FROM)
+        cookies = [value for name, _, value in pairs if name == self._cookie]
+        if not any(_is_same(value, self._keys.session) for value in cookies):
+            raise RefusedError(403, _ENTER_BY_ADDRESS)
 
     async def _check_change(
         self, scope: Scope, receive: Receive, headers: dict[str, str]
     ) -> Receive:
-        """Refuse a change without the secret of our forms; return what hands the body on."""
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == MULTIPART:
-            sent = FormFile(receive, headers["content-type"])
-            self._check_form(scope, await sent.fields())
-            scope[FILE_NAME] = sent.name
-            return sent.receive
-        if kind != _FORM:
+        """Refuse a change without the secret of our forms; return a receiver of the body."""
+        content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type == MULTIPART:
+            form_file = FormFile(receive, headers["content-type"])
+            self._check_form(scope, await form_file.fields())
+            scope[FILE_NAME] = form_file.name
+            return form_file.receive
+        if content_type != _FORM:
             if not _is_same(headers.get("x-recveil-change", ""), self._keys.change):
                 raise RefusedError(403, _NO_CHANGE)
             return receive
-        body = await _body(receive)
+        body = await _read_body(receive)
         try:
             pairs = parse_qsl(
                 body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="replace"
             )
         except ValueError:
-            raise RefusedError(
-                400, "The form that came cannot be read; load the page again."
-            ) from None
+            raise _unreadable() from None
         self._check_form(scope, dict(pairs))
 
-        async def again() -> Message:
+        async def replay() -> Message:
             return {"type": "http.request", "body": body, "more_body": False}
 
-        return again
+        return replay
 
     def _check_form(self, scope: Scope, form: dict[str, str]) -> None:
-        """Refuse a form without the secret of ours; hand it on without that."""
+        """Refuse a form without our secret; store its other fields."""
         if not _is_same(form.pop("change", ""), self._keys.change):
             raise RefusedError(403, _NO_CHANGE)
         scope[FORM] = form
 
 
 FAULT = (
-    "Something went wrong in recveil, which is a fault; please report it. Start again with "
+    "This is a fault in recveil; please report it. Start again with "
     "RECVEIL_TRACEBACK=1 to see where."
 )
-_WHERE_FROM = (
-    "Open the address that recveil printed when it started: it holds a token, and without it "
-    "nobody gets in. Each start has another one."
+_ENTER_BY_ADDRESS = (
+    "Open the address that recveil printed when it started: it contains a token that each start "
+    "changes. Without it the workbench does not answer."
 )
-_NO_CHANGE = "The page is of an earlier start of the workbench, or not ours; load it again."
+_NO_CHANGE = "The page is from an earlier start of the workbench, or foreign; load it again."
 
 
 class _Answer:
-    """What goes back: the headers of all answers, and pages of our own where none has begun."""
+    """The response: security headers for all, and pages of one sentence."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._has_begun = False
 
     async def send(self, message: Message) -> None:
-        """Send on what the application says, with the headers that it does not give."""
+        """Send a message of the application, with the headers that it lacks."""
         if message["type"] == "http.response.start":
             self._has_begun = True
-            own = list(message.get("headers", ()))
-            given = {name.lower() for name, _ in own}
-            own += [
+            headers = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in headers}
+            headers += [
                 (name.encode(), value.encode())
                 for name, value in _HEADERS.items()
-                if name.encode() not in given
+                if name.encode() not in names
             ]
-            message = {**message, "headers": own}
+            message = {**message, "headers": headers}
         await self._send(message)
 
     async def page(
-        self, status: int, sentence: str, headers: list[tuple[bytes, bytes]] | None = None
+        self, status: int, sentence: str, extra: list[tuple[bytes, bytes]] | None = None
     ) -> None:
-        """Send a page of one sentence, unless an answer has begun."""
+        """Send a page of one sentence, unless the response has started."""
         if self._has_begun:
             return
         body = _PAGE.format(sentence=sentence).encode()
-        own = [(b"content-type", b"text/html; charset=utf-8"), *(headers or [])]
-        own.append((b"content-length", str(len(body)).encode()))
-        await self.send({"type": "http.response.start", "status": status, "headers": own})
+        headers = [(b"content-type", b"text/html; charset=utf-8"), *(extra or [])]
+        headers.append((b"content-length", str(len(body)).encode()))
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
 
-# The sentences are ours; nothing that somebody sent stands in them.
+# The sentences are constants; they contain nothing from a request.
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>recveil workbench</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="/static/workbench.css"></head>
@@ -394,19 +389,19 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def _headers_of(scope: Scope) -> dict[str, str]:
-    """Return the headers, of which each may stand but once where it decides something."""
-    found: dict[str, str] = {}
+def _parse_headers(scope: Scope) -> dict[str, str]:
+    """Return the headers; raise if one that decides something occurs twice."""
+    headers: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
-        if name in ("host", "origin", "content-type") and name in found:
+        if name in ("host", "origin", "content-type") and name in headers:
             raise RefusedError(400, "The request is ambiguous.")
-        joined = f"{found[name]}; " if name == "cookie" and name in found else ""
-        found[name] = joined + value.decode("latin-1")
-    return found
+        joined = f"{headers[name]}; " if name == "cookie" and name in headers else ""
+        headers[name] = joined + value.decode("latin-1")
+    return headers
 
 
-async def _body(receive: Receive) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     body = bytearray()
     while True:
         message = await receive()
@@ -419,6 +414,6 @@ async def _body(receive: Receive) -> bytes:
             return bytes(body)
 
 
-def _is_same(given: str, secret: str) -> bool:
-    """Compare without telling by the time it takes how much is right."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+def _is_same(value: str, secret: str) -> bool:
+    """Compare in constant time."""
+    return hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

@@ -1,4 +1,4 @@
-"""Jobs: work that runs in processes of its own, while the pages stay quick."""
+"""Jobs, each in a process of its own, so that pages respond while work runs."""
 
 import json
 import subprocess
@@ -13,28 +13,27 @@ from recveil.runtime.progress import HowFar
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Job, Project
 
-# Seconds after which a process that was asked to end is killed; what it had begun is settled by
-# the next run.
+# Seconds after which a cancelled process is killed; the next run cleans up after it.
 _PATIENCE = 20.0
 
 
 @brief
 class Running:
-    """A job that runs, and how far it is."""
+    """A running job and its progress."""
 
     def __init__(self, job: Job, process: "subprocess.Popen[bytes] | None" = None) -> None:
         self.job, self.process = job, process
-        self.far = HowFar(0.0, "", None)
-        self.told: list[tuple[str, Any]] = []
+        self.progress = HowFar(0.0, "", None)
+        self.reports: list[tuple[str, Any]] = []
         self.is_cancelled = False
         self.has_ended = threading.Event()
 
     def _facts(self) -> dict[str, object]:
-        return {"task": self.job.task, "done": f"{self.far.fraction:.0%}"}
+        return {"task": self.job.task, "done": f"{self.progress.fraction:.0%}"}
 
 
 class Jobs:
-    """All jobs of a project: at most one runs for each room."""
+    """The jobs of a project, of which at most one runs per slot."""
 
     def __init__(self, project: Project, *, has_spare: bool = False) -> None:
         self._project = project
@@ -43,7 +42,7 @@ class Jobs:
         self._running: dict[int, Running] = {}
         self._lock = threading.RLock()
         self._is_closed = False
-        # How jobs ended that could not be noted in the project, as on a disk that is full.
+        # State and error of ended jobs that could not be written, as on a full disk.
         self._unnoted: dict[int, tuple[str, str]] = {}
 
     def start(
@@ -56,83 +55,84 @@ class Jobs:
         input: int | None = None,
         then: Callable[[Job], object] | None = None,
     ) -> Job:
-        """Begin something; what still runs for the same room is cancelled, and ends first."""
+        """Start a job; a running job of the same slot is cancelled, and ends first."""
         with self._lock:
             if self._is_closed:
                 raise RecveilError(
-                    "the workbench is being closed: nothing new is begun", code="workbench.closing"
+                    "the workbench is being closed: no job is started", code="workbench.closing"
                 )
-            self._note_the_rest()
-            before = [each for each in self._running.values() if each.job.room == room]
+            self._retry_notes()
+            earlier = [each for each in self._running.values() if each.job.room == room]
             self.cancel_room(room)
             job = self._project.begin_job(room, task, dict(settings), command, input)
             running = Running(job)
-            if not before:
-                running.process = self._opened(job)
+            if not earlier:
+                running.process = self._start_process(job)
             self._running[job.id] = running
-            threading.Thread(target=self._watch, args=(running, before, then), daemon=True).start()
+            threading.Thread(target=self._watch, args=(running, earlier, then), daemon=True).start()
         return job
 
     def running(self, number: int) -> Running | None:
-        """Return a job that runs; None if it has ended."""
+        """Return the running state of a job; None if it has ended."""
         with self._lock:
             return self._running.get(number)
 
     def running_in(self, room: str) -> Running | None:
-        """Return the job that runs for a room; None if there is none."""
+        """Return the running job of a slot; None if there is none."""
         with self._lock:
-            found = [each for each in self._running.values() if each.job.room == room]
-            return found[-1] if found else None
+            running = [each for each in self._running.values() if each.job.room == room]
+            return running[-1] if running else None
 
     def cancel(self, number: int) -> None:
-        """Ask a job to end; it tidies up first."""
+        """Ask a job to end; it cleans up first."""
         with self._lock:
             running = self._running.get(number)
             if running is None or running.is_cancelled:
                 return
             running.is_cancelled = True
-        if running.process is None:  # it will not begin
+        if running.process is None:  # it has not started
             return
-        _let_go(running.process.stdin)
+        _close(running.process.stdin)
         killer = threading.Timer(_PATIENCE, running.process.kill)
         killer.daemon = True
         killer.start()
 
     def cancel_room(self, room: str) -> None:
-        """Ask what runs for a room to end."""
+        """Ask the running jobs of a slot to end."""
         with self._lock:
             for running in [each for each in self._running.values() if each.job.room == room]:
                 self.cancel(running.job.id)
 
     def end_all_of(self, input: int) -> None:
-        """Ask what runs for an input to end, and wait until it has."""
-        while found := self._running_of(input):  # what was done last may have begun the next
-            for running in found:
+        """Cancel the jobs on an input, and wait until they have ended."""
+        self._end_all(lambda running: running.job.input == input)
+
+    def end_room(self, room: str) -> None:
+        """Cancel the jobs of a slot, and wait until they have ended."""
+        self._end_all(lambda running: running.job.room == room)
+
+    def _end_all(self, is_selected: Callable[[Running], bool]) -> None:
+        while True:  # a job that ends may start the next one
+            with self._lock:
+                selected = [each for each in self._running.values() if is_selected(each)]
+            if not selected:
+                return
+            for running in selected:
                 self.cancel(running.job.id)
                 running.has_ended.wait(2 * _PATIENCE)
 
-    def end_room(self, room: str) -> None:
-        """Ask what runs for a room to end, and wait until it has."""
-        while (running := self.running_in(room)) is not None:
-            self.cancel(running.job.id)
-            running.has_ended.wait(2 * _PATIENCE)
-
-    def _running_of(self, input: int) -> list[Running]:
-        with self._lock:
-            return [each for each in self._running.values() if each.job.input == input]
-
     def close(self) -> None:
-        """Ask all jobs to end, and wait until they have tidied up."""
+        """Cancel all jobs, and wait until they have cleaned up."""
         with self._lock:
             self._is_closed = True
             left = list(self._running.values())
             if self._spare is not None:
-                _let_go(self._spare.stdin)
+                _close(self._spare.stdin)
                 self._spare.wait(_PATIENCE)
-                _let_go(self._spare.stdout)
+                _close(self._spare.stdout)
         begun = [each.process for each in left if each.process is not None]
         for process in begun:
-            _let_go(process.stdin)
+            _close(process.stdin)
         for running in left:
             if not running.has_ended.wait(_PATIENCE):
                 for process in begun:
@@ -140,28 +140,29 @@ class Jobs:
                 running.has_ended.wait(_PATIENCE)
 
     def unnoted(self) -> dict[int, str]:
-        """Return why jobs failed, or how else they ended, that could not be noted."""
+        """Return the errors of jobs whose end could not be written to the project."""
         with self._lock:
             return {
                 number: error
-                or f"It is {state}, but that could not be noted in the project: its disk may be "
+                or f"It is {state}, but that could not be written to the project: its disk may be "
                 f"full. Make room, and run it again."
                 for number, (state, error) in self._unnoted.items()
             }
 
-    def _opened(self, job: Job) -> "subprocess.Popen[bytes]":
-        """Give a job its process, or note that there is none."""
+    def _start_process(self, job: Job) -> "subprocess.Popen[bytes]":
+        """Start a job's process, or record that it could not be started."""
         try:
-            return self._open(job)
+            return self._assign_process(job)
         except OSError as error:
-            why = f"no process can work on it ({reason_of(error)}); make room, and run it again"
-            self._note(job.id, "failed", why)
-            raise RecveilError(f"{job.task}: {why}", code="workbench.process") from None
+            reason = f"no process can work on it ({reason_of(error)}); make room, and run it again"
+            self._note(job.id, "failed", reason)
+            raise RecveilError(f"{job.task}: {reason}", code="workbench.process") from None
 
     def _note(self, number: int, state: str, error: str) -> bool:
-        """Note how a job ended; keep it in mind where that cannot be written. Say whether it was.
+        """Record how a job ended; keep it in memory where it cannot be written.
 
-        What ended is told in any case, and written when there is room again.
+        Pages show it in any case, and it is written once there is room. Return whether it was
+        written.
         """
         try:
             self._project.end_job(number, state, error)
@@ -173,114 +174,117 @@ class Jobs:
             self._unnoted.pop(number, None)
         return True
 
-    def _note_the_rest(self) -> None:
+    def _retry_notes(self) -> None:
         for number, (state, error) in list(self._unnoted.items()):
             self._note(number, state, error)
 
-    def _open(self, job: Job) -> "subprocess.Popen[bytes]":
-        """Give a process its work: the one that waits, if there is one."""
+    def _assign_process(self, job: Job) -> "subprocess.Popen[bytes]":
+        """Give a job to the spare process, or to a new one."""
         folder = self._project.job_folder(job.id)
-        asked = {"task": job.task, "settings": job.settings, "folder": str(folder)}
+        request = {"task": job.task, "settings": job.settings, "folder": str(folder)}
         process, self._spare = self._spare or _open_worker(), None
         try:
-            _ask(process, asked)
-        except BrokenPipeError:  # whatever ended the one that waited
+            _send(process, request)
+        except BrokenPipeError:  # the spare process has ended
             process.wait()
             process = _open_worker()
-            _ask(process, asked)
+            _send(process, request)
         if self._has_spare:
             self._spare = _open_worker()
         return process
 
     def _watch(
-        self, running: Running, before: list[Running], then: Callable[[Job], object] | None
+        self, running: Running, earlier: list[Running], then: Callable[[Job], object] | None
     ) -> None:
-        """Hear what a worker tells until it ends, and note how it ended."""
-        for each in before:  # so that many quick clicks are never many processes
+        """Read a worker's reports until it ends, and record how it ended."""
+        for each in earlier:  # so that many clicks start one process at a time
             each.has_ended.wait()
         try:
-            state, error = self._end_of(running)
+            state, error = self._wait_for_end(running)
             if state == "cancelled" and not running.is_cancelled:
                 state = "stopped"
             is_noted = self._note(running.job.id, state, error)
             if state == "done" and is_noted and then is not None:
-                with suppress(RecveilError):  # nothing new is begun while all is being closed
+                with suppress(RecveilError):  # no job starts while the workbench closes
                     then(running.job)
         finally:
             with self._lock:
                 del self._running[running.job.id]
             running.has_ended.set()
 
-    def _end_of(self, running: Running) -> tuple[str, str]:
-        """Wait for a job to end; return how it did, and why it failed."""
+    def _wait_for_end(self, running: Running) -> tuple[str, str]:
+        """Wait for a job to end; return its state and its error."""
         with self._lock:
             if running.process is None and not (running.is_cancelled or self._is_closed):
                 try:
-                    running.process = self._open(running.job)
+                    running.process = self._assign_process(running.job)
                 except OSError as error:
-                    why = reason_of(error)
-                    return "failed", f"no process can work on it ({why}); make room; run it again"
+                    reason = reason_of(error)
+                    return (
+                        "failed",
+                        f"no process can work on it ({reason}); make room; run it again",
+                    )
         process = running.process
         if process is None:
             return "cancelled", ""
-        ended = _hear(running, process)
+        ended = _read_reports(running, process)
         process.wait()
-        _let_go(process.stdin)
-        _let_go(process.stdout)
+        _close(process.stdin)
+        _close(process.stdout)
         if ended is None:
-            return self._died(running, process.returncode)
-        state, why = ended
-        return state, why
+            return self._describe_death(running, process.returncode)
+        state, reason = ended
+        return state, reason
 
-    def _died(self, running: Running, code: int) -> tuple[str, str]:
-        """Say how a worker ended that did not say it."""
+    def _describe_death(self, running: Running, code: int) -> tuple[str, str]:
+        """Describe the end of a worker that did not report one."""
         if running.is_cancelled or self._is_closed:
             return "cancelled", ""
-        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        ending = f"by signal {-code}" if code < 0 else f"with code {code}"
         return "failed", (
-            f"the process that worked on it ended {how} and said nothing; if memory is short, "
+            f"its process ended {ending} without a report; if memory is short, "
             f"close other programs; run it again"
         )
 
 
-def _hear(running: Running, process: "subprocess.Popen[bytes]") -> list[str] | None:
-    """Note what a worker tells; return how it ended, if it says so."""
+def _read_reports(running: Running, process: "subprocess.Popen[bytes]") -> list[str] | None:
+    """Store a worker's reports; return its state and error, if it reports them."""
     ended: list[str] | None = None
     for line in process.stdout or ():
         try:
-            told = json.loads(line)
-        except ValueError:  # it was cut off in the middle of a line
+            report = json.loads(line)
+        except ValueError:  # a line that was cut off
             continue
-        if "far" in told:
-            running.far = HowFar(*told["far"])
-        elif "ended" in told:
-            ended = ended or told["ended"]
+        if "progress" in report:
+            running.progress = HowFar(*report["progress"])
+        elif "ended" in report:
+            ended = ended or report["ended"]
         else:
-            running.told += told.items()
+            running.reports += report.items()
     return ended
 
 
 def _open_worker() -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        # -P: nothing that lies in the folder we were started in is taken for a library.
+        # -P: the current folder is not searched for modules.
         [sys.executable, "-P", "-m", "recveil.workbench.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for us, and we let the worker end
+        start_new_session=True,  # Ctrl-C reaches the workbench alone, which ends its workers
     )
 
 
-def _ask(process: "subprocess.Popen[bytes]", asked: Mapping[str, Any]) -> None:
+def _send(process: "subprocess.Popen[bytes]", request: Mapping[str, Any]) -> None:
     if process.stdin is not None:
-        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
 
 
-def _let_go(stream: IO[bytes] | None) -> None:
-    """Close the stream that a worker holds on to."""
+def _close(stream: IO[bytes] | None) -> None:
+    """Close a stream to a worker."""
     if stream is not None:
         try:
             stream.close()
-        except BrokenPipeError:  # it has ended meanwhile
+        except BrokenPipeError:  # the worker has ended
             return

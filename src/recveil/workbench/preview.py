@@ -1,13 +1,13 @@
-"""Preview: some published rows as everybody will read them, and what an adversary sees there."""
+"""Published rows and verdicts in the words of the pages."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from recveil.release.claim import ClaimKind
+from recveil.release.claim import ClaimKind, claim_kind
 from recveil.release.manifest import CLASSES, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import read_blocks, read_rows
@@ -15,27 +15,27 @@ from recveil.release.records import Records, item_keys
 from recveil.runtime.errors import RecveilError
 
 ROWS = 20
-_LABELS = 6
+_CELLS = 6
 
 
 class PublishedRow(NamedTuple):
-    """A row of a release, as far as it is shown."""
+    """A row of a release, as far as a page shows it."""
 
     # The published id
     user_id: str
-    # The first items with their labels
-    labels: list[tuple[str, str]]
-    # How many there are in all
-    n_labels: int
-    # What an adversary sees who looks at it, in a sentence
-    sees: str
+    # The first items with their values
+    cells: list[tuple[str, str]]
+    # The number of cells in the whole row
+    n_cells: int
+    # What an adversary learns from it, in a sentence
+    description: str
 
 
 def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
-    """Return the first rows of a release, as everybody reads them.
+    """Return the first rows of a release, as recipients read them.
 
-    How many people share a row is looked up in the release's own list of classes, which the checker
-    has compared with the rows.
+    The size of an equivalence class is read from classes.csv, which verification has compared with
+    the rows.
     """
     manifest = known_manifest(folder)
     if manifest.layout == "model":
@@ -45,65 +45,91 @@ def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
         return []
     items = np.unique(np.asarray(rows["item_id"].to_numpy()))
     block = next(read_blocks(folder, manifest, items))
-    shown = _first(block.records, n_rows)
-    texts = _texts(rows, int(shown.indptr[-1]))
-    crowds = _crowds(folder, manifest, shown, items)
-    starts = shown.indptr.tolist()
+    records = _first_records(block.records, n_rows)
+    part = rows.slice(0, int(records.indptr[-1]))
+    cells = [
+        (str(item), f"{value:g}" if isinstance(value, float) else str(value))
+        for item, value in zip(part["item_id"].to_pylist(), part["rating"].to_pylist(), strict=True)
+    ]
+    sizes = _class_sizes(folder, manifest, records, items)
     return [
         PublishedRow(
             user_id=str(block.ids[at]),
-            labels=texts[start : min(end, start + _LABELS)],
-            n_labels=end - start,
-            sees=describe_visible(manifest.claim.about, crowds[at]),
+            cells=cells[start : min(end, start + _CELLS)],
+            n_cells=end - start,
+            description=describe_visible(manifest.claim.about, sizes[at]),
         )
-        for at, (start, end) in enumerate(itertools.pairwise(starts))
+        for at, (start, end) in enumerate(itertools.pairwise(records.indptr.tolist()))
     ]
 
 
-def describe_visible(about: ClaimKind, crowd: int | None) -> str:
-    """Say what an adversary sees in a row."""
+def describe_visible(about: ClaimKind, size: int | None) -> str:
+    """Describe what an adversary learns from a row of an equivalence class of this size."""
     if not about.contains_users:
-        return f"Nobody’s row: {about.unpromised}."
-    if crowd is None:
+        return f"A synthetic user: {about.unpromised}."
+    if size is None:
         raise RecveilError(
-            f"a row is not in {CLASSES}, which lists what people share; verify the release",
+            f"a row is not in {CLASSES}, which lists the equivalence classes; verify the release",
             code="release.damaged",
         )
-    if crowd == 1:
-        return "One person alone: whoever finds this row has found them."
+    if size == 1:
+        return "One user alone: an adversary who matches this row has re-identified the user."
     if not about.is_bound:
-        return f"The same {about.shared_parts} for {crowd:,} people, but {about.unpromised}."
+        return f"The same {about.shared_parts} for {size:,} users, but {about.unpromised}."
     return (
-        f"The same row for {crowd:,} people: whoever finds it is right about one of them with a "
-        f"chance of 1 in {crowd:,}."
+        f"The same row for {size:,} users: an adversary who matches it re-identifies one of them "
+        f"with probability 1 in {size:,}."
     )
 
 
-def _first(records: Records, n: int) -> Records:
-    """Return the first records."""
+def _first_records(records: Records, n: int) -> Records:
     n = min(n, len(records))
     end = int(records.indptr[n])
     promised = None if records.promised is None else records.promised[:n]
-    labels = records.indices[:end], records.values[:end]
-    return Records(records.sizes[:n], records.indptr[: n + 1], *labels, promised)
+    indices, values = records.indices[:end], records.values[:end]
+    return Records(records.sizes[:n], records.indptr[: n + 1], indices, values, promised)
 
 
-def _texts(rows: pa.Table, n: int) -> list[tuple[str, str]]:
-    """Return items and labels as they stand in the file."""
-    part = rows.slice(0, n)
-    names = [str(item) for item in part["item_id"].to_pylist()]
-    return list(zip(names, map(_label, part["rating"].to_pylist()), strict=True))
-
-
-def _label(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _crowds(folder: Path, manifest: Manifest, records: Records, items: Any) -> list[int | None]:
-    """Return how many people share each record; None where nobody does."""
+def _class_sizes(
+    folder: Path, manifest: Manifest, records: Records, items: Any
+) -> list[int | None]:
+    """Return the size of each record's equivalence class; None for synthetic users."""
     about = manifest.claim.about
     if not about.contains_users:
         return [None] * len(records)
     lines = (folder / CLASSES).read_text(encoding="ascii").splitlines()[1:]
-    people = {digest: int(n) for digest, _, n in (line.partition(",") for line in lines)}
-    return [people.get(digest.hex()) for digest in about.digests(records, item_keys(items))]
+    sizes = {digest: int(n) for digest, _, n in (line.partition(",") for line in lines)}
+    return [sizes.get(digest.hex()) for digest in about.digests(records, item_keys(items))]
+
+
+def describe_verdict(verification: Mapping[str, Any]) -> str:
+    """Return in a sentence whether a release keeps its claim."""
+    about = claim_kind(verification["claim"])
+    if not verification["holds"]:
+        return f"It does not keep its claim: {_describe_violation(verification)}."
+    if about.is_differential:
+        return (
+            f"Epsilon {verification['epsilon']:g} with delta {verification['delta']:g} follows "
+            f"from its ledger ({verification['ledger_epsilon']:.6g}). It states that no row is a "
+            f"user’s."
+        )
+    if not about.contains_users:
+        return "It states that no row is a user’s, and claims nothing about membership."
+    if verification["levels"]:
+        return (
+            f"Each {about.shared} is shared by at least as many users as it states "
+            f"({verification['k_achieved']} or more). {verification['alone']:,} users are alone, "
+            f"with no claim about them."
+        )
+    return (
+        f"Each {about.shared} is shared by at least {verification['k_achieved']} users; "
+        f"{verification['k_required']} are claimed."
+    )
+
+
+def _describe_violation(verification: Mapping[str, Any]) -> str:
+    if not verification["violations"]:
+        achieved, required = verification["k_achieved"], verification["k_required"]
+        return f"{achieved} users share a row, and {required} are claimed"
+    first = verification["violations"][0]
+    return f"{first['where']}: {first['problem']}".rstrip(".")

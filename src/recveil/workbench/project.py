@@ -1,4 +1,4 @@
-"""Remnants: what a killed workbench left in its project of which no row tells any more."""
+"""A project: a private folder with a database of tables, jobs, choices and a log."""
 
 import getpass
 import hashlib
@@ -24,23 +24,22 @@ from recveil.runtime.memory import in_words
 from recveil.runtime.safe_repr import brief
 
 DATABASE, _LOCK = "project.sqlite", "lock"
-ONLY_OWNER = 0o700
+PRIVATE_MODE = 0o700
 _WRITABLE_BY_OTHERS = 0o022
 
 
 def make_project_folder(folder: Path) -> None:
-    """Make the folder of a project, or refuse one that is somebody else's or holds other things."""
+    """Create the folder of a project; raise if it is another user's or holds other things."""
     try:
-        folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
+        folder.mkdir(mode=PRIVATE_MODE, parents=True, exist_ok=True)
         if not is_ours(folder.stat()):
             raise RecveilError(
-                f"{folder}: is another user's folder; work as that user, or name a folder of your "
-                f"own",
+                f"{folder}: is another user's folder; work as that user, or name another folder",
                 code="workbench.folder",
             )
         is_project = (folder / DATABASE).is_file() or not any(folder.iterdir())
         if is_project:
-            folder.chmod(ONLY_OWNER)
+            folder.chmod(PRIVATE_MODE)
     except OSError as error:
         raise RecveilError(
             f"{folder}: cannot be the folder of a project ({reason_of(error)}); name another",
@@ -53,7 +52,7 @@ def make_project_folder(folder: Path) -> None:
         )
 
 
-def take(folder: Path) -> int:
+def lock_project(folder: Path) -> int:
     """Lock a project's folder and reject foreign files; the lock ends with this process."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | NOT_FOLLOWED, FOR_OWNER)
@@ -65,11 +64,11 @@ def take(folder: Path) -> int:
     try:
         if lock(descriptor, wait=False) is False:
             raise RecveilError(
-                f"{folder}: is open in another workbench; look for its page, end it, or name "
+                f"{folder}: is open in another workbench; use its page, end it, or name "
                 f"another folder",
                 code="output.locked",
             )
-        _reject_planted(folder)
+        _reject_foreign_files(folder)
     except BaseException:
         os.close(descriptor)
         raise
@@ -77,7 +76,7 @@ def take(folder: Path) -> int:
 
 
 def within(folder: Path, *names: str) -> Path:
-    """Return a path within a project, or refuse one that leads elsewhere."""
+    """Return a path within a project; raise if it leads out of it."""
     path = folder.joinpath(*names)
     are_names = all(name not in ("", "..") and Path(name).name == name for name in names)
     if not are_names or os.path.realpath(path) != str(path):
@@ -88,31 +87,31 @@ def within(folder: Path, *names: str) -> Path:
     return path
 
 
-def _reject_planted(folder: Path) -> None:
-    """Refuse a project in which anything is a link, or not of whoever works with it."""
+def _reject_foreign_files(folder: Path) -> None:
+    """Raise if a project contains a link, or anything that another user made."""
 
     def fail(error: OSError) -> None:
         raise RecveilError(
-            f"{error.filename}: cannot be looked at ({reason_of(error)}); name another folder",
+            f"{error.filename}: cannot be read ({reason_of(error)}); name another folder",
             code="workbench.folder",
         ) from None
 
     for place, folders, files in os.walk(folder, onerror=fail):
         for name in (*folders, *files):
             path = Path(place, name)
-            found = path.lstat()
-            if stat.S_ISLNK(found.st_mode):
+            status = path.lstat()
+            if stat.S_ISLNK(status.st_mode):
                 what = "a link"
-            elif not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            elif not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
                 what = "neither a file nor a folder"
-            elif not is_ours(found):
+            elif not is_ours(status):
                 what = "another user's"
-            elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+            elif stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
                 what = "a file that has another name, too (a hard link)"
             else:
-                # Whoever has it open already could put something there later.
-                if stat.S_ISDIR(found.st_mode) and found.st_mode & _WRITABLE_BY_OTHERS:
-                    path.chmod(stat.S_IMODE(found.st_mode) & ~_WRITABLE_BY_OTHERS)
+                # Another user who has it open could add files later.
+                if stat.S_ISDIR(status.st_mode) and status.st_mode & _WRITABLE_BY_OTHERS:
+                    path.chmod(stat.S_IMODE(status.st_mode) & ~_WRITABLE_BY_OTHERS)
                 continue
             raise RecveilError(
                 f"{path}: is {what}, which no workbench puts into a project; remove it, or name "
@@ -128,37 +127,33 @@ JOBS = "SELECT id, room, task, settings, command, input, state, error, began, en
 @brief
 @dataclass(frozen=True)
 class Input:
-    """A table that somebody works on."""
+    """A table of the project."""
 
     id: int
-    # What its owner calls it
     name: str
     # The path of the file, in the project or elsewhere, or the address of a database
     place: str
-    # SHA-256 of an uploaded file; empty for what was named, which may change
+    # SHA-256 of an uploaded file; empty for a named one, which may change
     digest: str
-    # What was said of how to read it, by the names of options
+    # Reading options, by name
     reading: dict[str, Any]
 
 
 @brief
 @dataclass(frozen=True)
 class Job:
-    """Something that was, or is, worked on by a process of its own."""
+    """A unit of work in a process of its own, running or ended."""
 
     id: int
-    # Where it was begun, and what is done
+    # The slot: its page, or an action of a page; at most one job runs per slot
     room: str
     task: str
-    # What the task takes
     settings: dict[str, Any]
-    # The command line that does the same
+    # The equivalent command line
     command: str
-    # Which input it is about
     input: int | None
-    # Stopped is what ran while the workbench ended: it can be run again
+    # running, done, failed, cancelled, or stopped by the end of the workbench
     state: str
-    # Why it failed
     error: str
     # Times in UTC; empty if it has not ended
     began: str
@@ -166,34 +161,34 @@ class Job:
 
 
 def input_of(row: tuple[Any, ...]) -> Input:
-    """Return the input that stands in a row of `INPUTS`."""
+    """Return the input in a row of `INPUTS`."""
     number, name, place, digest, reading = row
-    return Input(number, name, place, digest, _read(reading, f"input {number}"))
+    return Input(number, name, place, digest, _parse(reading, f"input {number}"))
 
 
 def job_of(row: tuple[Any, ...]) -> Job:
-    """Return the job that stands in a row of `JOBS`."""
+    """Return the job in a row of `JOBS`."""
     number, room, task, settings, *rest = row
-    return Job(number, room, task, _read(settings, f"job {number}"), *rest)
+    return Job(number, room, task, _parse(settings, f"job {number}"), *rest)
 
 
-def _read(text: str, of: str) -> dict[str, Any]:
-    """Read what is noted of an input or a job: that is never guessed at."""
+def _parse(text: str, entry: str) -> dict[str, Any]:
+    """Parse the JSON of an input or a job; raise if it is damaged."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise RecveilError(
-            f"{of}: what {DATABASE} says of it was damaged; open another folder as the project",
+            f"{entry}: its entry in {DATABASE} was damaged; open another folder as the project",
             code="workbench.damaged",
         )
-    return found
+    return value
 
 
-# Whoever opens a project of another version must not guess what its columns mean.
+# Projects of other versions are rejected.
 _VERSION = 2
-# A number that was given is never given again: a page that was loaded earlier may still name it.
+# Numbers are never reused, as a page that was loaded earlier may still name them.
 _SCHEMA = """
 CREATE TABLE inputs (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, place TEXT NOT NULL,
@@ -208,17 +203,17 @@ CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
 
-# Runs one step of a change.
+# Runs one statement.
 Run = Callable[..., sqlite3.Cursor]
 
 
 class Store:
-    """The database of a project, for all threads of whoever serves it.
+    """The database of a project, for all threads of the server.
 
     Attributes
     ----------
     is_new : bool
-        Whether nothing was in it.
+        Whether it was created just now.
     """
 
     def __init__(self, file: Path) -> None:
@@ -237,20 +232,20 @@ class Store:
             raise self._unreadable(error) from None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._guard:
             self._database.close()
 
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query finds."""
+        """Return the rows of a query."""
         with self._guard:
             return self._database.execute(query, values).fetchall()
 
     @contextmanager
     def changing(self) -> Iterator[Run]:
-        """Change something in one or several steps: all of them are kept, or none.
+        """Run statements in one transaction, of which all take effect or none.
 
-        A change within another one is a part of it.
+        A nested call joins the outer transaction.
         """
         with self._guard:
             try:
@@ -274,8 +269,8 @@ class Store:
                 ) from None
 
     def _prepare(self) -> bool:
-        """Make the tables, or refuse others: what is read from them is believed."""
-        # What is forgotten is not to be read in what is left of the file.
+        """Create the tables; raise if there are other ones."""
+        # Removed rows must not stay readable in the file.
         self._database.execute("PRAGMA secure_delete = ON")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version not in (0, _VERSION):
@@ -294,47 +289,45 @@ class Store:
 
     def _unreadable(self, error: sqlite3.Error) -> RecveilError:
         return RecveilError(
-            f"{self._file}: is no project that can be read ({error}); name another folder",
+            f"{self._file}: cannot be read as a project ({error}); name another folder",
             code="workbench.damaged",
         )
 
 
-# Folders of a project into which files come.
+# Folders of a project that receive uploads.
 UPLOADS = INPUT_FOLDER, CHECKED = "inputs", "checked"
-# No file is larger, whatever the disk holds.
+# The largest upload, in bytes.
 MOST_BYTES = 64 * 10**9
-# So much of the disk stays free: a full one would break what others write.
+# Bytes of the disk that stay free, as a full disk would break other programs.
 _FREE = 10**9
-# Of a name that somebody gives, so much is kept.
+# Names of uploads are cut to this length.
 LONGEST_NAME = 200
 _AT_ONCE = 1 << 20
 _MOST_CHARACTERS = 100
-_HALF = ".part"
+_PARTIAL = ".part"
 
 
 @brief
 class Uploaded(NamedTuple):
-    """A file that came whole."""
+    """A file that was uploaded completely."""
 
-    # What its owner calls it
     name: str
-    # Where it lies in the project
     path: Path
-    # Its SHA-256
+    # SHA-256
     digest: str
 
 
 async def receive(
     chunks: AsyncIterator[bytes], name: str, folder: Path, *, most: int = MOST_BYTES
 ) -> Uploaded:
-    """Write what comes into a folder of its own, named by its digest."""
+    """Write an upload into a folder that is named by its digest."""
     from starlette.concurrency import run_in_threadpool
 
-    half = folder / f"{secrets.token_hex(8)}{_HALF}"
+    partial = folder / f"{secrets.token_hex(8)}{_PARTIAL}"
     digest, size, waiting = hashlib.sha256(), 0, bytearray()
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | NOT_FOLLOWED
     try:
-        with os.fdopen(os.open(half, flags, FOR_OWNER), "wb") as file:
+        with os.fdopen(os.open(partial, flags, FOR_OWNER), "wb") as file:
 
             def write(block: bytes) -> None:
                 digest.update(block)
@@ -345,53 +338,48 @@ async def receive(
                 _reject_too_much(name, size, most, folder)
                 waiting += chunk
                 if len(waiting) >= _AT_ONCE:
-                    # Not in the thread that answers: a slow disk must not freeze the pages.
+                    # In another thread, as a slow disk must not block the pages.
                     await run_in_threadpool(write, bytes(waiting))
                     waiting.clear()
             await run_in_threadpool(write, bytes(waiting))
-        return Uploaded(name, _place(half, folder, name, digest.hexdigest()), digest.hexdigest())
+        return Uploaded(
+            name, _move_to_digest(partial, folder, name, digest.hexdigest()), digest.hexdigest()
+        )
     except OSError as error:
         raise RecveilError(
-            f"{shortened(name)}: cannot be kept in the project ({error.strerror}); make room on "
+            f"{shortened(name)}: cannot be stored in the project ({error.strerror}); make room on "
             f"its disk, or name the file instead",
             code="output.not-writable",
         ) from None
     finally:
         with suppress(OSError):
-            half.unlink()
+            partial.unlink()
 
 
-def forget_halves(folder: Path) -> None:
-    """Remove what came half, while a workbench was killed."""
-    for half in folder.glob(f"*{_HALF}"):
+def remove_unfinished(folder: Path) -> None:
+    """Remove partial uploads of a killed workbench."""
+    for partial in folder.glob(f"*{_PARTIAL}"):
         with suppress(OSError):
-            half.unlink()
+            partial.unlink()
 
 
-def folder_name(digest: str) -> str:
-    """Return the name of the folder for a file of a digest.
-
-    Examples
-    --------
-    >>> len(folder_name("0" * 64))
-    24
-    """
+def _folder_name(digest: str) -> str:
     return digest[:24]
 
 
 def file_name(name: str) -> str:
-    r"""Return a safe file name: no path, no hidden file."""
-    last = name.replace("\\", "/").rpartition("/")[2]
-    kept = "".join(
-        each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in last
+    """Return a safe file name: no path, no hidden file."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    safe = "".join(
+        each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in base
     )
-    return kept.lstrip("._-")[-_MOST_CHARACTERS:].lstrip("._-") or "table"
+    return safe.lstrip("._-")[-_MOST_CHARACTERS:].lstrip("._-") or "table"
 
 
 def _reject_too_much(name: str, size: int, most: int, folder: Path) -> None:
     if size > most:
         raise RecveilError(
-            f"{shortened(name)}: is larger than {in_words(most)}, the most that is taken; name the "
+            f"{shortened(name)}: is larger than {in_words(most)}, the limit for uploads; name the "
             f"file instead, which copies nothing",
             code="input.too-large",
         )
@@ -403,32 +391,32 @@ def _reject_too_much(name: str, size: int, most: int, folder: Path) -> None:
         )
 
 
-def _place(half: Path, folder: Path, name: str, digest: str) -> Path:
-    """Give a file its place; one of the same bytes and name is the same."""
-    own = within(folder, folder_name(digest))
-    make_folder(own, exist_ok=True)
-    place = own / file_name(name)
-    half.replace(place)
+def _move_to_digest(partial: Path, folder: Path, name: str, digest: str) -> Path:
+    """Move a file to the folder of its digest; the same bytes and name give the same path."""
+    target = within(folder, _folder_name(digest))
+    make_folder(target, exist_ok=True)
+    place = target / file_name(name)
+    partial.replace(place)
     return place
 
 
 class Project:
-    """A folder for its owner alone, with a database of what was done.
+    """A private folder with a database of what was done.
 
     Attributes
     ----------
     folder : path
     is_new : bool
-        Whether nothing was known in it.
+        Whether its database was created just now.
     lost : dict of int to str
-        Why what some jobs have found cannot be read, by their numbers.
+        Why the results of some jobs cannot be read, by job number.
     """
 
     def __init__(self, folder: Path) -> None:
         make_project_folder(folder.absolute())
         self.folder = folder.resolve()
         self.lost: dict[int, str] = {}
-        self._lock_file = take(self.folder)
+        self._lock_file = lock_project(self.folder)
         try:
             self._store = Store(self.folder / DATABASE)
         except BaseException:
@@ -442,22 +430,22 @@ class Project:
             raise
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the database, and unlock the folder."""
         self._store.close()
         if self._lock_file >= 0:
             os.close(self._lock_file)
             self._lock_file = -1
 
     def folder_for(self, *names: str) -> Path:
-        """Return a folder within the project, made for its owner alone."""
+        """Return a private folder within the project; create it if needed."""
         for n_names in range(1, len(names) + 1):
-            within(self.folder, *names[:n_names]).mkdir(mode=ONLY_OWNER, exist_ok=True)
+            within(self.folder, *names[:n_names]).mkdir(mode=PRIVATE_MODE, exist_ok=True)
         return self.folder.joinpath(*names)
 
     # Inputs
 
     def add_input(self, name: str, place: str, digest: str = "") -> Input:
-        """Note a table, or find the one that is noted already, and work on it from now on."""
+        """Record a table, unless it is known, and make it the current one."""
         with self._store.changing() as run:
             run(
                 "INSERT OR IGNORE INTO inputs (name, place, digest, reading, added) "
@@ -471,7 +459,7 @@ class Project:
         return self.input(number)
 
     def inputs(self) -> list[Input]:
-        """Return all inputs, the newest first."""
+        """Return all inputs, newest first."""
         return [input_of(row) for row in self._store.rows(f"{INPUTS} ORDER BY id DESC")]
 
     def input(self, number: int) -> Input:
@@ -485,36 +473,36 @@ class Project:
         return input_of(rows[0])
 
     def chosen_input(self) -> Input | None:
-        """Return the input that is worked on; None if there is none yet, or none any more."""
-        number = self.kept("input")
-        rows = self._store.rows(f"{INPUTS} WHERE id = ?", (number,)) if _is_number(number) else []
+        """Return the current input; None if there is none."""
+        number = self.load("input")
+        if not isinstance(number, int) or not 0 < number < 2**63:
+            return None
+        rows = self._store.rows(f"{INPUTS} WHERE id = ?", (number,))
         return input_of(rows[0]) if rows else None
 
     def choose_input(self, number: int) -> None:
-        """Work on an input from now on."""
-        self.keep("input", self.input(number).id)
+        """Make an input the current one."""
+        self.save("input", self.input(number).id)
 
     def set_reading(self, number: int, reading: Mapping[str, Any]) -> None:
-        """Note how an input is to be read."""
+        """Store the reading options of an input."""
         with self._store.changing() as run:
             run("UPDATE inputs SET reading = ? WHERE id = ?", (json.dumps(reading), number))
 
     def forget_input(self, number: int) -> None:
-        """Remove a table and all that was found of it; what lies elsewhere, and releases, stay."""
+        """Remove a table and its results; files outside the project, and releases, stay."""
         table = self.input(number)
-        found = [
-            within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.input == number
-        ]
-        found.append(within(self.folder, "comparisons", str(number)))
+        folders = self._folders_of(lambda job: job.input == number)
+        folders.append(within(self.folder, "comparisons", str(number)))
         copy = self._copy_of(table)
         with self._store.changing() as run:
             run("DELETE FROM jobs WHERE input = ?", (number,))
             run("DELETE FROM inputs WHERE id = ?", (number,))
-            for kind in _OF_INPUTS:
+            for kind in _TABLE_KEYS:
                 run("DELETE FROM kept WHERE key = ?", (f"{kind} {number}",))
-            if self.kept("input") == number:
+            if self.load("input") == number:
                 run("DELETE FROM kept WHERE key = 'input'")
-        for folder in found:
+        for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
         if copy is not None:
             copy.unlink(missing_ok=True)
@@ -522,39 +510,40 @@ class Project:
                 copy.parent.rmdir()
 
     def forget_room(self, room: str, key: str) -> None:
-        """Remove all that a room has found, and what it keeps under a name."""
-        found = [
-            within(self.folder, "jobs", str(job.id)) for job in self.jobs() if job.room == room
-        ]
+        """Remove the jobs of a page with their results, and a saved value."""
+        folders = self._folders_of(lambda job: job.room == room)
         with self._store.changing() as run:
             run("DELETE FROM jobs WHERE room = ?", (room,))
             run("DELETE FROM kept WHERE key = ?", (key,))
-        for folder in found:
+        for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def keep_of(self, table: Input, kind: str, value: Any) -> None:
-        """Keep a choice that is about a table: one of `question`, `setting`; it goes with it."""
-        self.keep(_key_of(table, kind), value)
+    def _folders_of(self, is_selected: Callable[[Job], bool]) -> list[Path]:
+        return [within(self.folder, "jobs", str(job.id)) for job in self.jobs() if is_selected(job)]
 
-    def kept_of(self, table: Input, kind: str, fields: Collection[str] = ()) -> Any:
-        """Return a choice about a table that was kept, with these fields; None if there is none."""
-        return self.kept(_key_of(table, kind), fields=fields)
+    def save_for(self, table: Input, kind: str, value: Any) -> None:
+        """Save a choice about a table, `question` or `setting`; it is removed with the table."""
+        self.save(_key_of(table, kind), value)
+
+    def load_for(self, table: Input, kind: str, fields: Collection[str] = ()) -> Any:
+        """Return a saved choice about a table with these fields; None if there is none."""
+        return self.load(_key_of(table, kind), fields=fields)
 
     def _copy_of(self, table: Input) -> Path | None:
-        """Return where the copy of a table lies that was dropped; None if it was named.
+        """Return the path of an uploaded table's copy; None for a named table.
 
-        The folder is known by the digest, so that no path of the database is ever removed.
+        The folder follows from the digest, so that no path from the database is ever removed.
         """
         if not table.digest:
             return None
-        return within(self.folder, "inputs", folder_name(table.digest), Path(table.place).name)
+        return within(self.folder, "inputs", _folder_name(table.digest), Path(table.place).name)
 
     # Jobs
 
     def begin_job(
         self, room: str, task: str, settings: Mapping[str, Any], command: str, input: int | None
     ) -> Job:
-        """Note that something is begun."""
+        """Record the start of a job."""
         with self._store.changing() as run:
             number = run(
                 "INSERT INTO jobs (room, task, settings, command, input, state, error, began, "
@@ -564,7 +553,7 @@ class Project:
         return self.job(number or 0)
 
     def end_job(self, number: int, state: str, error: str = "") -> None:
-        """Note how something ended."""
+        """Record the end of a job."""
         with self._store.changing() as run:
             run(
                 "UPDATE jobs SET state = ?, error = ?, ended = ? WHERE id = ?",
@@ -582,16 +571,14 @@ class Project:
         return job_of(rows[0])
 
     def jobs(self) -> list[Job]:
-        """Return all jobs, the newest first."""
+        """Return all jobs, newest first."""
         return [job_of(row) for row in self._store.rows(f"{JOBS} ORDER BY id DESC")]
 
-    def last_job(self, room: str, input: int | None = None, state: str | None = None) -> Job | None:
-        """Return the newest job of a room, of an input or in a state if they are given."""
-        asked = {"room": room, "input": input, "state": state}
-        given = {name: value for name, value in asked.items() if value is not None}
-        where = " AND ".join(f"{name} = ?" for name in given)
+    def last_job(self, room: str, input: int | None = None) -> Job | None:
+        """Return the newest job of a slot; with `input`, the newest one about that table."""
         rows = self._store.rows(
-            f"{JOBS} WHERE {where} ORDER BY id DESC LIMIT 1", (*given.values(),)
+            f"{JOBS} WHERE room = ?1 AND (?2 IS NULL OR input = ?2) ORDER BY id DESC LIMIT 1",
+            (room, input),
         )
         return job_of(rows[0]) if rows else None
 
@@ -600,28 +587,27 @@ class Project:
         return self.folder_for("jobs", str(number))
 
     def result(self, job: Job | None) -> dict[str, Any] | None:
-        """Return what a job that is done has found; None if there is none, or it is not done.
+        """Return the result of a finished job; None if there is none.
 
-        If it cannot be read, there is none, and `lost` says why: whoever begins it again must find
-        the page on which that is done.
+        If it cannot be read, `lost` gets the reason, and the page offers to run the job again.
         """
         if job is None or job.state != "done":
             return None
         file = self.folder / "jobs" / str(job.id) / RESULT
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            result = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             self.lost[job.id] = (
-                f"{file}: what it found cannot be read any more ({reason_of(error)}); run it again"
+                f"{file}: this result cannot be read any more ({reason_of(error)}); run it again"
             )
             return None
         self.lost.pop(job.id, None)
-        return found
+        return result
 
-    # What was done, and what was chosen
+    # Log and saved values
 
     def note(self, what: str, command: str = "") -> None:
-        """Write into the log who does what now."""
+        """Add a line to the log, with the user and the time."""
         with self._store.changing() as run:
             run(
                 "INSERT INTO log (at, who, what, command) VALUES (?, ?, ?, ?)",
@@ -629,7 +615,7 @@ class Project:
             )
 
     def strike(self, words: str, instead: str) -> None:
-        """Write other words in the log, and take out the commands that stood beside them."""
+        """Replace words in the log, and remove the commands of these lines."""
         with self._store.changing() as run:
             run(
                 "UPDATE log SET what = replace(what, ?1, ?2), command = '' WHERE instr(what, ?1)",
@@ -637,17 +623,17 @@ class Project:
             )
 
     def log(self) -> list[dict[str, str]]:
-        """Return the log, the newest first."""
+        """Return the log, newest first."""
         rows = self._store.rows("SELECT at, who, what, command FROM log ORDER BY rowid DESC")
         return [dict(zip(("at", "who", "what", "command"), row, strict=True)) for row in rows]
 
-    def keep(self, key: str, value: Any) -> None:
-        """Keep a choice, under a name."""
+    def save(self, key: str, value: Any) -> None:
+        """Save a value under a key."""
         with self._store.changing() as run:
             run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, ?)", (key, json.dumps(value)))
 
-    def kept(self, key: str, default: Any = None, fields: Collection[str] = ()) -> Any:
-        """Return a choice that was kept; what cannot be read counts as not kept."""
+    def load(self, key: str, default: Any = None, fields: Collection[str] = ()) -> Any:
+        """Return a saved value with these fields; the default if it cannot be read."""
         rows = self._store.rows("SELECT value FROM kept WHERE key = ?", (key,))
         try:
             value = json.loads(rows[0][0]) if rows else default
@@ -658,67 +644,65 @@ class Project:
         return value if is_whole and is_of_its_kind else default
 
     def _stop_all(self) -> None:
-        """Note that whatever ran has ended with whoever served the project."""
+        """Mark the jobs of a killed workbench as stopped."""
         with self._store.changing() as run:
             run("UPDATE jobs SET state = 'stopped', ended = ? WHERE state = 'running'", (_now(),))
 
 
-# The file in a job's folder that holds what it found.
+# The file in a job's folder that holds its result.
 RESULT = "result.json"
-# What is kept about a table, and goes with it.
-_OF_INPUTS = ("question", "setting")
+# Values that are saved for a table, and removed with it.
+_TABLE_KEYS = ("question", "setting")
 
 
 def _key_of(table: Input, kind: str) -> str:
-    if kind not in _OF_INPUTS:
-        raise ValueError(f"{kind}: not among {_OF_INPUTS}, so that it would outlive its table")
+    if kind not in _TABLE_KEYS:
+        raise ValueError(f"{kind}: not among {_TABLE_KEYS}")
     return f"{kind} {table.id}"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and 0 < value < 2**63
 
 
 def _who() -> str:
     with suppress(Exception):  # a user without a name, as in some containers
         return getpass.getuser()
-    return "somebody"
+    return "unknown"
 
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-# How our own folders are called; what is called otherwise was put there by hand, and stays.
+# Names of folders that the workbench creates; others stay.
 _NUMBER, _DIGEST = re.compile(r"[0-9]+"), re.compile(r"[0-9a-f]{24}")
 
 
-def remove_remnants(project: Project) -> None:
-    """Remove copies of tables and findings of which the project does not know any more.
+def remove_orphans(project: Project) -> None:
+    """Remove copies of tables, and results, that the database does not list.
 
-    Whoever is killed while they remove a table has forgotten it, and not yet its files. A project
-    whose database is new knows nothing, so that all would seem to be left over: nothing goes then.
+    A workbench that is killed while it removes a table may leave files. A new database lists
+    nothing, so nothing is removed then.
     """
     if project.is_new:
         return
     inputs, jobs = project.inputs(), project.jobs()
-    _keep_folders(project.folder / "jobs", {str(job.id) for job in jobs})
-    _keep_folders(project.folder / "comparisons", {str(table.id) for table in inputs})
-    dropped = {(folder_name(each.digest), Path(each.place).name) for each in inputs if each.digest}
-    _keep_files(project.folder / INPUT_FOLDER, dropped)
+    _remove_other_folders(project.folder / "jobs", {str(job.id) for job in jobs})
+    _remove_other_folders(project.folder / "comparisons", {str(table.id) for table in inputs})
+    dropped = {(_folder_name(each.digest), Path(each.place).name) for each in inputs if each.digest}
+    _remove_other_files(project.folder / INPUT_FOLDER, dropped)
     checked = [job.settings.get("place", "") for job in jobs if job.room == "check"]
-    checked.append((project.kept("checked", {}, fields=("place",)) or {}).get("place", ""))
-    # Where the project lies may have changed since.
-    _keep_files(project.folder / CHECKED, {Path(str(place)).parts[-2:] for place in checked})
+    checked.append((project.load("checked", {}, fields=("place",)) or {}).get("place", ""))
+    # The project folder may have been moved since.
+    _remove_other_files(
+        project.folder / CHECKED, {Path(str(place)).parts[-2:] for place in checked}
+    )
 
 
-def _keep_folders(place: Path, names: Collection[str]) -> None:
+def _remove_other_folders(place: Path, names: Collection[str]) -> None:
     for each in place.glob("*"):
         if _NUMBER.fullmatch(each.name) and each.name not in names:
             shutil.rmtree(each, ignore_errors=True)
 
 
-def _keep_files(place: Path, names: Collection[tuple[str, ...]]) -> None:
+def _remove_other_files(place: Path, names: Collection[tuple[str, ...]]) -> None:
     for folder in place.glob("*"):
         if not _DIGEST.fullmatch(folder.name):
             continue
@@ -726,5 +710,5 @@ def _keep_files(place: Path, names: Collection[tuple[str, ...]]) -> None:
             for file in folder.iterdir():
                 if (folder.name, file.name) not in names:
                     file.unlink()
-        with suppress(OSError):  # of the same bytes under another name
+        with suppress(OSError):  # the same bytes under another name
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""Tasks: what a worker can be asked to do, each by the library function of a verb."""
+"""The tasks of a worker, each of which calls the library function of a verb."""
 
 import io
 import json
@@ -14,7 +14,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from recveil.comparison import Comparison
 from recveil.comparison._compare import Of, usual_methods, variants_of
 from recveil.ratings import RatingScale
-from recveil.release.manifest import MANIFEST, FileEntry
+from recveil.release.claim import claim_kind
+from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_twin
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.registry import variant_of
 from recveil.runtime.atomic_writes import make_folder, write_atomically
@@ -22,19 +23,20 @@ from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, printable, quoted, reason_of, shortened
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.runtime.memory import in_words
+from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
 
 
 @brief
 class Assignment(NamedTuple):
-    """What a worker is to do."""
+    """The job that a worker runs."""
 
-    # What was chosen; plain data
+    # Plain data
     settings: dict[str, Any]
-    # Of the job, for its owner alone: for files beside the result
+    # The job's private folder, for files next to the result
     folder: Path
-    # Tells one thing on the way: what it is, and plain data
-    tell: Callable[[str, Any], object]
+    # Sends a name and plain data to the workbench
+    report: Callable[[str, Any], object]
 
 
 COLUMNS = ("user", "item", "rating", "time")
@@ -44,20 +46,20 @@ _TEXTS = (
     *("order", "words"),
 )
 _MARKS = ("drop_off_scale", "wide", "likes")
-# Words of which one is said, and the one that is meant if none is.
+# Options with choices, of which the first is the default.
 _CHOICES = {"duplicates": ("error", "last", "mean"), "counts": ("", "log", "likes")}
 _MOST_CHARACTERS = 4_000
 
 
-def said_in(form: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a form says, by the names of options; what is usual is left out.
+def reading_options(form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the reading options in a form, by name, without those at their default.
 
     Examples
     --------
-    >>> said_in({"user": "2", "item": "", "likes": "on", "duplicates": "error"})
+    >>> reading_options({"user": "2", "item": "", "likes": "on", "duplicates": "error"})
     {'user': '2', 'likes': True}
     """
-    said: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name in _TEXTS:
         text = form.get(name, "").strip()
         if len(text) > _MOST_CHARACTERS:
@@ -66,83 +68,83 @@ def said_in(form: Mapping[str, str]) -> dict[str, Any]:
                 code="option.value",
             )
         if text:
-            said[name] = text
-    said |= {name: True for name in _MARKS if form.get(name)}
+            options[name] = text
+    options |= {name: True for name in _MARKS if form.get(name)}
     for name, choices in _CHOICES.items():
-        chosen = form.get(name, choices[0])
-        if chosen not in choices:
+        value = form.get(name, choices[0])
+        if value not in choices:
             raise RecveilError(
-                f"{name}: {quoted(chosen)} is not among {', '.join(choices)}", code="option.value"
+                f"{name}: {quoted(value)} is not among {', '.join(choices)}", code="option.value"
             )
-        if chosen != choices[0]:
-            said[name] = chosen
-    return said
+        if value != choices[0]:
+            options[name] = value
+    return options
 
 
-def keywords_of(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same as keywords for `recveil.io.understand`, and for every verb.
+def keywords_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return reading options as keywords for `recveil.io.understand`, and for every verb.
 
     Examples
     --------
     >>> keywords_of({"user": "2", "scale": "1:5:1"})["scale"].step
     1.0
     """
-    if "scale" not in said:
-        return dict(said)
-    return {**said, "scale": RatingScale.parse(said["scale"])}
+    if "scale" not in options:
+        return dict(options)
+    return {**options, "scale": RatingScale.parse(options["scale"])}
 
 
 AUDIT_PAGE = "audit.html"
-# Rows that the page shows, and of a value so many characters.
+# Limits of the first rows that a page shows.
 _ROWS, _CHARACTERS = 10, 80
 
 
-def inspect_input(asked: Assignment) -> dict[str, Any]:
-    """Look at a table: `recveil.inspection.inspect`, and its first rows for its owner's eyes."""
+def inspect_input(job: Assignment) -> dict[str, Any]:
+    """Inspect a table, and return its first rows for the publisher."""
     from recveil.inspection import inspect
 
-    found = inspect(asked.settings["source"], **keywords_of(asked.settings["reading"]))
-    seen = found.rows
+    result = inspect(job.settings["source"], **keywords_of(job.settings["reading"]))
+    sample = result.rows
     return {
-        **found.to_dict(),
+        **result.to_dict(),
         "rows": {
-            "names": [str(name) for name in seen.names],
-            "has_header": not any(isinstance(name, int) for name in seen.names),
-            "roles": list(seen.roles),
+            "names": [str(name) for name in sample.names],
+            "has_header": not any(isinstance(name, int) for name in sample.names),
+            "roles": list(sample.roles),
             "rows": [
                 [shortened(printable(cell), _CHARACTERS) for cell in row]
-                for row in seen.rows[:_ROWS]
+                for row in sample.rows[:_ROWS]
             ],
         },
     }
 
 
-def audit_input(asked: Assignment) -> dict[str, Any]:
-    """Audit a table: `recveil.auditing.audit`, and everybody's risk."""
+def audit_input(job: Assignment) -> dict[str, Any]:
+    """Audit a table, and write the risk of each user."""
     from recveil.auditing import audit, write_risk
 
-    found = audit(
-        asked.settings["source"],
-        curves=asked.settings["curves"],
-        **keywords_of(asked.settings["reading"]),
+    result = audit(
+        job.settings["source"],
+        curves=job.settings["curves"],
+        **keywords_of(job.settings["reading"]),
     )
-    if found.risk is not None:
-        write_risk(found.ratings.users, found.risk, asked.folder / "risk.csv")
-    return found.to_dict()
+    if result.risk is not None:
+        write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
+    return result.to_dict()
 
 
-def draw_audit(asked: Assignment) -> dict[str, Any]:
-    """Draw the page of an audit that is done: `recveil.report.write_audit_page`."""
+def draw_audit(job: Assignment) -> dict[str, Any]:
+    """Write the report of a finished audit."""
     from recveil.report import write_audit_page
 
-    place = Path(asked.settings["folder"])
-    found = json.loads((place / asked.settings["result"]).read_text(encoding="utf-8"))
-    write_audit_page(found, place / AUDIT_PAGE)
+    place = Path(job.settings["folder"])
+    result = json.loads((place / job.settings["result"]).read_text(encoding="utf-8"))
+    write_audit_page(result, place / AUDIT_PAGE)
     return {}
 
 
 def warm_up(_: Assignment) -> dict[str, Any]:
-    """Audit a few invented people, so that what audits need is compiled before one begins."""
+    """Audit a small synthetic table, so that the code of audits is compiled."""
     from recveil.auditing import audit
     from recveil.datasets import make_ratings
 
@@ -150,26 +152,26 @@ def warm_up(_: Assignment) -> dict[str, Any]:
     return {}
 
 
-# Lies in the zip beside the folder of the release: it describes that for data portals.
+# The description for data portals, next to the release folder in the zip.
 DESCRIPTION = "croissant.json"
 _ZIPPED_AT_ONCE = 1 << 18
-# A zip can tell when files were written, by whom and where; a release tells nothing of that.
+# A zip can reveal when, by whom and where files were written; these constants replace that.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _READABLE = 0o100644 << 16
 _PACKED_ALREADY = (".parquet",)
 
 
 @brief
-class Zipped(NamedTuple):
-    """A file that is to be sent."""
+class ZipEntry(NamedTuple):
+    """A file and its name in a zip."""
 
-    # What it is called in the zip
+    # The name in the zip
     name: str
     path: Path
 
 
-def published_files(folder: Path, sha256: str) -> list[Zipped]:
-    """Return the files of a release as they were verified, and nothing that lies beside them."""
+def published_files(folder: Path, sha256: str) -> list[ZipEntry]:
+    """Return the verified files of a release, and no others; raise if one has changed."""
     changed = RecveilError(
         f"{folder.name}: was changed after it was verified; make it again, or check it on the page "
         f"Check",
@@ -178,8 +180,8 @@ def published_files(folder: Path, sha256: str) -> list[Zipped]:
     try:
         if FileEntry.of(folder / MANIFEST).sha256 != sha256:
             raise changed
-        told = known_manifest(folder).files
-        for name, entry in told.items():
+        entries = known_manifest(folder).files
+        for name, entry in entries.items():
             reject_devices(folder / name)
             if (folder / name).is_symlink() or FileEntry.of(folder / name).sha256 != entry.sha256:
                 raise changed
@@ -188,62 +190,62 @@ def published_files(folder: Path, sha256: str) -> list[Zipped]:
             f"{folder.name}: cannot be read ({reason_of(error)}); make it again",
             code="input.unreadable",
         ) from error
-    return [Zipped(f"{folder.name}/{name}", folder / name) for name in (*told, MANIFEST)]
+    return [ZipEntry(f"{folder.name}/{name}", folder / name) for name in (*entries, MANIFEST)]
 
 
-def zipped(files: Iterable[Zipped]) -> Iterator[bytes]:
-    """Yield a zip piece by piece; it is never whole, in memory or on the disk."""
-    sent = _Sent()
-    with ZipFile(sent, "w") as archive:
+def stream_zip(files: Iterable[ZipEntry]) -> Iterator[bytes]:
+    """Yield a zip in pieces, without holding it in memory or on disk."""
+    buffer = _ZipBuffer()
+    with ZipFile(buffer, "w") as archive:
         for name, path in files:
             info = ZipInfo(name, _NO_TIME)
             info.create_system, info.external_attr = 3, _READABLE
             info.compress_type = ZIP_STORED if name.endswith(_PACKED_ALREADY) else ZIP_DEFLATED
             with path.open("rb") as source:
-                info.file_size = path.stat().st_size  # beyond 4 GB the format differs
+                info.file_size = path.stat().st_size  # beyond 4 GB the zip format differs
                 with archive.open(info, "w") as target:
                     while piece := source.read(_ZIPPED_AT_ONCE):
                         target.write(piece)
-                        yield sent.taken()
-    yield sent.taken()
+                        yield buffer.take()
+    yield buffer.take()
 
 
-class _Sent(io.RawIOBase):
-    """A stream that keeps what is written until it is taken, and cannot go back."""
+class _ZipBuffer(io.RawIOBase):
+    """A stream that keeps what is written until it is taken, and cannot seek."""
 
     def __init__(self) -> None:
-        self._kept = bytearray()
+        self._buffer = bytearray()
 
     def writable(self) -> bool:
         return True
 
     def write(self, piece: object) -> int:
         content = bytes(piece)  # type: ignore[call-overload]
-        self._kept += content
+        self._buffer += content
         return len(content)
 
-    def taken(self) -> bytes:
-        content = bytes(self._kept)
-        self._kept.clear()
+    def take(self) -> bytes:
+        content = bytes(self._buffer)
+        self._buffer.clear()
         return content
 
 
-# A release has a handful of files; an index of millions takes memory before anything is unpacked.
+# A release has few files; an index of millions takes memory before anything is unpacked.
 _MOST_FILES = 1_000
-# Rows that people share are packed small, but not beyond all measure: what grows more is a bomb.
+# Shared rows compress well, but a zip that grows more than this is a bomb.
 _GROWTH, _ALWAYS = 200, 100 * 10**6
 _AT_ONCE = 1 << 20
-# Other ways make gigabytes of one small piece, before anybody can count them.
-_WAYS = (ZIP_STORED, ZIP_DEFLATED)
-_REMEDY = "unpack it yourself, look at it, and name the folder"
+# Other compressions make gigabytes of one small piece, before they can be counted.
+_COMPRESSIONS = (ZIP_STORED, ZIP_DEFLATED)
+_REMEDY = "unpack it yourself, and name the folder"
 
 
-def holds_release(path: Path) -> bool:
-    """Say whether a file is a zip with a release in it.
+def contains_release(path: Path) -> bool:
+    """Check whether a file is a zip that contains a release.
 
     Examples
     --------
-    >>> holds_release(Path("nowhere.zip"))
+    >>> contains_release(Path("nowhere.zip"))
     False
     """
     try:
@@ -255,40 +257,39 @@ def holds_release(path: Path) -> bool:
 
 @brief
 class Unpacked(NamedTuple):
-    """What a zip was found to hold."""
+    """The content of a zip."""
 
-    # The folder in the zip that holds the files of the release; empty if there is none
+    # The folder in the zip that contains the release; empty if there is none
     within: str
-    # The description that lies beside that folder, which is no part of the release; empty if there
-    # is none
-    beside: str
+    # The description next to that folder, which is no part of the release; empty if none
+    description: str
 
 
 def unpack_release(path: Path, folder: Path) -> Unpacked:
-    """Unpack the files of a release into a folder of their own, or nothing."""
+    """Unpack the files of a release into a new folder; on errors, nothing stays."""
     for each in (folder.parent, folder):
         make_folder(each, exist_ok=each is not folder)
     try:
         with ZipFile(path) as archive:
-            entries, found = _entries(path, archive.infolist())
+            entries, unpacked = _entries(path, archive.infolist())
             room = min(_ALWAYS + _GROWTH * path.stat().st_size, _free(folder))
             for name, entry in entries.items():
                 with archive.open(entry) as packed:
                     room -= _write(packed, folder / name, room, path.name)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
-        # What the library raises of a damaged or strange archive is of many kinds.
+        # zipfile raises many types of errors on damaged archives.
         if isinstance(error, RecveilError) or not isinstance(error, Exception):
             raise
         raise RecveilError(
             f"{path.name}: cannot be unpacked ({reason_of(error)}); pack it again",
             code="release.archive",
         ) from None
-    return found
+    return unpacked
 
 
 def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpacked]:
-    """Return the files by the names that they get, and the one folder that holds them."""
+    """Return the files by name, and the one folder that contains them."""
     if len(infos) > _MOST_FILES:
         raise RecveilError(
             f"{path.name}: holds more than {_MOST_FILES:,} files; {_REMEDY}",
@@ -297,7 +298,7 @@ def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpa
     files = [info for info in infos if not info.is_dir()]
     for info in files:
         _reject_unexpected(path, info)
-    # The workbench's own zips bring the description of a release beside it.
+    # The workbench's zips contain the description of a release next to its folder.
     described = [info for info in files if info.filename == DESCRIPTION]
     if any(PurePosixPath(info.filename).parts[1:] for info in files):
         files = [info for info in files if info not in described]
@@ -311,18 +312,18 @@ def _entries(path: Path, infos: list[ZipInfo]) -> tuple[dict[str, ZipInfo], Unpa
             code="release.archive",
         )
     named = {PurePosixPath(info.filename).name: info for info in files}
-    # Where the file system takes upper for lower case, one would replace the other.
+    # On a file system that ignores case, one would replace the other.
     if len({name.casefold() for name in named}) != len(files):
         raise RecveilError(
-            f"{path.name}: a file stands in it twice; pack it again", code="release.archive"
+            f"{path.name}: a file occurs twice in it; pack it again", code="release.archive"
         )
     (folder,) = folders
-    beside = DESCRIPTION if described else ""
-    return named, Unpacked("/".join(folder.parts), beside)
+    description = DESCRIPTION if described else ""
+    return named, Unpacked("/".join(folder.parts), description)
 
 
 def _reject_unexpected(path: Path, info: ZipInfo) -> None:
-    """Refuse what leads out of the folder, or is no plain file."""
+    """Raise if an entry leads out of the folder, or is not a plain file."""
     name, mode = info.filename, info.external_attr >> 16
     parts = PurePosixPath(name).parts
     leads_out = name.startswith("/") or ".." in parts or any(mark in name for mark in "\\:\0")
@@ -336,9 +337,9 @@ def _reject_unexpected(path: Path, info: ZipInfo) -> None:
             f"{path.name}: {quoted(name)} is a link or device, and no file; it is not unpacked",
             code="release.archive",
         )
-    if info.compress_type not in _WAYS:
+    if info.compress_type not in _COMPRESSIONS:
         raise RecveilError(
-            f"{path.name}: {quoted(name)} is packed in way {info.compress_type}; expected stored "
+            f"{path.name}: {quoted(name)} has compression {info.compress_type}; expected stored "
             f"or deflated, as usual in a zip; {_REMEDY}",
             code="release.archive",
         )
@@ -350,7 +351,7 @@ def _reject_unexpected(path: Path, info: ZipInfo) -> None:
 
 
 def _write(packed: IO[bytes], place: Path, room: int, name: str) -> int:
-    """Write one file, and count what really comes; return how much it was."""
+    """Write one file, counting the real bytes against the limit; return its size."""
     size = 0
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | NOT_FOLLOWED
     with os.fdopen(os.open(place, flags, FOR_OWNER), "wb") as file:
@@ -367,92 +368,82 @@ def _write(packed: IO[bytes], place: Path, room: int, name: str) -> int:
 
 
 def _free(folder: Path) -> int:
-    """Return how much of the disk may be filled."""
     return max(0, shutil.disk_usage(folder).free - 10**9)
 
 
 # The folder of a job into which a zip is unpacked.
 UNPACKED = "unpacked"
-_VERIFYING, _ATTACKING = "Verifying", "Attacking"
 
 
-def check_published(asked: Assignment) -> dict[str, Any]:
-    """Check what anybody published: `verify`, and, with the table behind it, `audit --release`."""
-    from recveil.release.claim import claim_kind
-    from recveil.release.manifest import MANIFEST
-    from recveil.runtime.progress import parts
+def check_published(job: Assignment) -> dict[str, Any]:
+    """Verify a release, and audit it if its source table is given."""
     from recveil.verification import verify
 
-    settings = asked.settings
+    settings = job.settings
     place = Path(settings["place"])
     unpacked = None
-    if settings["dropped"] and holds_release(place):
-        folder = asked.folder / UNPACKED / place.stem
+    if settings["dropped"] and contains_release(place):
+        folder = job.folder / UNPACKED / place.stem
         unpacked = unpack_release(place, folder)
         place = folder
     is_release = (place / MANIFEST).is_file()
-    with parts("Checking", {_VERIFYING: 1, _ATTACKING: 9 if settings["source"] else 0}) as begin:
-        begin(_VERIFYING)
-        found = verify(place, **settings["options"])
-        begin(_ATTACKING)
-        attacked = _attack(asked, place) if settings["source"] and is_release else {}
-    why_not = attacked.get("error", "")
-    if unpacked is not None:  # a folder of ours, which is gone at the next check
+    attack: dict[str, Any] = {"release": None, "warnings": []}
+    why_not = ""
+    costs = {"Verifying": 1, "Attacking": 9 if settings["source"] else 0}
+    with parts("Checking", costs) as begin:
+        begin("Verifying")
+        result = verify(place, **settings["options"])
+        begin("Attacking")
+        if settings["source"] and is_release:
+            try:
+                attack = _audit_release(job, place)
+            except RecveilError as error:  # the verdict stays
+                why_not = str(error)
+    if unpacked is not None:  # that folder is removed at the next check
         why_not = why_not.replace(f"{place.parent}{os.sep}", "")
     return {
         "is_release": is_release,
         "place": str(place),
         "unpacked": None if unpacked is None else unpacked._asdict(),
-        "verification": found.to_dict(),
-        "caution": claim_kind(found.claim).caution,
-        "release": attacked.get("release"),
-        "warnings": attacked.get("warnings", []),
+        "verification": result.to_dict(),
+        "caution": claim_kind(result.claim).caution,
+        **attack,
         "not_attacked": why_not,
     }
 
 
-def _attack(asked: Assignment, release: Path) -> dict[str, Any]:
-    """Attack a release with what the table tells; the checker's verdict stands in any case."""
+def _audit_release(job: Assignment, release: Path) -> dict[str, Any]:
+    """Attack a release with its source table, and write the report."""
     from recveil.auditing import audit
     from recveil.report import write_audit_page
 
-    settings = asked.settings
-    try:
-        found = audit(
-            settings["source"],
-            release=release,
-            curves=False,
-            **keywords_of(settings["reading"]),
-        )
-    except RecveilError as error:
-        return {"error": str(error)}
-    plain = found.to_dict()
-    write_audit_page(plain, asked.folder / AUDIT_PAGE)
-    return plain
+    reading = keywords_of(job.settings["reading"])
+    plain = audit(job.settings["source"], release=release, curves=False, **reading).to_dict()
+    write_audit_page(plain, job.folder / AUDIT_PAGE)
+    return {"release": plain["release"], "warnings": plain["warnings"]}
 
 
-# What is finished of a comparison that still runs, or was stopped.
-SO_FAR, PAGE = "so_far.json", "comparison.html"
-# The kinds of methods by what a setting takes, about: those of few labels come first. Measured on
-# MovieLens 100K, a setting of the first takes 6 seconds, of the last 25.
+# The finished part of a comparison that runs or was stopped, and the report.
+PARTIAL_RESULT, COMPARISON_PAGE = "so_far.json", "comparison.html"
+# Kinds of methods by time per setting, from 6 to 25 seconds on MovieLens 100K.
 _QUICK = ("sparse", "synthetic", "simple", "k-corating, averaged", "k-corating, likes", "padded")
 
 
-def kind_of_table(found: dict[str, Any] | None) -> Of:
-    """Return what a table was found to hold, as `inspect` told it; ratings if nothing is known."""
-    if found is None:
+def feedback_of(inspected: dict[str, Any] | None) -> Of:
+    """Return the kind of feedback that an inspection found; ratings if there is none."""
+    if inspected is None:
         return "ratings"
-    if found["data"]["scale"] == "likes":
+    if inspected["data"]["scale"] == "likes":
         return "likes"
-    return "ratings" if (found["scale"] or {}).get("ordered", True) else "words"
+    return "ratings" if (inspected["scale"] or {}).get("ordered", True) else "words"
 
 
-def methods_to_choose(*, of: Of) -> dict[str, bool]:
-    """Return the names of the methods that can be compared, and whether each is usual.
+def list_methods(*, of: Of) -> dict[str, bool]:
+    """Return the methods that can be compared, and whether each is selected by default.
 
     Examples
     --------
-    >>> list(methods_to_choose(of="likes"))[:3]
+    >>> list(list_methods(of="likes"))[:3]
     ['raw', 'sparse', 'synthetic-exact']
     """
     usual = [
@@ -465,117 +456,99 @@ def methods_to_choose(*, of: Of) -> dict[str, bool]:
 
 
 def _order(name: str) -> tuple[bool, int]:
-    """Put the control first, without which no risk says anything, and then what is quick."""
+    """Sort the control first, as risks mean little without it, then the fastest methods."""
     variant = variant_of(name)
     place = _QUICK.index(variant.kind) if variant.kind in _QUICK else len(_QUICK)
     return not variant.is_control, place
 
 
-def compare_input(assignment: Assignment) -> dict[str, Any]:
-    """Compare settings on a table, and show each as soon as it is finished."""
+def compare_input(job: Assignment) -> dict[str, Any]:
+    """Compare settings on a table, and write each result as soon as it is finished."""
     from recveil.comparison import compare
     from recveil.report import write_compare_page
 
-    asked, folder = assignment.settings, assignment.folder
+    settings, folder = job.settings, job.folder
 
     def show(comparison: Comparison) -> None:
-        text = json.dumps(_told(comparison))
-        write_atomically(folder / SO_FAR, lambda beside: beside.write_text(text, encoding="utf-8"))
-        assignment.tell("settings", len(comparison.rows))
+        text = json.dumps(_to_plain(comparison))
+        write_atomically(
+            folder / PARTIAL_RESULT, lambda file: file.write_text(text, encoding="utf-8")
+        )
+        job.report("settings", len(comparison.rows))
 
-    found = compare(
-        asked["source"],
-        Path(asked["out"]),
-        methods=asked["methods"],
-        ks=asked["ks"],
-        shadows=asked["shadows"],
+    comparison = compare(
+        settings["source"],
+        Path(settings["out"]),
+        methods=settings["methods"],
+        ks=settings["ks"],
+        shadows=settings["shadows"],
         so_far=show,
-        **keywords_of(asked["reading"]),
+        **keywords_of(settings["reading"]),
     )
-    write_compare_page(found.to_dict(), folder / PAGE)
-    return _told(found)
+    write_compare_page(comparison.to_dict(), folder / COMPARISON_PAGE)
+    return _to_plain(comparison)
 
 
-def _told(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain data; that some is still to come is no warning here."""
+def _to_plain(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as plain data; unfinished settings are no warning here."""
     return {
         "comparison": replace(comparison, unfinished=0).to_dict(),
         "unfinished": comparison.unfinished,
     }
 
 
-ATTACKED = "audit.html"
-
-
-def make_release(asked: Assignment) -> dict[str, Any]:
-    """Make a release, and have the checker look at what was written: `anonymize`, then `verify`."""
+def make_release(job: Assignment) -> dict[str, Any]:
+    """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
     from recveil.methods.registry import describe_to_publisher
-    from recveil.release.claim import claim_kind
-    from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_twin
     from recveil.verification import verify
     from recveil.verification.other_files import describe_formulas
     from recveil.workbench.preview import preview
 
-    settings = asked.settings
+    settings = job.settings
     output = Path(settings["output"])
-    made = anonymize(
+    written = anonymize(
         settings["source"],
         output,
         k=settings["k"],
         **settings["options"],
         **keywords_of(settings["reading"]),
     )
-    found = verify(output)
-    released = made.release
+    result = verify(output)
+    released = written.release
     return {
         "name": output.name,
         "private": str(private_twin(output)),
-        "verification": found.to_dict(),
-        "caution": claim_kind(found.claim).caution,
+        "verification": result.to_dict(),
+        "caution": claim_kind(result.claim).caution,
         "sha256": FileEntry.of(output / MANIFEST).sha256,
         "card": (output / CARD).read_text(encoding="utf-8"),
         "preview": [row._asdict() for row in preview(output)],
-        "told": [
-            *describe_to_publisher(released, made.ratings),
+        "statements": [
+            *describe_to_publisher(released, written.ratings),
             *describe_formulas(released.published.items),
         ],
-        "earlier": list(dict.fromkeys(made.warnings(output))),
+        "linkage_warnings": list(dict.fromkeys(written.warnings(output))),
     }
 
 
-def attack_release(asked: Assignment) -> dict[str, Any]:
-    """Attack a release with what the table of its people tells: `recveil.auditing.audit`.
+def attack_release(job: Assignment) -> dict[str, Any]:
+    """Attack a release, which must be the one that was verified.
 
-    Parameters
-    ----------
-    asked : Assignment
-        Its settings are the `source`, the `reading`, the `release`, and the `sha256` of its
-        release.json when it was verified.
+    Its settings are the `source`, the `reading`, the `release`, and the `sha256` of its
+    release.json when it was verified.
     """
-    from recveil.auditing import audit
-    from recveil.report import write_audit_page
-
-    settings = asked.settings
-    _reject_another(settings)
-    found = audit(
-        settings["source"],
-        release=settings["release"],
-        curves=False,
-        **keywords_of(settings["reading"]),
-    )
-    _reject_another(settings)
-    plain = found.to_dict()
-    write_audit_page(plain, asked.folder / ATTACKED)
-    return {"release": plain["release"], "warnings": plain["warnings"]}
+    _reject_another(job.settings)
+    result = _audit_release(job, Path(job.settings["release"]))
+    _reject_another(job.settings)
+    return result
 
 
-def describe_release(asked: Assignment) -> dict[str, Any]:
-    """Describe a release for data portals with the publisher's words."""
+def describe_release(job: Assignment) -> dict[str, Any]:
+    """Describe a release for data portals with the publisher's card."""
     from recveil.publish import describe
-    from recveil.release.manifest import FileEntry
 
-    settings = asked.settings
+    settings = job.settings
     output = Path(settings["output"])
     _reject_another(settings)
     describe(settings["release"], output, card=settings["card"], force=True)
@@ -587,19 +560,16 @@ def describe_release(asked: Assignment) -> dict[str, Any]:
 
 
 def _reject_another(settings: dict[str, Any]) -> None:
-    """Refuse a release that took the place of the one that was verified."""
-    from recveil.release.manifest import MANIFEST, FileEntry
-
+    """Raise if a release is not the one that was verified."""
     release = Path(settings["release"])
     if FileEntry.of(release / MANIFEST).sha256 != settings["sha256"]:
         raise RecveilError(
-            f"{release.name}: is another release than the one that was verified here; make it "
-            f"again",
+            f"{release.name}: is not the release that was verified here; make it again",
             code="release.changed",
         )
 
 
-# Returns plain data: what it found.
+# Returns its result as plain data.
 Task = Callable[[Assignment], dict[str, Any]]
 
 _TASKS: dict[str, Task] = {

@@ -1,7 +1,7 @@
-"""Worker: the process of one job; it calls the library function of a verb, and tells how far it is.
+"""The process of one job, which calls the library function of a verb and reports its progress.
 
-The first line of its standard input says what to do. When that stream ends, because somebody
-cancels or the workbench is gone, the work ends as by Ctrl-C. On standard output it tells all in
+The first line of standard input describes the job. When that stream ends, because the user cancels
+or the workbench has ended, the job is interrupted as by Ctrl-C. Reports go to standard output as
 lines of JSON.
 """
 
@@ -24,19 +24,19 @@ from recveil.runtime.progress import Cancelled, HowFar, listening
 from recveil.workbench.project import RESULT
 from recveil.workbench.tasks import Assignment, find_task
 
-# What is printed goes to this file in a job's folder.
+# The file in a job's folder that gets what libraries print.
 ERRORS = "errors.txt"
-# So much more polite than whoever serves the pages: these answer while work runs.
-_POLITE = 5
+# Added niceness, so that pages are served while jobs run.
+_NICENESS = 5
 
 
 class Wire:
-    """The way to whoever serves the pages: a line of JSON for everything that is told.
+    """The channel to the workbench, which carries a line of JSON per report.
 
     Examples
     --------
-    >>> Wire(print).tell("far", [0.5, "Reading", None])
-    {"far": [0.5, "Reading", null]}
+    >>> Wire(print).report("progress", [0.5, "Reading", None])
+    {"progress": [0.5, "Reading", null]}
     """
 
     def __init__(self, write: Callable[[str], object]) -> None:
@@ -45,55 +45,51 @@ class Wire:
         self._has_ended_work = False
 
     def cut(self) -> None:
-        """End the work, once: what tidies up must not be interrupted again."""
+        """Interrupt the job, once, so that its cleanup is not interrupted again."""
         self.is_cut = True
         if not self._has_ended_work:
             self._has_ended_work = True
             raise Cancelled
 
-    def tell(self, what: str, value: Any) -> None:
-        """Tell one thing; if nobody listens any more, end the work."""
+    def report(self, what: str, value: Any) -> None:
+        """Send one report; interrupt the job if the channel is cut."""
         if self.is_cut:
             self.cut()
         with self._lock:
             self._write(json.dumps({what: value}))
 
-    def hear(self, far: HowFar) -> None:
-        """Tell how far the work is."""
-        self.tell("far", list(far))
+    def report_progress(self, progress: HowFar) -> None:
+        """Report the progress of the job."""
+        self.report("progress", list(progress))
 
 
-def work(wire: Wire, asked: dict[str, Any]) -> None:
-    """Do what is asked, and tell how it ended."""
-    folder = Path(asked["folder"])
+def work(wire: Wire, job: dict[str, Any]) -> None:
+    """Run a job, and report how it ended."""
+    folder = Path(job["folder"])
     try:
-        with listening(wire.hear):
-            assignment = Assignment(asked["settings"], folder, wire.tell)
-            found = find_task(asked["task"])(assignment)
-        text = json.dumps(found)
-        write_atomically(folder / RESULT, lambda beside: beside.write_text(text, encoding="utf-8"))
-        wire.tell("ended", ["done", ""])
+        with listening(wire.report_progress):
+            assignment = Assignment(job["settings"], folder, wire.report)
+            result = find_task(job["task"])(assignment)
+        text = json.dumps(result)
+        write_atomically(folder / RESULT, lambda file: file.write_text(text, encoding="utf-8"))
+        wire.report("ended", ["done", ""])
     except KeyboardInterrupt:
-        _describe_the_end(wire, "cancelled", "")
+        wire.report("ended", ["cancelled", ""])
     except Exception as error:
         with suppress(KeyboardInterrupt):
             reject_interruption(error)
-            _describe_the_end(wire, "failed", _told(error))
+            wire.report("ended", ["failed", _describe_error(error)])
             return
-        _describe_the_end(wire, "cancelled", "")
+        wire.report("ended", ["cancelled", ""])
 
 
-def _describe_the_end(wire: Wire, state: str, error: str) -> None:
-    wire.tell("ended", [state, error])
-
-
-def _told(error: Exception) -> str:
-    """Say what went wrong, without a trace."""
+def _describe_error(error: Exception) -> str:
+    """Describe an error without a trace."""
     if lacks_memory(error):
         return not_enough()
     if isinstance(error, RecveilError):
         return str(error)
-    traceback.print_exception(error)  # to a file in the project's folder
+    traceback.print_exception(error)  # goes to a file in the project
     if isinstance(error, OSError):
         return f"{error.filename or 'a file'}: {error.strerror or first_line_of(error)}"
     return (
@@ -102,56 +98,51 @@ def _told(error: Exception) -> str:
     )
 
 
-def _end_with_input() -> None:
-    """Interrupt the work when nobody holds the other end of standard input any more."""
+def _watch_input() -> None:
+    """Interrupt the job when standard input is closed."""
     while os.read(0, 4_096):
         pass
     os.kill(os.getpid(), signal.SIGINT)
 
 
 def main() -> None:
-    """Work on what the first line of standard input asks for; be ready before it comes."""
-    # What a library prints must not stand between the lines.
-    told = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    """Run the job that the first line of standard input describes."""
+    # What libraries print must not mix with the reports.
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
-    _load()
-    asked_for = _first_line()
-    if not asked_for:
-        return
-    asked = json.loads(asked_for)
-    _lead_errors(Path(asked["folder"]))
-
-    def write(text: str) -> None:
-        with suppress(BrokenPipeError):
-            told.write(text + "\n")
-
-    wire = Wire(write)
-    if hasattr(os, "nice"):
-        os.nice(_POLITE)
-    # An interruption that Python ignores, as in `__del__`, ends the work at its next report.
-    signal.signal(signal.SIGINT, lambda *_: wire.cut())
-    threading.Thread(target=_end_with_input, daemon=True).start()
-    try:
-        work(wire, asked)
-    except KeyboardInterrupt:  # between two steps of ours
-        _describe_the_end(wire, "cancelled", "")
-    told.flush()
-    sys.stderr.flush()
-    os._exit(0)  # whatever still waits on a stream waits for nobody
-
-
-def _load() -> None:
-    """Load what most tasks need while nobody waits for it."""
     import recveil.auditing
     import recveil.inspection
 
-    del recveil
+    del recveil  # most jobs need them; the worker waits anyway
+    line = _read_line()
+    if not line:
+        return
+    job = json.loads(line)
+    _redirect_output(Path(job["folder"]))
+
+    def write(text: str) -> None:
+        with suppress(BrokenPipeError):
+            stream.write(text + "\n")
+
+    wire = Wire(write)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    # An interruption that Python ignores, as in `__del__`, takes effect at the next report.
+    signal.signal(signal.SIGINT, lambda *_: wire.cut())
+    threading.Thread(target=_watch_input, daemon=True).start()
+    try:
+        work(wire, job)
+    except KeyboardInterrupt:  # between two steps of this function
+        wire.report("ended", ["cancelled", ""])
+    stream.flush()
+    sys.stderr.flush()
+    os._exit(0)  # without waiting for threads that read streams
 
 
-def _lead_errors(folder: Path) -> None:
-    """Lead what is printed, which may tell of people, to a file for their owner alone."""
+def _redirect_output(folder: Path) -> None:
+    """Redirect what libraries print, which may hold private data, to a private file."""
     place = folder / ERRORS
-    # Made anew: what stands there already may be a file of elsewhere, under another name.
+    # Created anew: an existing file may be a hard link to one outside the project.
     place.unlink(missing_ok=True)
     file = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY | NOT_FOLLOWED, FOR_OWNER)
     for stream in (1, 2):
@@ -159,7 +150,7 @@ def _lead_errors(folder: Path) -> None:
     os.close(file)
 
 
-def _first_line() -> bytes:
+def _read_line() -> bytes:
     read = b""
     while not read.endswith(b"\n") and (one := os.read(0, 1)):
         read += one

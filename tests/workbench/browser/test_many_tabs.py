@@ -7,7 +7,7 @@ N_TABS = 7
 def test_many_tabs_of_something_that_runs(open_tab, served, table):
     with open_tab() as page:
         page.set_input_files("#file", table)
-        page.wait_for_selector("text=What else was seen")
+        page.wait_for_selector("#statistics")
         page.goto(f"{served.base}/choose")
         page.check("#shadows")
         page.click("text=Compare these")

@@ -23,7 +23,7 @@ def test_a_project_outlives_a_kill_in_the_middle(open_tab, served, table):
     with open_tab() as page:
         page.wait_for_selector("table.sample")  # the table is still there
         page.goto(f"{served.base}/choose")
-        page.wait_for_selector("text=Stopped, because the workbench was ended while it ran")
+        page.wait_for_selector("[data-state=stopped]")
         for box in page.query_selector_all(".marks input"):
             box.set_checked(box.get_attribute("name") == "method-sparse")
         page.click("button:has-text('Compare these')")

@@ -155,7 +155,7 @@ def test_on_paper_a_verdict_has_its_limits_and_a_page_its_command(page, served, 
     page.goto(f"{served.base}/release")
     page.emulate_media(media="print")
     shown = page.inner_text("main")
-    assert "What this verdict says nothing of" in shown
+    assert "What the verdict does not cover" in shown
     assert page.evaluate("document.querySelector('.limits li').checkVisibility()")
     assert "recveil anonymize" in shown
     assert page.is_hidden("#describe")
@@ -165,7 +165,7 @@ def test_the_keyboard_alone_takes_a_setting(page, served, done):
     page.goto(f"{served.base}/choose")
     page.focus("#limit")
     page.keyboard.press("Home")
-    page.wait_for_function("document.getElementById('limit-told').textContent == '1'")
+    page.wait_for_function("document.getElementById('limit-value').textContent == '1'")
     page.wait_for_selector("text=With at most 1%")
     page.keyboard.press("End")
     page.wait_for_url("**limit=100**")
@@ -174,7 +174,7 @@ def test_the_keyboard_alone_takes_a_setting(page, served, done):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id").startswith("dot-"):
             break
-    assert page.is_visible(".pointed dl:not([hidden])")
+    assert page.is_visible(".panel dl:not([hidden])")
     page.keyboard.press("Enter")
     page.wait_for_url("**setting=**")
 
@@ -184,7 +184,7 @@ def test_the_slider_moves_the_limit_and_the_answer(page, served, done):
     assert page.query_selector(".limit") is None
     _answer_for(page, 3)
     page.wait_for_selector("line.limit", state="attached")
-    assert page.inner_text("#limit-told") == "3"
+    assert page.inner_text("#limit-value") == "3"
 
 
 def test_two_tabs_are_one_project(open_tab, served, done, table, tmp_path):
@@ -210,7 +210,7 @@ def test_a_wrong_file_ends_in_one_line(page, tmp_path):
     wrong = tmp_path / "photo.jpg"
     wrong.write_bytes(b"\xff\xd8\xff\xe0" + os.urandom(3_000))
     page.set_input_files("#file", str(wrong))
-    page.wait_for_selector(".warnings >> text=It did not work")
+    page.wait_for_selector("[data-state=failed]")
     told = page.inner_text(".warnings p")
     assert "photo.jpg" in told
     assert len(told) < 300
@@ -226,7 +226,7 @@ def test_work_can_be_cancelled_in_the_middle(page, served, done, table):
     assert page.is_visible("text=compare")
     page.goto(f"{served.base}/choose")
     page.click("button:has-text('Cancel')")
-    page.wait_for_selector("text=Cancelled. Settings that were finished are kept")
+    page.wait_for_selector("[data-state=cancelled]")
     assert page.query_selector("#take")  # what was finished before is still there
     assert _state_of_last(served, "compare") == "cancelled"
 

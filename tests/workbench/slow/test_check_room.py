@@ -25,7 +25,7 @@ class TestADroppedRelease:
         browser.wait("data", "risk", "check")
         page = browser.get("/check").text
         assert "✓ holds" in page
-        assert "It was not attacked" in page
+        assert 'data-check="not-attacked"' in page
         assert "unpacked/" not in page
         assert "private twin" in page
 

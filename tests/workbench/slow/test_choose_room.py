@@ -37,7 +37,7 @@ def test_the_settings_are_drawn_and_told_in_a_table(compared):
     for title in ("raw", "sparse, k = 3", "sparse, k = 6"):
         assert f"<dt>{title}</dt>" in page
     assert page.count('class="dot') >= 3
-    assert "All settings that are finished" in page
+    assert '<table class="cards settings">' in page
     assert "Publish “sparse" in page
     assert "style=" not in page
 
@@ -50,7 +50,7 @@ def test_htmx_gets_the_answer_alone(compared):
 
 def test_another_setting_is_told_beside_the_answer(compared):
     page = compared.get("/choose?limit=100&min_k=3&setting=raw").text
-    assert "promises nothing" in page
+    assert "makes no claim" in page
     assert 'id="take"' not in page
 
 
@@ -75,7 +75,7 @@ def test_a_setting_is_taken_and_stands_in_the_log_with_its_reason(compared):
 
 def test_a_setting_that_was_taken_and_is_no_longer_there_stops_nothing(compared):
     project = compared.bench.project
-    project.keep_of(
+    project.save_for(
         project.chosen_input(),
         "question",
         {**Question(min_k=3)._asdict(), "setting": "padded, k = 9"},
@@ -87,7 +87,7 @@ def test_a_baseline_cannot_be_taken(compared):
     answer = compared.send("/choose/take", setting="raw", limit="100")
     assert answer.status_code == 400
     assert "cannot be published" in answer.text
-    assert compared.bench.project.kept_of(compared.bench.project.chosen_input(), "setting") is None
+    assert compared.bench.project.load_for(compared.bench.project.chosen_input(), "setting") is None
 
 
 def test_what_was_finished_is_not_computed_again(compared):

@@ -20,19 +20,19 @@ def is_alive(process):
 def test_how_far_it_is_is_asked_for_and_never_streamed(browser, long_work):
     """A browser keeps six streams open, and seven pages froze it."""
     running = browser.bench.jobs.running(long_work.id)
-    running.told.append(("cell", {}))
-    known = browser.get(f"/jobs/{long_work.id}/progress?told=1")
-    news = browser.get(f"/jobs/{long_work.id}/progress?told=0")
+    running.reports.append(("cell", {}))
+    known = browser.get(f"/jobs/{long_work.id}/progress?n_reports=1")
+    news = browser.get(f"/jobs/{long_work.id}/progress?n_reports=0")
     browser.bench.jobs.cancel(long_work.id)
     assert "hx-trigger" not in known.headers
-    assert news.headers["hx-trigger"] == f"told-{long_work.id}"
-    assert "progress?told=1" in news.text
+    assert news.headers["hx-trigger"] == f"reported-{long_work.id}"
+    assert "progress?n_reports=1" in news.text
     assert "<progress" in news.text
 
 
 def test_progress_is_heard_and_a_cancelled_job_ends(bench, long_work):
     running = bench.jobs.running(long_work.id)
-    until(lambda: running.far.fraction > 0 and running.far.part)
+    until(lambda: running.progress.fraction > 0 and running.progress.part)
     bench.jobs.cancel(long_work.id)
     assert running.is_cancelled
     until(lambda: bench.jobs.running(long_work.id) is None)
@@ -45,7 +45,7 @@ def test_progress_is_heard_and_a_cancelled_job_ends(bench, long_work):
 
 def test_what_runs_when_the_workbench_ends_is_stopped(bench, long_work):
     running = bench.jobs.running(long_work.id)
-    until(lambda: running.far.part)
+    until(lambda: running.progress.part)
     bench.jobs.close()
     assert not is_alive(running.process)
     assert bench.project.job(long_work.id).state == "stopped"
@@ -54,7 +54,7 @@ def test_what_runs_when_the_workbench_ends_is_stopped(bench, long_work):
 def test_a_workbench_that_is_killed_leaves_no_work_behind(bench, long_work):
     """Its end of the stream goes with it."""
     running = bench.jobs.running(long_work.id)
-    until(lambda: running.far.part)
+    until(lambda: running.progress.part)
     os.close(os.dup(running.process.stdin.fileno()))
     running.process.stdin.close()
     running.process.wait(20)
@@ -94,13 +94,13 @@ def test_an_end_that_cannot_be_written_is_told_and_written_later(browser, small_
     (job,) = browser.wait("risk")
     assert job.state == "running"
     page = browser.get("/risk").text
-    assert "could not be noted" in page
+    assert "could not be written to the project" in page
     assert "<progress" not in page
     monkeypatch.setattr(bench.project, "end_job", end_job)
     browser.send("/risk/start")
     browser.wait("risk")
     assert bench.project.job(job.id).state == "done"
-    assert "could not be noted" not in browser.get("/risk").text
+    assert "could not be written to the project" not in browser.get("/risk").text
 
 
 def test_results_are_plain(bench, tmp_path):

@@ -21,9 +21,9 @@ def test_the_crowd_is_counted_in_what_is_written(tmp_path, layout, file_format, 
     assert 0 < len(rows) <= 20
     for row in rows:
         assert crowds[row.user_id] >= 4
-        assert f"for {crowds[row.user_id]} people" in row.sees
-        assert f"1 in {crowds[row.user_id]}." in row.sees
-        assert len(row.labels) == min(6, row.n_labels)
+        assert f"for {crowds[row.user_id]} users" in row.description
+        assert f"1 in {crowds[row.user_id]}." in row.description
+        assert len(row.cells) == min(6, row.n_cells)
 
 
 def _crowds(folder):
@@ -38,14 +38,16 @@ def _crowds(folder):
 def test_of_co_rated_rows_nothing_is_promised_against_who_knows_ratings(tmp_path):
     KCoRater(3, seed=1).anonymize(RATINGS).write(tmp_path / "out")
     for row in preview(tmp_path / "out"):
-        assert row.sees.startswith("The same items for ")
-        assert "nothing is promised against those who know ratings" in row.sees
+        assert row.description.startswith("The same items for ")
+        assert "nothing is promised against those who know ratings" in row.description
 
 
 def test_drawn_rows_are_nobodys(tmp_path):
     made = {"epsilon": "50", "catalogue": "as-rated"}
     anonymize(RATINGS, tmp_path / "out", **made)
-    assert {row.sees.partition(":")[0] for row in preview(tmp_path / "out")} == {"Nobody’s row"}
+    assert {row.description.partition(":")[0] for row in preview(tmp_path / "out")} == {
+        "A synthetic user"
+    }
 
 
 def test_a_model_has_no_rows(tmp_path):

@@ -32,7 +32,7 @@ def release(browser):
 def test_the_verdict_the_card_and_the_rows_are_shown(made):
     page = made.get("/release").text
     assert "✓ holds" in page
-    assert "4 are promised" in page
+    assert "4 are claimed" in page
     assert "## What is not promised" in page
     assert "The same row for " in page
     assert "style=" not in page
@@ -94,12 +94,12 @@ def test_a_release_of_the_same_name_has_nothing_of_the_one_before(made):
     made.wait("release")
     page = made.get("/release").text
     assert "as it will be published</summary>" not in page
-    assert "Attack this release with what the table tells" in page
+    assert 'id="attack"' in page
     answer = made.get(f"/release/{release(made).id}/download")
     assert "croissant.json" not in ZipFile(io.BytesIO(answer.content)).namelist()
     made.send(f"/release/{first.id}/describe", publisher="The Library")
     made.wait("release", "release describe")
-    assert "is another release" in made.get(f"/release?release={first.id}").text
+    assert "is not the release that was verified" in made.get(f"/release?release={first.id}").text
 
 
 def test_a_description_that_was_changed_is_not_handed_out(made):
@@ -123,7 +123,7 @@ def test_a_second_release_of_the_same_people_is_warned_of(made):
     made.send("/release/make", method="sparse", k="4", name="second", file_format="parquet")
     made.wait("release")
     page = made.get("/release").text
-    assert "Releases of the same people tell more together" in page
+    assert "Releases of the same users can be linked" in page
     assert f"/release?release={release(made).id}" in page
 
 

@@ -21,18 +21,18 @@ def test_every_room_says_so_and_begins_nothing(named, small_table):
     assert "has changed" not in browser.get("/risk").text
     file.write_bytes(small_table + b"new,1,3\n")
     for room in ("data", "risk", "choose", "release", "check", "log"):
-        assert "The table has changed since it was looked at" in browser.get(f"/{room}").text
+        assert "The table has changed since it was inspected" in browser.get(f"/{room}").text
     n_jobs = len(browser.bench.project.jobs())
     make = {"method": "padded", "k": "4", "name": "first", "file_format": "csv"}
     compare = {"method-padded": "on", "ks": "5"}
     for place, form in (("risk/start", {}), ("choose/start", compare), ("release/make", make)):
         answer = browser.send(f"/{place}", **form)
         assert answer.status_code == 400
-        assert "look at it again" in answer.text
+        assert "inspect it again" in answer.text
     assert len(browser.bench.project.jobs()) == n_jobs
 
 
-def test_when_it_is_looked_at_again_nothing_old_is_told(named, small_table):
+def test_when_it_is__inspected_state_again_nothing_old_is_told(named, small_table):
     browser, file = named
     browser.send("/release/make", method="padded", k="4", name="first", file_format="csv")
     browser.wait("release")
@@ -43,7 +43,7 @@ def test_when_it_is_looked_at_again_nothing_old_is_told(named, small_table):
     assert "<dd>81</dd>" in browser.get("/data").text
     assert browser.bench.project.last_job("risk").id > before.id
     assert "has changed since it was" not in browser.get("/risk").text
-    assert "was made of the table as it was then" in browser.get("/release").text
+    assert "made of an earlier state of the table" in browser.get("/release").text
 
 
 def test_a_file_that_is_gone_is_told(named):
@@ -59,7 +59,7 @@ def test_a_table_to_which_too_much_came_has_changed(named, monkeypatch, tmp_path
     browser.send("/data/name", place=str(tmp_path / "parts"))
     browser.wait("data", "risk")
     assert "has changed since" not in browser.get("/risk").text
-    monkeypatch.setattr(table_source, "_MOST_SEEN", 0)
+    monkeypatch.setattr(table_source, "_MOST_ENTRIES", 0)
     assert "has changed since" in browser.get("/risk").text
 
 

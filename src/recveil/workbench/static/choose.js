@@ -1,14 +1,14 @@
-// What a setting costs is told where one points, and the slider says where it stands.
+// Shows the figures of the setting under the pointer, and the value of the slider.
 (function () {
   "use strict";
 
-  function tell(link) {
-    const panel = document.querySelector(".pointed");
+  function show(link) {
+    const panel = document.querySelector(".panel");
     if (!panel) {
       return;
     }
-    for (const told of panel.querySelectorAll("dl")) {
-      told.hidden = !link || told.dataset.title !== link.dataset.told;
+    for (const figures of panel.querySelectorAll("dl")) {
+      figures.hidden = !link || figures.dataset.title !== link.dataset.title;
     }
     panel.querySelector(".hint").hidden = Boolean(link);
   }
@@ -17,15 +17,15 @@
     document.addEventListener(name, (event) => {
       const link = event.target.closest(".dot");
       if (link) {
-        tell(link);
+        show(link);
       }
     });
   }
-  document.addEventListener("focusout", (event) => event.target.closest(".dot") && tell(null));
+  document.addEventListener("focusout", (event) => event.target.closest(".dot") && show(null));
 
   document.addEventListener("input", (event) => {
     if (event.target.id === "limit") {
-      document.getElementById("limit-told").textContent = event.target.value;
+      document.getElementById("limit-value").textContent = event.target.value;
     }
   });
 })();

@@ -1,16 +1,16 @@
-// What htmx does not do: a file that is dropped is sent as it is, and the page says how far it is.
-// It runs before the page is read, and listens to the document: whatever comes later is heard.
+// Uploads dropped files with progress, which htmx does not do, and reports lost connections.
+// It runs before the body and listens to the document, so that later elements are covered.
 (function () {
   "use strict";
 
-  const SILENT = "The workbench does not answer this page any more; look where it was started, and open the address that is printed there.";
+  const OFFLINE = "The workbench does not answer any more; open the address that it printed when it started.";
   const formOf = (event) => event.target.closest?.("form[data-upload]");
 
-  // The button of such a form is for those who have no scripts.
+  // The button of an upload form is for browsers without scripts.
   document.documentElement.classList.add("scripted");
 
   function send(form, file) {
-    const told = form.querySelector("[role=status]");
+    const status = form.querySelector("[role=status]");
     const request = new XMLHttpRequest();
     request.open("PUT", form.action);
     request.setRequestHeader("x-recveil-change", form.elements.change.value);
@@ -18,7 +18,7 @@
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.addEventListener("progress", (event) => {
       const share = event.total ? Math.floor((100 * event.loaded) / event.total) : 0;
-      told.textContent = "Copying: " + share + " %";
+      status.textContent = "Copying: " + share + " %";
     });
     request.addEventListener("load", () => {
       let answer = {};
@@ -30,11 +30,11 @@
       if (answer.next) {
         window.location.assign(answer.next);
       } else {
-        told.textContent = answer.error;
+        status.textContent = answer.error;
       }
     });
     request.addEventListener("error", () => {
-      told.textContent = SILENT;
+      status.textContent = OFFLINE;
     });
     request.send(file);
   }
@@ -60,7 +60,7 @@
     }
   });
 
-  // A file that is dropped beside must not be opened instead of the page.
+  // A file that is dropped outside a form must not replace the page.
   for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
     document.addEventListener(name, (event) => {
       event.preventDefault();
@@ -74,16 +74,16 @@
     });
   }
 
-  function tellSilence(isSilent) {
-    const told = document.getElementById("unheard");
-    if (told) {
-      told.textContent = isSilent ? SILENT : "";
-      told.hidden = !isSilent;
+  function showOffline(isOffline) {
+    const note = document.getElementById("offline");
+    if (note) {
+      note.textContent = isOffline ? OFFLINE : "";
+      note.hidden = !isOffline;
     }
   }
 
-  // What the page asks again and again says, too, when nobody answers.
-  document.addEventListener("htmx:sendError", () => tellSilence(true));
-  document.addEventListener("htmx:responseError", (event) => tellSilence(event.detail.xhr.status === 403));
-  document.addEventListener("htmx:afterOnLoad", () => tellSilence(false));
+  // Polling also shows when the workbench does not answer.
+  document.addEventListener("htmx:sendError", () => showOffline(true));
+  document.addEventListener("htmx:responseError", (event) => showOffline(event.detail.xhr.status === 403));
+  document.addEventListener("htmx:afterOnLoad", () => showOffline(false));
 })();

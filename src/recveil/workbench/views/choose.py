@@ -1,0 +1,235 @@
+"""The page Choose, which compares settings on the frontier of risk and utility."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from recveil.comparison._compare import Of
+from recveil.comparison.frontier_chart import utilities_of
+from recveil.comparison.risk_axes import AXES, SHADOWS, usual_axis
+from recveil.comparison.utility import Worth
+from recveil.methods.registry import has_k
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
+from recveil.workbench.project import Input, Job
+from recveil.workbench.table_source import is_current, reject_changed, source_settings
+from recveil.workbench.tasks import COMPARISON_PAGE, PARTIAL_RESULT, feedback_of, list_methods
+from recveil.workbench.workspace import (
+    NUMBER,
+    Workspace,
+    form_of,
+    format_command,
+    redirect,
+    serve_report,
+    workspace_of,
+)
+
+_KS, _MOST_KS = "5,20", 12
+_N_SHADOWS = 32
+_UTILITIES = {
+    "both": "ranked lists and ratings: the smaller of the two shares",
+    "lists": "ranked lists of recommended items",
+    "ratings": "predicted ratings",
+}
+
+
+def _page(request: Request) -> Response:
+    workspace = workspace_of(request)
+    table = workspace.project.chosen_input()
+    job = workspace.newest_job("choose", table)
+    state = _comparison_state(workspace, table)
+    parts = _answer_values(workspace, state, dict(request.query_params), table)
+    if request.headers.get("hx-target") == "answer":
+        parts |= {"change": workspace.keys.change, "is_part": True}
+        text = workspace.render_fragment("answer.html.jinja", **parts)
+        return HTMLResponse(text.encode("utf-8", "replace"))
+    feedback = _feedback_of(workspace, table)
+    methods = list_methods(of=feedback)
+    return workspace.render_page(
+        request,
+        "choose.html.jinja",
+        job=job,
+        running=workspace.find_running(job),
+        methods=methods,
+        takes_k={name: has_k(name) for name in methods},
+        settings=_form_values(job),
+        n_shadows=_N_SHADOWS,
+        is_inspected=workspace.is_inspected(table),
+        has_page=job is not None
+        and (workspace.project.job_folder(job.id) / COMPARISON_PAGE).is_file(),
+        feedback=feedback,
+        is_part=False,
+        **parts,
+    )
+
+
+def _answer_values(
+    workspace: Workspace,
+    state: dict[str, Any] | None,
+    query: Mapping[str, str],
+    table: Input | None,
+) -> dict[str, Any]:
+    """Return what the answer to a question shows of the finished settings."""
+    comparison = (state or {}).get("comparison")
+    plain_rows = comparison["rows"] if comparison else []
+    rows = rows_of(plain_rows)
+    question = Question.read(query, _default_question(workspace, table, comparison))
+    answered = answer(rows, question)
+    drawings = [
+        draw(plain_rows, utility, question.axis, answered.best, question.max_risk)
+        for utility in utilities_of(plain_rows)
+        if question.worth in ("both", utility.name)
+    ]
+    return {
+        "question": question,
+        "answer": answered,
+        "drawings": [drawing for drawing in drawings if drawing.dots],
+        "lines": tabulate(rows, question),
+        "warnings": warnings_for(comparison, answered) if comparison else [],
+        "n_unfinished": (state or {}).get("unfinished", 0),
+        "risks": AXES,
+        "utilities": _UTILITIES,
+        "shadows": SHADOWS.name,
+        "has_rows": bool(rows),
+    }
+
+
+def _default_question(
+    workspace: Workspace, table: Input | None, comparison: dict[str, Any] | None
+) -> Question:
+    """Return the saved question about a table, or the usual one."""
+    saved = table and workspace.project.load_for(table, "question", Question._fields)
+    if saved and saved["risk"] in AXES:
+        titles = [] if comparison is None else [row["title"] for row in comparison["rows"]]
+        setting = saved["setting"] if saved["setting"] in titles else None
+        return Question(**{name: saved[name] for name in Question._fields})._replace(
+            setting=setting
+        )
+    if comparison is None:
+        return Question()
+    axis = usual_axis(rows_of(comparison["rows"]))
+    worth: Worth = "lists" if comparison["settings"]["worth"] == "lists" else "both"
+    return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
+
+
+def _start(request: Request) -> Response:
+    workspace, form = workspace_of(request), form_of(request)
+    table = workspace.require_table()
+    reject_changed(workspace.project, table)
+    names = list_methods(of=_feedback_of(workspace, table))
+    methods = [name for name in names if form.get(f"method-{name}")]
+    if not methods:
+        raise RecveilError(
+            "no method is marked; mark at least one to be compared", code="option.required"
+        )
+    ks = _parse_ks(form.get("ks", ""))
+    shadows = _N_SHADOWS if form.get("shadows") else None
+    out = str(workspace.project.folder_for("comparisons") / str(table.id))
+    settings = {
+        **source_settings(table),
+        "out": out,
+        "methods": methods,
+        "ks": ks,
+        "shadows": shadows,
+    }
+    options = {
+        **table.reading,
+        "methods": ",".join(methods),
+        "k": ",".join(map(str, ks)),
+        "shadows": shadows,
+        "output": out,
+    }
+    command = format_command("compare", table.place, options=options)
+    workspace.project.note(f"compared settings on {table.name}", command)
+    workspace.jobs.start("choose", "compare", settings, command=command, input=table.id)
+    return redirect("/choose")
+
+
+def _take(request: Request) -> Response:
+    """Select a setting for the release, and log the question and the answer."""
+    workspace = workspace_of(request)
+    project = workspace.project
+    table = workspace.require_table()
+    comparison = (_comparison_state(workspace, table) or {}).get("comparison")
+    if comparison is None:
+        raise RecveilError(
+            "nothing is compared yet; start it on the page Choose", code="workbench.not-ready"
+        )
+    question = Question.read(form_of(request), Question())
+    answered = answer(rows_of(comparison["rows"]), question)
+    row = answered.row
+    if row is None or not answered.is_publishable:
+        raise RecveilError(
+            "this setting cannot be published; choose one that makes a claim",
+            code="release.refused",
+        )
+    project.save_for(table, "question", question._asdict())
+    setting = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
+    project.save_for(table, "setting", setting)
+    project.note(f"chose “{row.title}” for {table.name}: {' '.join(answered.why)}")
+    return redirect("/release")
+
+
+def _report(request: Request) -> Response:
+    missing = "page of a comparison; run it to its end"
+    return serve_report(request, ("compare",), COMPARISON_PAGE, missing)
+
+
+def _comparison_state(workspace: Workspace, table: Input | None) -> dict[str, Any] | None:
+    """Return the finished part of a table's comparison, running, ended or stopped.
+
+    A new run reads the results of earlier runs within a moment.
+    """
+    if table is None:
+        return None
+    project = workspace.project
+    for job in project.jobs():
+        key = job.room, job.input, job.settings.get("reading")
+        if key != ("choose", table.id, table.reading) or not is_current(project, table, job):
+            continue
+        state = project.result(job)
+        file = project.job_folder(job.id) / PARTIAL_RESULT
+        if state is None and file.is_file():
+            state = json.loads(file.read_text(encoding="utf-8"))
+        if state is not None:
+            return state
+    return None
+
+
+def _form_values(job: Job | None) -> dict[str, Any]:
+    """Return the settings of the last comparison, for the form."""
+    settings = {} if job is None else job.settings
+    ks = settings.get("ks")
+    return {
+        "methods": settings.get("methods"),
+        "ks": _KS if ks is None else ",".join(map(str, ks)),
+        "shadows": bool(settings.get("shadows")),
+    }
+
+
+def _feedback_of(workspace: Workspace, table: Input | None) -> Of:
+    job = None if table is None else workspace.project.last_job("data", table.id)
+    return feedback_of(workspace.project.result(job))
+
+
+def _parse_ks(text: str) -> list[int]:
+    """Parse several k, as in "5, 20"."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not 1 <= len(parts) <= _MOST_KS or not all(p.isdecimal() and len(p) < 8 for p in parts):
+        raise RecveilError(
+            f"k: {quoted(text, 40)}; expected up to {_MOST_KS} whole numbers, as in {_KS}",
+            code="option.value",
+        )
+    return [int(part) for part in parts]
+
+
+ROUTES = [
+    Route("/choose", _page),
+    Route("/choose/start", _start, methods=["POST"]),
+    Route("/choose/take", _take, methods=["POST"]),
+    Route(f"/choose/{NUMBER}/comparison.html", _report),
+]

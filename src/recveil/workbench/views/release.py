@@ -1,0 +1,319 @@
+"""The page Release, which makes, attacks, describes and downloads releases."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from recveil.methods.registry import has_k
+from recveil.publish.publisher_card import PublisherCard
+from recveil.release.manifest import FileEntry, twin_name
+from recveil.release.registry import all_variants
+from recveil.runtime.devices import reject_devices
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.locks import FOR_OWNER
+from recveil.workbench.preview import describe_verdict
+from recveil.workbench.project import Input, Job
+from recveil.workbench.table_source import is_current, reject_changed, source_settings
+from recveil.workbench.tasks import (
+    AUDIT_PAGE,
+    DESCRIPTION,
+    ZipEntry,
+    feedback_of,
+    list_methods,
+    published_files,
+    stream_zip,
+)
+from recveil.workbench.workspace import (
+    NUMBER,
+    Workspace,
+    form_of,
+    format_command,
+    redirect,
+    serve_report,
+    workspace_of,
+)
+
+# Labels of the fields of a `PublisherCard`; data portals require the first ones.
+_LABELS = {
+    "title": "Title",
+    "publisher": "Publisher",
+    "contact": "Contact: an address for questions",
+    "licence": "License, best by its address",
+    "date": "Date of publication, as 2026-01-31",
+    "description": "Description",
+    "collection": "How the ratings were collected",
+    "citation": "How to cite it",
+    "version": "Version",
+    "url": "Where the folder will be published, if known",
+    "keywords": "Keywords, separated by commas",
+}
+_LONG_FIELDS = ("description", "collection", "citation")
+_RELEASES = "releases"
+# Attacks and descriptions run in slots of their own, so that neither cancels the other.
+_ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
+_SETTING_FIELDS = ("method", "k", "title", "why")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
+_FORMATS = ("parquet", "csv")
+_MOST_K = 1_000_000
+
+
+def _page(request: Request) -> Response:
+    workspace = workspace_of(request)
+    project = workspace.project
+    table = project.chosen_input()
+    releases = [
+        job
+        for job in project.jobs()
+        if table is not None and job.task == "release" and job.input == table.id
+    ]
+    number = request.query_params.get("release", "")
+    job = next((job for job in releases if str(job.id) == number), None)
+    job = job or (releases[0] if releases else None)
+    result = project.result(job)
+    attack = _job_about(workspace, "attack", job, result)
+    description = _job_about(workspace, "describe", job, result)
+    return workspace.render_page(
+        request,
+        "release.html.jinja",
+        job=job,
+        result=result,
+        is_current=table is None or job is None or is_current(project, table, job),
+        verdict=None if result is None else describe_verdict(result["verification"]),
+        running=workspace.jobs.running_in("release"),
+        releases=[each for each in releases if each.state == "done"],
+        attack=attack,
+        running_attack=workspace.find_running(attack),
+        attack_result=project.result(attack),
+        description=description,
+        running_description=workspace.find_running(description),
+        description_result=project.result(description),
+        card=project.load("card", {}),
+        labels=_LABELS,
+        long_fields=_LONG_FIELDS,
+        setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
+        methods={} if table is None else _list_publishable(workspace, table),
+        formats=_FORMATS,
+        free_name=_free_name(workspace, table),
+    )
+
+
+def _make(request: Request) -> Response:
+    workspace, form = workspace_of(request), form_of(request)
+    project = workspace.project
+    table = workspace.require_table()
+    reject_changed(project, table)
+    name, variant_name, k = form.get("name", "").strip(), form.get("method", ""), None
+    if not _NAME.fullmatch(name):
+        raise RecveilError(
+            f"name {quoted(name, 40)}: expected up to 60 letters, digits, - and _, as in release-1",
+            code="option.value",
+        )
+    takes_k = _list_publishable(workspace, table)
+    if variant_name not in takes_k:
+        raise RecveilError(
+            f"method {quoted(variant_name, 40)}: not one of those that can be published",
+            code="method.unsupported",
+        )
+    if takes_k[variant_name]:
+        k = _parse_k(form.get("k", ""))
+    file_format = form.get("file_format", _FORMATS[0])
+    if file_format not in _FORMATS:
+        raise RecveilError(
+            f"format {quoted(file_format, 40)}: expected {' or '.join(_FORMATS)}",
+            code="option.value",
+        )
+    output = str(project.folder_for(_RELEASES) / name)
+    method, variant = all_variants()[variant_name]
+    options = {key: "none" if value is None else value for key, value in variant.options.items()}
+    options = {"method": method.name, **options, "file_format": file_format}
+    command = format_command(
+        "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
+    )
+    settings = {**source_settings(table), "output": output, "k": k, "options": options}
+    with workspace.start_lock:
+        if workspace.jobs.running_in("release") is not None:
+            raise RecveilError(
+                "a release is being made; wait until it is finished, or cancel it first",
+                code="workbench.busy",
+            )
+        project.note(f"made the release {name} of {table.name}", command)
+        workspace.jobs.start("release", "release", settings, command=command, input=table.id)
+    return redirect("/release")
+
+
+def _attack(request: Request) -> Response:
+    workspace = workspace_of(request)
+    job, result = _require_release(request)
+    release, source, reading = (job.settings[name] for name in ("output", "source", "reading"))
+    options = {**reading, "release": release, "no_curves": True}
+    command = format_command("audit", source, options=options)
+    workspace.project.note(f"attacked the release {Path(release).name}", command)
+    settings = {"source": source, "reading": reading, **_identify(job, result)}
+    workspace.jobs.start(_ATTACKS, "attack", settings, command=command, input=job.input)
+    return redirect(f"/release?release={job.id}")
+
+
+def _describe(request: Request) -> Response:
+    """Save the publisher's card, and describe the release for data portals."""
+    workspace, form = workspace_of(request), form_of(request)
+    job, result = _require_release(request)
+    fields = {name: form.get(name, "").replace("\r\n", "\n").strip() for name in _LABELS}
+    fields = {name: text for name, text in fields.items() if text}
+    card = workspace.project.folder_for(_RELEASES) / f"{result['name']}.card.toml"
+    _write_card(fields, card)
+    workspace.project.save("card", fields)
+    output = str(_description_file(workspace, result))
+    settings = {**_identify(job, result), "output": output, "card": str(card)}
+    command = format_command(
+        "describe", settings["release"], output, options={"card": card, "force": True}
+    )
+    workspace.project.note(f"described the release {result['name']}", command)
+    workspace.jobs.start(_DESCRIPTIONS, "describe", settings, command=command, input=job.input)
+    return redirect(f"/release?release={job.id}")
+
+
+def _write_card(fields: Mapping[str, str], file: Path) -> None:
+    """Write a publisher's card as TOML, and raise if `PublisherCard` cannot read it."""
+    lines = []
+    for name, text in fields.items():
+        keywords = [word.strip() for word in text.split(",") if word.strip()]
+        value = json.dumps(keywords if name == "keywords" else text, ensure_ascii=False)
+        lines.append(f"{name} = {value}\n")  # JSON's strings are TOML's
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FOR_OWNER)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as stream:
+        stream.write("".join(lines))
+    try:
+        PublisherCard.read(file)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+async def _download(request: Request) -> Response:
+    """Send the published folder as a zip; the private folder is never read."""
+    workspace = workspace_of(request)
+    job, result = _require_release(request)
+    if not result["verification"]["holds"]:
+        raise RecveilError(
+            f"{result['name']}: does not keep its claim, and cannot be downloaded",
+            code="claim.false",
+        )
+    folder = Path(job.settings["output"])
+    files = await run_in_threadpool(published_files, folder, result["sha256"])
+    description = workspace.project.result(_job_about(workspace, "describe", job, result))
+    if description is not None:
+        file = _description_file(workspace, result)
+        await run_in_threadpool(_check_description, file, description["sha256"])
+        files.append(ZipEntry(DESCRIPTION, file))
+    workspace.project.note(f"downloaded the release {result['name']}")
+    headers = {"content-disposition": f'attachment; filename="{result["name"]}.zip"'}
+    return StreamingResponse(stream_zip(files), media_type="application/zip", headers=headers)
+
+
+def _check_description(file: Path, sha256: str) -> None:
+    """Require the description of a release to be the one that the page showed."""
+    reject_devices(file)
+    if file.is_symlink() or not file.is_file() or FileEntry.of(file).sha256 != sha256:
+        raise RecveilError(
+            f"{file.name}: is not the description that was made of this release here; describe it "
+            f"again",
+            code="release.changed",
+        )
+
+
+def _report(request: Request) -> Response:
+    missing = "page of an audit; attack the release again"
+    return serve_report(request, ("attack",), AUDIT_PAGE, missing)
+
+
+def _require_release(request: Request) -> tuple[Job, dict[str, Any]]:
+    """Return the job that made a release, and its result."""
+    project = workspace_of(request).project
+    job = project.job(request.path_params["number"])
+    result = project.result(job) if job.task == "release" else None
+    if result is None:
+        raise RecveilError(
+            f"job {job.id} has made no release; choose one on the page Release",
+            code="workbench.not-found",
+        )
+    name = str(result["name"])
+    output = str(project.folder / _RELEASES / name)
+    if not _NAME.fullmatch(name) or job.settings["output"] != output:
+        raise RecveilError(
+            f"job {job.id}: its release is outside the project; make it again",
+            code="workbench.not-found",
+        )
+    return job, result
+
+
+def _identify(job: Job, result: dict[str, Any]) -> dict[str, str]:
+    """Return the folder of a release with its digest, as a later one may reuse the folder."""
+    return {"release": job.settings["output"], "sha256": result["sha256"]}
+
+
+def _job_about(
+    workspace: Workspace, task: str, release: Job | None, result: dict[str, Any] | None
+) -> Job | None:
+    """Return the newest job of a task about a release; None if there is none."""
+    if release is None or result is None:
+        return None
+    identity = _identify(release, result).items()
+    for job in workspace.project.jobs():
+        if job.task == task and identity <= job.settings.items():
+            return job
+    return None
+
+
+def _description_file(workspace: Workspace, result: dict[str, Any]) -> Path:
+    return workspace.project.folder / _RELEASES / f"{result['name']}.{DESCRIPTION}"
+
+
+def _list_publishable(workspace: Workspace, table: Input) -> dict[str, bool]:
+    """Return the methods whose releases can be published, and whether each takes a k."""
+    inspected = workspace.project.result(workspace.project.last_job("data", table.id))
+    return {
+        name: has_k(name)
+        for name in list_methods(of=feedback_of(inspected))
+        if all_variants()[name][1].about_claim.is_published
+    }
+
+
+def _free_name(workspace: Workspace, table: Input | None) -> str:
+    """Return a name that no release has."""
+    if table is None:
+        return "release"
+    folder = workspace.project.folder / _RELEASES
+    number = 1
+    while any(
+        (folder / name).exists() for name in (f"release-{number}", twin_name(f"release-{number}"))
+    ):
+        number += 1
+    return f"release-{number}"
+
+
+def _parse_k(text: str) -> int:
+    text = text.strip()
+    if not text.isdecimal() or len(text) > 7 or not 2 <= int(text) <= _MOST_K:
+        raise RecveilError(
+            f"k: {quoted(text, 20)}; expected a whole number of at least 2", code="option.value"
+        )
+    return int(text)
+
+
+ROUTES = [
+    Route("/release", _page),
+    Route("/release/make", _make, methods=["POST"]),
+    Route(f"/release/{NUMBER}/attack", _attack, methods=["POST"]),
+    Route(f"/release/{NUMBER}/describe", _describe, methods=["POST"]),
+    Route(f"/release/{NUMBER}/download", _download),
+    Route(f"/release/{NUMBER}/audit.html", _report),
+]

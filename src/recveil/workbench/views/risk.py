@@ -1,0 +1,95 @@
+"""The page Risk, which reports how easily users are re-identified."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from recveil.workbench.project import RESULT, Input, Job
+from recveil.workbench.table_source import reject_changed, source_settings
+from recveil.workbench.tasks import AUDIT_PAGE
+from recveil.workbench.workspace import (
+    NUMBER,
+    Workspace,
+    form_of,
+    format_command,
+    redirect,
+    serve_report,
+    workspace_of,
+)
+
+_DRAWING = "page of the audit"
+
+
+def _page(request: Request) -> Response:
+    workspace = workspace_of(request)
+    project = workspace.project
+    table = project.chosen_input()
+    job = workspace.newest_job("risk", table)
+    result = project.result(job)
+    folder = None if job is None else project.job_folder(job.id)
+    return workspace.render_page(
+        request,
+        "risk.html.jinja",
+        job=job,
+        running=workspace.find_running(job),
+        **_describe_duplicates(workspace, table, job),
+        is_inspected=workspace.is_inspected(table),
+        result=result,
+        drawing_job=workspace.jobs.running_in(_DRAWING),
+        is_drawn=folder is not None and (folder / AUDIT_PAGE).is_file(),
+        risk_file=str(folder / "risk.csv") if folder and (result or {}).get("risk") else None,
+    )
+
+
+def _start(request: Request) -> Response:
+    workspace = workspace_of(request)
+    table = workspace.require_table()
+    reject_changed(workspace.project, table)
+    start_auditing(workspace, table, curves=bool(form_of(request).get("curves")))
+    return redirect("/risk")
+
+
+def _report(request: Request) -> Response:
+    missing = "page of an audit; run the audit again"
+    return serve_report(request, ("audit", "check"), AUDIT_PAGE, missing)
+
+
+def start_auditing(workspace: Workspace, table: Input, *, curves: bool) -> Job:
+    """Start an audit of a table, and draw its report after it."""
+
+    def draw_next(job: Job) -> None:
+        folder = str(workspace.project.job_folder(job.id))
+        settings = {"folder": folder, "result": RESULT}
+        workspace.jobs.start(_DRAWING, "draw audit", settings, input=table.id)
+
+    options = {**table.reading, "no_curves": not curves}
+    command = format_command("audit", table.place, options=options)
+    note = f"audited {table.name}{' with all curves' if curves else ''}"
+    workspace.project.note(note, command)
+    settings = {**source_settings(table), "curves": curves}
+    return workspace.jobs.start(
+        "risk", "audit", settings, command=command, input=table.id, then=draw_next
+    )
+
+
+def _describe_duplicates(
+    workspace: Workspace, table: Input | None, job: Job | None
+) -> dict[str, Any]:
+    """Return how many duplicate rows a failed audit met, and which columns were read."""
+    if table is None or job is None or job.state != "failed":
+        return {"duplicates": 0, "roles": {}}
+    inspected = workspace.project.result(workspace.project.last_job("data", table.id)) or {}
+    rows = inspected.get("rows", {"roles": [], "names": []})
+    return {
+        "duplicates": inspected.get("dropped", {}).get("duplicate", 0),
+        "roles": {"user": "?", "item": "?"} | dict(zip(rows["roles"], rows["names"], strict=False)),
+    }
+
+
+ROUTES = [
+    Route("/risk", _page),
+    Route("/risk/start", _start, methods=["POST"]),
+    Route(f"/risk/{NUMBER}/audit.html", _report),
+]
