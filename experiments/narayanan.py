@@ -8,7 +8,7 @@ from page import Row
 
 from recveil.attacks import Adversary, Candidates, choose_targets, wilson_interval
 from recveil.auditing.curves import Figure, Point, draw_figures
-from recveil.auditing.outcome import run_attack
+from recveil.auditing.table_attacks import run_attack
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 

@@ -25,10 +25,10 @@ def found(file):
 
 
 def test_the_headline_names_the_worst(found):
-    worst = max(found.attacks, key=lambda outcome: outcome.found.rate)
+    worst = max(found.attacks, key=lambda outcome: outcome.reidentified.rate)
     headline = found.to_dict()["verdict"][0]
     assert worst.adversary.name in headline
-    assert f"{worst.found.rate:.1%}" in headline
+    assert f"{worst.reidentified.rate:.1%}" in headline
 
 
 def test_nothing_reassuring_without_coverage(file):

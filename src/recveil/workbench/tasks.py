@@ -132,8 +132,8 @@ def audit_input(asked: Assignment) -> dict[str, Any]:
 
 
 def draw_audit(asked: Assignment) -> dict[str, Any]:
-    """Draw the page of an audit that is done: `recveil.report.write_audit_page`."""
-    from recveil.report import write_audit_page
+    """Draw the page of an audit that is done: `recveil.report.audit.page.write_audit_page`."""
+    from recveil.report.audit.page import write_audit_page
 
     place = Path(asked.settings["folder"])
     found = json.loads((place / asked.settings["result"]).read_text(encoding="utf-8"))
@@ -414,7 +414,7 @@ def check_published(asked: Assignment) -> dict[str, Any]:
 def _attack(asked: Assignment, release: Path) -> dict[str, Any]:
     """Attack a release with what the table tells; the checker's verdict stands in any case."""
     from recveil.auditing import audit
-    from recveil.report import write_audit_page
+    from recveil.report.audit.page import write_audit_page
 
     settings = asked.settings
     try:
@@ -474,7 +474,7 @@ def _order(name: str) -> tuple[bool, int]:
 def compare_input(assignment: Assignment) -> dict[str, Any]:
     """Compare settings on a table, and show each as soon as it is finished."""
     from recveil.comparison import compare
-    from recveil.report import write_compare_page
+    from recveil.report.comparison_page import write_compare_page
 
     asked, folder = assignment.settings, assignment.folder
 
@@ -554,7 +554,7 @@ def attack_release(asked: Assignment) -> dict[str, Any]:
         release.json when it was verified.
     """
     from recveil.auditing import audit
-    from recveil.report import write_audit_page
+    from recveil.report.audit.page import write_audit_page
 
     settings = asked.settings
     _reject_another(settings)

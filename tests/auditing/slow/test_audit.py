@@ -32,7 +32,7 @@ def test_everything_is_plain_data(found):
     ]
     attacked = int((found.ratings.activity >= 4).sum())  # the colleague knows four ratings
     assert sum(entry["people"] for entry in plain["risk"]["bins"]) == attacked
-    assert np.isnan(found.risk.found).sum() == 200 - attacked
+    assert np.isnan(found.risk.rates).sum() == 200 - attacked
     assert all(check["holds"] for check in plain["checks"])
 
 

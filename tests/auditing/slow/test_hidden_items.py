@@ -23,7 +23,7 @@ def test_people_are_found_as_in_a_release_with_names(folder):
     hidden, named = (found(folder, release)["release"] for release in ("hidden", "named"))
     assert named["hidden_items"] is None
     for one, other in zip(hidden["attacks"], named["attacks"], strict=True):
-        assert one["person_found"]["rate"] == pytest.approx(other["person_found"]["rate"], abs=0.1)
+        assert one["reidentified"]["rate"] == pytest.approx(other["reidentified"]["rate"], abs=0.1)
 
 
 def test_the_page_and_the_json_can_hold_it(folder):
@@ -33,8 +33,8 @@ def test_the_page_and_the_json_can_hold_it(folder):
 
 def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
     """Each has pseudonyms of its own, which must not be taken for the same items."""
-    both = found(folder, "hidden", against=folder / "again")["release"]["against"]
-    one = found(folder, "named", against=folder / "again")["release"]["against"]
+    both = found(folder, "hidden", against=folder / "again")["release"]["linkage"]
+    one = found(folder, "named", against=folder / "again")["release"]["linkage"]
     assert both["hiding"] == ["hidden", "again"]
     assert one["hiding"] == ["again"]
     # Groups differ a little, as items are read in another order.

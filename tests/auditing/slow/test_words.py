@@ -25,7 +25,7 @@ class TestAudit:
         assert told["data"]["words"] == list(WORDS)
         assert told["data"]["ordered"] is True
         for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["low"] <= attack["bound"] == 0.2
+            assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
 
 
 class TestWithoutAnOrder:
@@ -66,5 +66,5 @@ class TestWithoutAnOrder:
         anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
         found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
         told = found.published.shadows.by_known["all"]
-        assert told.told.auc.low > 0.5
+        assert told.inferred.auc.low > 0.5
         assert abs(told.null_auc.rate - 0.5) < 0.2
