@@ -53,11 +53,12 @@ def run(folder: Path) -> list[Row]:
         table = audit(likes, curves=False, targets=1_000, seed=SEED)
         with_ratings = audit(ratings, curves=False, targets=1_000, seed=SEED)
         strongest, beside = (
-            max(each.attacks, key=lambda one: one.found.rate) for each in (table, with_ratings)
+            max(each.attacks, key=lambda one: one.reidentified.rate)
+            for each in (table, with_ratings)
         )
         rows.append(
-            _share("the table with names removed: found", strongest.found)._replace(
-                paper=beside.found.rate
+            _share("the table with names removed: found", strongest.reidentified)._replace(
+                paper=beside.reidentified.rate
             )
         )
         for method in ("k-corating", "sparse"):

@@ -28,7 +28,7 @@ class TestTables:
         html = found._repr_html_()
         assert "a blind guess finds 0.83%" in html
         (outcome,) = [each for each in found.attacks if each.adversary.name == "colleague"]
-        interval = outcome.found
+        interval = outcome.reidentified
         words = f"{interval.rate:.1%} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
         assert words in html
 
@@ -87,7 +87,7 @@ class TestCharts:
         found = results["audit"]
         content = json.dumps(found.chart().to_dict())
         for outcome in found.attacks:
-            assert json.dumps(outcome.found.rate) in content
+            assert json.dumps(outcome.reidentified.rate) in content
 
     def test_of_a_comparison(self, results):
         assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())

@@ -47,10 +47,10 @@ def test_what_is_guessed_of_members_stands_beside_strangers(found):
 
 def test_the_page_says_what_does_not_apply(found):
     page = audit_page(found)
-    assert "Attacks that look for a user&#39;s record do not apply" in page
+    assert "Re-identification attacks do not apply" in page
     assert "epsilon 10.0" in page
-    assert "people share each" not in page
-    assert "Who is found in the release" not in page
+    assert "users share each" not in page
+    assert "Re-identification in the release" not in page
 
 
 def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path):

@@ -59,8 +59,8 @@ class TestDrawn:
         assert release["epsilon"] == 60
         assert release["membership"]["all"]["auc"]["trials"]
         assert release["shadows"]["n"] == 8
-        assert release["drawn"]["nearest"]
-        assert (release["drawn"]["inference"], release["attributes"]) == (None, None)
+        assert release["synthetic"]["nearest"]
+        assert (release["synthetic"]["inference"], release["attributes"]) == (None, None)
 
     def test_exact_sums_of_few_people_tell_who_is_in_them(self, likes):
         """Planted: each of sixty people is a sixtieth of the sums."""

@@ -88,7 +88,7 @@ class TestAudit:
     def test_it_stands_in_the_findings(self, ratings, folder):
         found = audit(ratings, release=folder, shadows=8, targets=20, curves=False)
         plain = found.to_dict()["release"]["shadows"]
-        assert (plain["n"], plain["people"]) == (8, 120)
+        assert (plain["n"], plain["users"]) == (8, 120)
         for known in ("8", "all"):
             assert {"auc", "tpr_at_1", "tpr_at_5", "counts_auc", "null_auc"} < set(plain[known])
             assert plain[known]["auc"]["low"] <= plain[known]["auc"]["rate"]

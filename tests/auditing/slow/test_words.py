@@ -45,15 +45,15 @@ class TestWithoutAnOrder:
             targets=120,
             curves=False,
         )
-        both = found.published.against
+        both = found.published.linkage
         assert both.k == 3
-        assert both.found.below_k.rate > 0.5
+        assert both.shared.below_k.rate > 0.5
         _, strongest = both.strongest
         assert strongest.person_in_both.rate > strongest.person_in_one.rate
         assert strongest.person_in_both.rate > strongest.stranger.rate
         assert both.links.both.trials == 120
         page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
-        assert "Two releases of the same people" in page
+        assert "two releases of the same users" in page
         assert "off by" not in page  # words without an order are no numbers
 
     def test_it_has_a_page(self, words):
