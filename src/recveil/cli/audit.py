@@ -157,7 +157,7 @@ def _hand_out(
             show_adversaries(plain["attacks"])
             explain_terms(terms_of(plain))
         else:
-            tell("--explain defines the terms, and what each adversary knows.")
+            tell("--explain says what the words mean, and what each adversary knows.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 tell(f"Wrote {name} to {path}.")

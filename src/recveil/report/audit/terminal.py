@@ -27,6 +27,7 @@ _FIGURES = (
     *("correct by the values", "different ratings of a value", "values of one rating"),
     *("possible", "inferred rated cells", "inferred lone ratings", "popularity", "membership"),
     *("TPR at 5 % FPR", "attributes", "points by membership", "nonmembers"),
+    "control",
 )
 
 
