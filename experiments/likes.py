@@ -14,7 +14,7 @@ from page import Row, main
 
 from recveil.attacks.statistics import Interval
 from recveil.auditing import audit
-from recveil.auditing.attacked_release import AttackedRelease
+from recveil.auditing.release_attacks import AttackedRelease
 from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.evaluation import evaluate
 from recveil.io import read_ratings
@@ -53,11 +53,12 @@ def run(folder: Path) -> list[Row]:
         table = audit(likes, curves=False, targets=1_000, seed=SEED)
         with_ratings = audit(ratings, curves=False, targets=1_000, seed=SEED)
         strongest, beside = (
-            max(each.attacks, key=lambda one: one.found.rate) for each in (table, with_ratings)
+            max(each.attacks, key=lambda one: one.reidentified.rate)
+            for each in (table, with_ratings)
         )
         rows.append(
-            _share("the table with names removed: found", strongest.found)._replace(
-                paper=beside.found.rate
+            _share("the table with names removed: found", strongest.reidentified)._replace(
+                paper=beside.reidentified.rate
             )
         )
         for method in ("k-corating", "sparse"):
@@ -96,7 +97,7 @@ def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
     rows = []
     for known, told in found.items():
         of = f"drawn, {_noise(epsilon)}: shadows, {known} known (AUC)"
-        rows.append(_share(of, told.told.auc)._replace(form=".2f"))
+        rows.append(_share(of, told.inferred.auc)._replace(form=".2f"))
         counts = f"exact counts of likes instead: shadows, {known} known (AUC)"
         if epsilon is None:  # counted on the same halves whatever the noise
             rows.append(_share(counts, told.counts_auc)._replace(form=".2f"))

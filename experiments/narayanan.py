@@ -8,7 +8,7 @@ from page import Row
 
 from recveil.attacks import Adversary, Candidates, choose_targets, wilson_interval
 from recveil.auditing.curves import Figure, Point, draw_figures
-from recveil.auditing.outcome import run_attack
+from recveil.auditing.table_attacks import run_attack
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 
@@ -78,7 +78,7 @@ def chart(figure: Figure, panels: dict[str, str] | None = None) -> list[Row]:
     return rows
 
 
-BOTH = {", stands out": "stands out", ", best attack": "best attack"}
+BOTH = {", eccentricity ≥ 1.5": "stands out", ", best attack": "best attack"}
 IN_WORDS = "right entries of known ones"
 
 
@@ -88,7 +88,7 @@ def share_found(folder: Path, adversary: Adversary) -> tuple[Point, Point]:
     targets = choose_targets(ratings.n_users, MOST_TARGETS, seed=0)
     outcome = run_attack(ratings, Candidates.from_ratings(ratings), adversary, targets)
     x = f"{adversary.right} of {adversary.known}"
-    shares = (outcome.success, outcome.found)
+    shares = (outcome.success, outcome.reidentified)
     stands_out, found = (
         of_attacked(folder, Point(name, x, share.rate, share.low, share.high, outcome.attacked))
         for name, share in zip(("stands out", "best attack"), shares, strict=True)

@@ -133,7 +133,7 @@ def of_two(folder: Path) -> Plain:
     """Return what the audit says of two releases of the same people."""
     first, second = (published(folder, "padded, k = 5", seed) for seed in (0, 1))
     found = audit(folder / "u.data", release=first, against=second, targets=None, curves=False)
-    said: Plain = found.to_dict()["release"]["against"]
+    said: Plain = found.to_dict()["release"]["linkage"]
     return said
 
 
@@ -188,7 +188,7 @@ def of_groups() -> Iterable[Line]:
     def group_of(adversary: str) -> Callable[[Plain], Told]:
         def find(said: Plain) -> Told:
             attacks = {attack["name"]: attack for attack in said["attacks"]}
-            return share("group_found")(attacks[adversary])
+            return share("class_reidentified")(attacks[adversary])
 
         return find
 
@@ -203,9 +203,9 @@ def of_fills() -> Iterable[Line]:
     for fill, found in outside.items():
         release = f"k-coRating, k = 9, {fill}"
         label = "found by eight items, 5 % of the people known"
-        yield Line(release, label, share("fills", -1, "bystander"), found)
+        yield Line(release, label, share("fills", -1, "reidentified"), found)
         label = "the same by the items alone"
-        yield Line(release, label, share("fills", -1, "bystander_by_items_alone"))
+        yield Line(release, label, share("fills", -1, "reidentified_by_items_alone"))
 
 
 def of_labels() -> Iterable[Line]:
@@ -213,22 +213,22 @@ def of_labels() -> Iterable[Line]:
     release = "simple, k = 5"
     yield Line(
         *(release, "whole labels that are every rater's exact rating"),
-        *(share("labels", "whole_exact"), 0.94),
+        *(share("values", "whole_exact"), 0.94),
     )
-    yield Line(release, "the same by the commonest rating", share("labels", "whole_by_commonest"))
+    yield Line(release, "the same by the commonest rating", share("values", "whole_by_commonest"))
     yield Line(
         *(release, "ratings told for sure to who knows the others of the group"),
-        *(share("companions", "told"), 0.84),
+        *(share("companions", "inferred"), 0.84),
     )
-    yield Line(release, "of these right", share("companions", "right"), 0.996)
-    yield Line(release, "told so of a stranger", share("companions", "stranger"))
+    yield Line(release, "of these right", share("companions", "correct"), 0.996)
+    yield Line(release, "told so of a stranger", share("companions", "control"))
 
 
 def of_two_releases() -> Iterable[Line]:
     """Yield who is alone in two groups."""
     release = "padded, k = 5, twice"
-    yield Line(release, "alone in both groups", share("alone_interval"), 0.34)
-    yield Line(release, "alone in one group", share("alone_in_one"))
+    yield Line(release, "alone in both groups", share("unique_interval"), 0.34)
+    yield Line(release, "alone in one group", share("unique_in_one"))
     yield Line(release, "fewer than k in both groups", share("below_k_interval"), 0.95)
 
 

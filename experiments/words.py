@@ -49,7 +49,7 @@ def run(folder: Path) -> list[Row]:
     of_whom = stars.users[stars.user_positions()], stars.items[stars.indices]
     words = Ratings.from_columns(*of_whom, said, scale=SCALE)
     found, beside = (
-        max((one.found for one in audit(each, curves=False, seed=SEED).attacks), key=_RATE)
+        max((one.reidentified for one in audit(each, curves=False, seed=SEED).attacks), key=_RATE)
         for each in (words, stars)
     )
     rows = [_share("the table with names removed: found", found)._replace(paper=beside.rate)]

@@ -30,14 +30,16 @@ def liked_by_all_too(likes):
 class TestAudit:
     def test_planted_people_are_found(self, audited):
         """Without a release, items alone find most people."""
-        found = {each["name"]: each["found"]["rate"] for each in audited["sparse"]["attacks"]}
+        found = {
+            each["name"]: each["reidentified"]["rate"] for each in audited["sparse"]["attacks"]
+        }
         assert found["bystander"] > 0.5
 
     @pytest.mark.parametrize("method", METHODS)
     def test_in_a_release_the_promise_holds(self, audited, method):
         for attack in audited[method]["release"]["attacks"]:
             assert attack["bound"] == 0.2
-            assert attack["person_found"]["low"] <= 0.2
+            assert attack["reidentified"]["low"] <= 0.2
 
     @pytest.mark.parametrize("make", [KCoRater, SparseRows])
     def test_nobody_is_found_where_everybody_has_one_row(self, likes, make, tmp_path):
@@ -45,7 +47,7 @@ class TestAudit:
         make(likes.n_users, seed=1).anonymize(likes).write(tmp_path / "out")
         told = audit(likes, release=tmp_path / "out", targets=120, curves=False).to_dict()
         for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["rate"] <= 1 / likes.n_users + 1e-9
+            assert attack["reidentified"]["rate"] <= 1 / likes.n_users + 1e-9
 
     @pytest.mark.parametrize("method", METHODS)
     def test_nothing_is_said_of_values(self, audited, method):
@@ -92,7 +94,7 @@ class TestAudit:
             targets=30,
             curves=False,
         ).to_dict()
-        assert told["release"]["against"]["people"] == 120
+        assert told["release"]["linkage"]["users"] == 120
 
     @pytest.mark.parametrize("days", [None, np.array([0, 1, 2, 3, 4, 5])])
     def test_one_person(self, days):

@@ -26,9 +26,9 @@ class TestTables:
     def test_shares_have_intervals_and_a_baseline(self, results):
         found = results["audit"]
         html = found._repr_html_()
-        assert "a blind guess finds 0.83%" in html
+        assert "a random guess gives 0.83%" in html
         (outcome,) = [each for each in found.attacks if each.adversary.name == "colleague"]
-        interval = outcome.found
+        interval = outcome.reidentified
         words = f"{interval.rate:.1%} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
         assert words in html
 
@@ -51,7 +51,7 @@ class TestTables:
         idle = [outcome.adversary.name for outcome in found.attacks if not outcome.attacked]
         assert idle
         for name in idle:
-            assert f"<th>{name}<td>nobody looked for<td>–</tr>" in found._repr_html_()
+            assert f"<th>{name}<td>no user attacked<td>–</tr>" in found._repr_html_()
 
     def test_a_long_grid_is_counted(self):
         rows = [(str(row), "x") for row in range(20)]
@@ -74,10 +74,10 @@ class TestCharts:
     @pytest.mark.parametrize(
         ("name", "texts"),
         [
-            ("adversaries", {"colleague", "found: the best guess is right"}),
-            ("release", {"colleague", "the person is found in it"}),
-            ("risk", {"people"}),
-            ("4", {"right entries of known ones", "share of targets found"}),
+            ("adversaries", {"colleague", "re-identified: the best guess is right"}),
+            ("release", {"colleague", "user re-identified"}),
+            ("risk", {"users"}),
+            ("4", {"right entries of known ones", "share of re-identified targets"}),
         ],
     )
     def test_of_an_audit(self, results, name, texts):
@@ -87,7 +87,7 @@ class TestCharts:
         found = results["audit"]
         content = json.dumps(found.chart().to_dict())
         for outcome in found.attacks:
-            assert json.dumps(outcome.found.rate) in content
+            assert json.dumps(outcome.reidentified.rate) in content
 
     def test_of_a_comparison(self, results):
         assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())

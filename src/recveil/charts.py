@@ -21,7 +21,7 @@ SHAPES = (
 )
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 # Suffixes of a series' name: the same adversary by two measures.
-_MEASURES = (", stands out", ", best guess", " (in the data)", " (not in the data)")
+_MEASURES = (", eccentricity ≥ 1.5", ", best attack", " (in the data)", " (not in the data)")
 
 _INK, _GRID = "#333333", "#e6e6e6"
 CONFIG: dict[str, Any] = {
@@ -111,7 +111,7 @@ class Bin(TypedDict):
 
     low: float
     high: float
-    people: int
+    users: int
 
 
 class CurvePoint(TypedDict):
@@ -140,7 +140,8 @@ def draw_looks(series: Iterable[str]) -> list[Style]:
 
     Examples
     --------
-    >>> looks = draw_looks(["any, stands out", "rare, stands out", "any, best guess"])
+    >>> names = ["any, eccentricity ≥ 1.5", "rare, eccentricity ≥ 1.5", "any, best attack"]
+    >>> looks = draw_looks(names)
     >>> [look.colour for look in looks], [look.dash for look in looks]
     (['#0072B2', '#D55E00', '#0072B2'], [[1, 0], [1, 0], [6, 3]])
     """
@@ -170,7 +171,7 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
     Examples
     --------
     >>> row = {"name": "colleague", "series": "found", "rate": 0.5, "low": 0.4, "high": 0.6}
-    >>> ">colleague<" in draw_rates([row], "share of people").svg
+    >>> ">colleague<" in draw_rates([row], "share of users").svg
     True
     """
     looks = draw_looks(row["series"] for row in rows)
@@ -204,25 +205,23 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
 
     Examples
     --------
-    >>> bins = [{"low": 0, "high": 0.5, "people": 3}, {"low": 0.5, "high": 1, "people": 7}]
-    >>> ">7<" in draw_histogram(bins, "probability", "people").svg
+    >>> bins = [{"low": 0, "high": 0.5, "users": 3}, {"low": 0.5, "high": 1, "users": 7}]
+    >>> ">7<" in draw_histogram(bins, "probability", "users").svg
     True
     """
     # An empty bin gets no "0", since it has no bar.
-    values = [
-        {**entry, "label": f"{entry['people']:,}" if entry["people"] else ""} for entry in bins
-    ]
+    values = [{**entry, "label": f"{entry['users']:,}" if entry["users"] else ""} for entry in bins]
     base = alt.Chart({"values": values})
     edges = sorted({edge for entry in bins for edge in (entry["low"], entry["high"])})
     axis = alt.Axis(format=".0%", grid=False, values=edges)
     bars = base.mark_bar(color=COLOURS[0], binSpacing=2).encode(
         x=alt.X("low:Q", title=x, axis=axis).bin("binned"),
         x2="high:Q",
-        y=alt.Y("people:Q", title=y),
+        y=alt.Y("users:Q", title=y),
     )
     labels = base.transform_calculate(middle="(datum.low + datum.high) / 2")
     labels = labels.mark_text(dy=-7, fontSize=12, color=_INK).encode(
-        x="middle:Q", y="people:Q", text="label:N"
+        x="middle:Q", y="users:Q", text="label:N"
     )
     chart = (bars + labels).properties(width=_WIDTH, height=200)
     return Chart(_svg(chart), [], False, False, layers=chart)

@@ -14,7 +14,7 @@ from recveil.attacks import (
     infer_membership,
 )
 from recveil.attacks.reidentification.likelihood import find_nearest
-from recveil.auditing.outcome import run_attack
+from recveil.auditing.table_attacks import run_attack
 from recveil.datasets import make_ratings
 from recveil.methods import BASELINES, AdditiveNoise, RawRelease, RotationPerturbation
 from recveil.ratings import Ratings, RatingScale

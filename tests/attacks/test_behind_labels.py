@@ -2,9 +2,10 @@
 
 from recveil.attacks import ReleasedTable
 from recveil.attacks.inference.companions import measure_possible_ratings
-from recveil.auditing.findings import Content
+from recveil.auditing.release_attacks import Content
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
+from recveil.report.audit.disclosure import statements_of_content
 
 
 def test_some_records_stand_for_all(monkeypatch):
@@ -19,5 +20,5 @@ def test_some_records_stand_for_all(monkeypatch):
     assert some.to_dict()["of_records"] == some.of_records
     for name in ("whole_exact", "one_rating", "sure"):
         assert getattr(some, name).low <= getattr(whole, name).rate <= getattr(some, name).high
-    told = Content([], None, some).sentences()
+    told = [each.sentence for each in statements_of_content(Content((), None, some))]
     assert f"sample of {some.records} of {some.of_records} records" in told[-1]

@@ -67,5 +67,7 @@ def test_how_words_are_numbered_changes_nothing(words):
     rates = []
     for each in (words, other):
         found = audit(each, targets=60, curves=False, seed=1)
-        rates.append({outcome.adversary.name: outcome.found.rate for outcome in found.attacks})
+        rates.append(
+            {outcome.adversary.name: outcome.reidentified.rate for outcome in found.attacks}
+        )
     assert rates[0]["public-profile"] == pytest.approx(rates[1]["public-profile"], abs=0.1)

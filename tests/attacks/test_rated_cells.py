@@ -15,12 +15,12 @@ from recveil.attacks.inference.rated_cells import (
     describe_cells,
 )
 from recveil.attacks.statistics import Interval
-from recveil.auditing.outcome import plain_attack
 from recveil.auditing.release_attacks import attack_table
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
+from recveil.report.audit.document import attack_to_dict
 
 
 def of_noise(low, high, seed):
@@ -111,7 +111,7 @@ def test_an_attack_that_does_not_apply_was_not_run(invented, homogenize):
     table = ReleasedTable.from_release(release, invented)
     found = attack_release(invented, table, Adversary(known=4), np.arange(30))
     assert found.not_run == (("residual",) if homogenize == "simple" else ())
-    plain = plain_attack(Adversary(known=4), found)
+    plain = attack_to_dict(Adversary(known=4), found)
     assert plain["not_run"] == list(found.not_run)
 
 
@@ -119,8 +119,7 @@ def test_of_one_row_it_is_said_why_it_was_not_fitted(invented):
     release = PredictiveAnonymizer(300, seed=1).anonymize(invented)
     table = ReleasedTable.from_release(release, invented)
     manifest = Manifest.of(release.published)
-    verdict = " ".join(
-        attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20)).verdict()
-    )
+    result = attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20))
+    verdict = " ".join(result.to_dict()["verdict"])
     assert "was not tried: 1 row for 300 people, and a fit needs 3" in verdict
     assert "MovieLens 100K" not in verdict

@@ -82,11 +82,11 @@ def test_the_best_of_all_attacks_judges_a_table(invented):
     candidates = Candidates.from_ratings(invented)
     outcome = run_attack(invented, candidates, Adversary(known=1), np.arange(40), draws=2)
     assert outcome.strongest == "insider"
-    assert outcome.found.rate == outcome.attacked / 40 > outcome.top1.rate
+    assert outcome.reidentified.rate == outcome.attacked / 40 > outcome.top1.rate
     assert list(outcome.by_attack) == ["scoreboard-rh", "likelihood", "insider"]
     assert list(outcome.bits_by_attack) == ["scoreboard-rh", "likelihood"]
     risk = measure_risk(invented, candidates, [outcome], seed=1)
-    assert set(risk.found[~np.isnan(risk.found)]) == {1.0}
+    assert set(risk.rates[~np.isnan(risk.rates)]) == {1.0}
 
 
 @pytest.mark.usefixtures("insider")

@@ -11,11 +11,12 @@ from recveil.attacks.inference.attributes import infer_attributes, infer_embeddi
 from recveil.attacks.membership.held_out import PartialRelease
 from recveil.attacks.release_target import ReleasedTable
 from recveil.auditing import _audit, audit
-from recveil.auditing.attacked_synthetic import _describe_inference, attack_drawn
+from recveil.auditing.release_attacks import attack_synthetic
 from recveil.io import write_ratings
 from recveil.methods import RawRelease, anonymize
 from recveil.release.manifest import Manifest
 from recveil.report import audit_page
+from recveil.report.audit.text import describe_resemblance
 from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("synthetic")
@@ -36,20 +37,20 @@ def test_membership_is_measured_beside_control_and_promise(found):
 
 def test_what_is_guessed_of_members_stands_beside_strangers(found):
     for key in ("nearest", "inference"):
-        told = found["release"]["drawn"][key]
-        for name in ("members", "strangers", "excess"):
+        told = found["release"]["synthetic"][key]
+        for name in ("members", "nonmembers", "excess"):
             assert told[name]["low"] <= told[name]["rate"] <= told[name]["high"]
         assert told["excess"]["rate"] == pytest.approx(
-            told["members"]["rate"] - told["strangers"]["rate"]
+            told["members"]["rate"] - told["nonmembers"]["rate"]
         )
 
 
 def test_the_page_says_what_does_not_apply(found):
     page = audit_page(found)
-    assert "Attacks that look for a user&#39;s record do not apply" in page
+    assert "Re-identification attacks do not apply" in page
     assert "epsilon 10.0" in page
-    assert "people share each" not in page
-    assert "Who is found in the release" not in page
+    assert "users share each" not in page
+    assert "Re-identification in the release" not in page
 
 
 def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path):
@@ -112,7 +113,7 @@ def test_records_of_people_are_not_for_these_attacks(ratings):
     release = RawRelease(seed=1).anonymize(ratings)
     table = ReleasedTable.from_release(release, ratings)
     with raises("release.unsupported"):
-        attack_drawn(ratings, table, Manifest.of(release.published))
+        attack_synthetic(ratings, table, Manifest.of(release.published))
 
 
 class TestWhatBeingInTheDataTells:
@@ -138,8 +139,8 @@ class TestWhatBeingInTheDataTells:
         told = infer_embeddings(ratings, nobody, self.who)
         assert told.to_dict()["way"] == "no attack applied"
         assert told.to_dict()["members"]["rate"] is None
-        assert "no attack applied" in _describe_inference(told)
-        assert "0.0 points" not in _describe_inference(told)
+        assert "no attack applied" in describe_resemblance(told, "An adversary", "")
+        assert "0.0 points" not in describe_resemblance(told, "An adversary", "")
         attributes = infer_attributes(ratings, nobody, self.who)
         assert attributes.to_dict()["attack"] == "no attack applied"
 

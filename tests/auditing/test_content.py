@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from recveil.attacks import ReleasedTable
-from recveil.auditing.findings import measure_content
-from recveil.auditing.paper_measures import attack_graphs, similarity
+from recveil.auditing.release_attacks import measure_content
+from recveil.auditing.table_attacks import attack_graphs, similarity
 from recveil.io import write_ratings
 from recveil.methods import anonymize
 from recveil.ratings import RatingScale
@@ -14,16 +14,16 @@ from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 def test_a_simple_release_tells_companions_and_labels(audited):
     release = audited(k=4, homogenize="simple")["release"]
     assert release["fills"] is None
-    assert release["companions"]["right"]["rate"] == 1.0
-    assert release["companions"]["told"]["low"] > release["companions"]["stranger"]["high"]
-    assert release["labels"]["whole_exact"]["rate"] == pytest.approx(release["labels_exact"])
-    assert any("all others in a person's group" in sentence for sentence in release["verdict"])
+    assert release["companions"]["correct"]["rate"] == 1.0
+    assert release["companions"]["inferred"]["low"] > release["companions"]["control"]["high"]
+    assert release["values"]["whole_exact"]["rate"] == pytest.approx(release["values_exact"])
+    assert any("all other users of a class" in sentence for sentence in release["verdict"])
 
 
 def test_a_padded_release_has_no_companions(audited):
     release = audited(k=4, homogenize="padded")["release"]
     assert release["companions"] is None
-    assert release["labels"]["can_stand"] is None
+    assert release["values"]["possible"] is None
 
 
 def test_nothing_is_learned_where_nothing_was_filled_in(audited):
@@ -60,7 +60,7 @@ def test_one_group_of_everybody_hides_all(ratings, tmp_path):
         if attack.attack != "homogeneity":  # what all gave together is no secret of anybody's
             assert attack.expected.rate <= attack.baseline + 1e-12
     told = measure_content(ratings, table, known_manifest(tmp_path / "out"), np.arange(150))
-    assert told.behind.distance.mean == pytest.approx(0, abs=1e-12)
+    assert told.possible.distance.mean == pytest.approx(0, abs=1e-12)
 
 
 def test_similarity_is_symmetric_and_full_with_oneself(ratings):

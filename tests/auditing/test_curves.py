@@ -29,12 +29,12 @@ def test_found_is_a_share_of_those_asked_for(ratings, candidates):
     points, figure = points_of(draw_figures(ratings, candidates, np.arange(150)), "4")
     attacked = int((ratings.activity >= 8).sum())
     for x in ("8 of 8", "6 of 8"):
-        point = points["dates ±3 days, stands out", x]
+        point = points["dates ±3 days, eccentricity ≥ 1.5", x]
         assert point["y"] <= attacked / 150
         assert point["attacked"] == attacked
         # As many were found as a whole number, or ties, of 150 say.
         assert point["low"] == wilson_interval(point["y"] * 150, 150).low
-    assert "the others count as not found" in figure.note
+    assert "the others count as not re-identified" in figure.note
 
 
 def test_all_attacked_needs_no_other_denominator():

@@ -12,7 +12,7 @@ from shared.auditing_hidden_items import (
 def test_a_catalogue_of_others_is_read(folder):
     hidden = found(folder, "hidden", catalogue=folder / "others.csv")["release"]["hidden_items"]
     assert hidden["catalogue"] == "others.csv"
-    assert not hidden["catalogue_is_own"]
+    assert not hidden["catalogue_is_half_of_users"]
 
 
 def test_a_catalogue_is_refused_where_nothing_is_hidden(folder):

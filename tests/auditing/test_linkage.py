@@ -10,45 +10,50 @@ from recveil.auditing import audit
 from recveil.auditing.release_attacks import attack_published
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.report import audit_page
+from recveil.report.audit.text import headline_of_linkage
 from shared.auditing_linkage import STRONG, attacked, folder, held, ratings  # noqa: F401 (fixtures)
 
 
 class TestTwoReleases:
     def test_the_keys_of_the_contract(self, attacked):
-        plain = attacked.to_dict()["against"]
-        assert 0 < plain["alone"] < plain["below_k"] <= 1
-        assert plain["alone_interval"]["low"] < plain["alone"] < plain["alone_interval"]["high"]
+        plain = attacked.to_dict()["linkage"]
+        assert 0 < plain["unique"] < plain["below_k"] <= 1
+        assert plain["unique_interval"]["low"] < plain["unique"] < plain["unique_interval"]["high"]
         assert plain["below_k_interval"]["rate"] == plain["below_k"]
-        assert 1 < plain["mean_people"] < 5
-        assert plain["mean_people_interval"]["mean"] == plain["mean_people"]
+        assert 1 < plain["mean_users"] < 5
+        assert plain["mean_users_interval"]["mean"] == plain["mean_users"]
 
     def test_both_promise_the_smaller_k(self, attacked):
-        assert attacked.against.k == 5
+        assert attacked.linkage.k == 5
 
     def test_everything_is_json(self, attacked):
         json.dumps(attacked.to_dict(), allow_nan=False)
 
     def test_controls_stand_beside(self, attacked):
-        plain = attacked.to_dict()["against"]
-        assert set(plain["links"]) == {"one", "both", "stranger", "popularity"}
-        assert {"stranger", "person_in_one"} <= set(plain["finding"][0])
+        plain = attacked.to_dict()["linkage"]
+        assert set(plain["links"]) == {"one", "both", "control", "popularity"}
+        assert {"control", "reidentified_by_one"} <= set(plain["attacks"][0])
 
     def test_who_reads_on_is_warned_first(self, attacked):
-        (warning,) = (text for text in attacked.warnings() if "Publish one of the two" in text)
+        (warning,) = (
+            text for text in attacked.to_dict()["warnings"] if "Publish one of the two" in text
+        )
         assert "share both with fewer than k = 5" in warning
-        assert warning in attacked.verdict()
+        assert warning in attacked.to_dict()["verdict"]
 
     def test_the_headline_tells_who_is_found_by_both(self, attacked):
         headline = attacked.to_dict()["headline"]
-        assert headline.endswith("what is promised holds for one release alone.")
+        assert headline.endswith("the guarantee holds for one release alone.")
 
     def test_the_verdict_says_that_both_rows_must_be_found(self, attacked):
-        (finding,) = (text for text in attacked.verdict() if text.startswith("To use both"))
-        assert "“insider” finds" in finding
+        (finding,) = (
+            text for text in attacked.to_dict()["verdict"] if text.startswith("To use both")
+        )
+        assert "“insider” infers" in finding
         assert "with another user's row" in finding
 
     def test_nobody_is_named(self, attacked, ratings):
-        assert not any(str(user) in repr(attacked.against) for user in ratings.users if user > 200)
+        assert not any(str(user) in repr(attacked.linkage) for user in ratings.users if user > 200)
 
 
 class TestNullRelease:
@@ -57,15 +62,15 @@ class TestNullRelease:
         return held(ratings, folder, "a", "null")
 
     def test_nothing_is_gained(self, attacked):
-        plain = attacked.to_dict()["against"]
-        assert plain["alone"] == plain["below_k"] == 0.0
+        plain = attacked.to_dict()["linkage"]
+        assert plain["unique"] == plain["below_k"] == 0.0
 
     def test_no_alarm_and_no_promise(self, attacked):
-        assert not attacked.against.warnings()
-        assert "This is about groups alone" in attacked.against.verdict()[0]
+        assert not attacked.linkage.to_dict()["warnings"]
+        assert "This is about classes alone" in attacked.linkage.to_dict()["verdict"][0]
 
     def test_the_headline_is_that_of_one_release(self, attacked):
-        assert attacked.against.headline() == ""
+        assert headline_of_linkage(attacked.linkage) == ""
 
 
 def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
@@ -73,8 +78,8 @@ def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
     for seed in (1, 2):
         KCoRater(5, seed=seed).anonymize(likes).write(tmp_path / f"{seed}")
     attacked = held(likes, tmp_path, "1", "2")
-    assert "the user liked (the mean of" in attacked.against.verdict()[-1]
-    assert "rated" not in " ".join(attacked.against.verdict())
+    assert "the user liked (the mean of" in attacked.linkage.to_dict()["verdict"][-1]
+    assert "rated" not in " ".join(attacked.linkage.to_dict()["verdict"])
 
 
 def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
@@ -85,8 +90,8 @@ def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
     attacked = attack_published(
         ratings, folder / "a", [STRONG], np.arange(150), against=tmp_path / "some"
     )
-    assert attacked.against.found.people == 100
-    assert attacked.against.finding[0][1].requested == 100
+    assert attacked.linkage.shared.people == 100
+    assert attacked.linkage.attacks[0][1].requested == 100
 
 
 def test_other_people_are_refused(ratings, folder, tmp_path):
@@ -113,7 +118,7 @@ class TestAudit:
 
     def test_without_it_there_is_none(self, ratings, folder):
         found = audit(ratings, release=folder / "a", adversaries=[STRONG], targets=20, curves=False)
-        assert found.to_dict()["release"]["against"] is None
+        assert found.to_dict()["release"]["linkage"] is None
 
     def test_the_page_shows_both(self, ratings, folder):
         found = audit(
@@ -125,5 +130,5 @@ class TestAudit:
             curves=False,
         )
         page = audit_page(found.to_dict())
-        assert "Two releases of the same people" in page
-        assert "alone in both groups" in page
+        assert "two releases of the same users" in page
+        assert "unique in both classes" in page

@@ -12,7 +12,7 @@ from recveil.attacks import (
     draw_knowledge,
 )
 from recveil.auditing import run_attack
-from recveil.auditing.outcome import ECCENTRICITY
+from recveil.auditing.table_attacks import ECCENTRICITY
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 

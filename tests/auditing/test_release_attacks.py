@@ -12,8 +12,7 @@ from recveil.attacks.inference.companions import Companions
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells, describe_cells
 from recveil.attacks.statistics import percent
-from recveil.auditing.findings import Content
-from recveil.auditing.release_attacks import attack_table
+from recveil.auditing.release_attacks import Content, attack_table
 from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
@@ -23,6 +22,7 @@ from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
+from recveil.report.audit.disclosure import statements_of_content
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -40,10 +40,9 @@ class TestCoRated:
 
     def test_records_are_not_called_groups(self, found):
         plain = found.to_dict()
-        assert not any("group" in name for name in plain["columns"].values())
-        assert not any("group" in sentence for sentence in plain["verdict"])
-        (exact,) = (line for line in plain["verdict"] if "exactly as they were given" in line)
-        assert exact.startswith("Of the unknown ratings of those whose record was found,")
+        assert not any("class" in name for name in plain["columns"].values())
+        assert not any("equivalence class" in sentence for sentence in plain["verdict"])
+        assert any("whose record was inferred" in line for line in plain["verdict"])
 
     def test_a_fill_that_is_not_at_hand_is_said(self, ratings):
         release = KCoRater(5, seed=1).anonymize(ratings)
@@ -51,8 +50,8 @@ class TestCoRated:
         settings = release.published.settings | {"fill": "Foreign"}
         manifest = replace(Manifest.of(release.published), settings=settings)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
-        (warning,) = found.warnings()
-        assert "was not measured, because the release's fill" in warning
+        (warning,) = found.to_dict()["warnings"]
+        assert "not measured, because the release's fill" in warning
 
 
 class TestLevels:
@@ -61,19 +60,19 @@ class TestLevels:
         return of_levels
 
     def test_nobody_is_promised_an_average(self, found):
-        text = " ".join(found.verdict())
-        assert "the promise is at most" not in text
+        text = " ".join(found.to_dict()["verdict"])
+        assert "the guarantee is at most" not in text
         alone = found.manifest.counts["alone"]
         assert alone > 0
-        assert f"{alone} people stand alone and are not protected" in text
-        assert "whoever looks for one of the others finds them with at most 1/4 = 25.0%" in text
+        assert f"{alone} users are in classes of one and are not protected" in text
+        assert "a probability of at most 1/4 = 25.0%" in text
         assert found.to_dict()["columns"]["bound"] == "mean of 1/k"
 
     def test_membership_is_not_left_out_silently(self, found):
         assert found.membership is None
-        (warning,) = found.warnings()
-        assert re.search("who was in the data was not measured, because .* levels", warning)
-        assert warning in found.verdict()
+        (warning,) = found.to_dict()["warnings"]
+        assert re.search("Membership inference was not measured, because .* levels", warning)
+        assert warning in found.to_dict()["verdict"]
 
     def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings):
         alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
@@ -83,7 +82,10 @@ class TestLevels:
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
         lone = int(table.candidates.sizes[table.promised == 1].sum())
         assert found.unprotected == lone
-        assert f"{lone} people stand alone and are not protected" in found.verdict()[0]
+        assert (
+            f"{lone} users are in classes of one and are not protected"
+            in found.to_dict()["verdict"][0]
+        )
 
 
 def test_json_tells_what_is_told_of_cells_and_members(ratings, tmp_path):
@@ -102,7 +104,7 @@ def test_json_tells_what_is_told_of_cells_and_members(ratings, tmp_path):
             assert membership[known][name].keys() >= {"rate", "low", "high"}
         assert membership[known]["null_auc"]["low"] < 0.5
     assert plain["attributes"]["excess"]["rate"] == pytest.approx(
-        plain["attributes"]["members"]["rate"] - plain["attributes"]["strangers"]["rate"]
+        plain["attributes"]["members"]["rate"] - plain["attributes"]["nonmembers"]["rate"]
     )
     (tmp_path / "simple").mkdir()
     sparse = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path / "simple")
@@ -116,23 +118,22 @@ def test_full_rows_have_no_clusters_to_infer(ratings, tmp_path):
 
 def test_identical_rows_speak_of_groups(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
-    assert found.to_dict()["columns"]["group_found"] == "group found"
-    assert "the promise is at most 20.0%" in found.verdict()[0]
-    assert found.warnings() == []
+    assert found.to_dict()["columns"]["class_reidentified"] == "class re-identified"
+    assert "the guarantee is at most 20.0%" in found.to_dict()["verdict"][0]
+    assert found.to_dict()["warnings"] == []
 
 
 def test_of_few_people_nothing_is_said_of_membership(tmp_path):
     """Half of six strangers are three: neither an area nor a rate among them says anything."""
     few = make_ratings(n_users=30, n_items=50, n_ratings=600, seed=2)
     found = audited(PredictiveAnonymizer(5, seed=1), few, tmp_path)
-    membership, text = found.to_dict()["membership"], " ".join(found.verdict())
-    assert membership["outsiders"] < 20
-    assert not membership["is_told"]
-    assert not any(membership[known]["is_told"] for known in ("8", "16", "all"))
-    assert text.count("not measured: too few users") == 2  # nor are likings
+    membership, text = found.to_dict()["membership"], " ".join(found.to_dict()["verdict"])
+    assert membership["nonmembers"] < 20
+    assert not membership["is_measured"]
+    assert not any(membership[known]["is_measured"] for known in ("8", "16", "all"))
+    assert text.count("not measured: too few users") == 2  # nor are attributes
     assert "AUC" not in text
-    assert "members found while" not in text
-    assert found.best_membership is None
+    assert "false positive rate" not in text
 
 
 class TestLabels:
@@ -145,18 +146,18 @@ class TestLabels:
     def test_simple_rows_are_said_to_hold_ratings(self, ratings, release, tmp_path):
         found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
         given = release.private.lone_ratings
-        text = " ".join(found.verdict())
-        assert f"Of all ratings, {given.exact_share:.1%} stand in the release as" in text
-        assert f"({given.rating_share:.1%} because nobody else in the group rated" in text
+        text = " ".join(found.to_dict()["verdict"])
+        assert f"Of all ratings, {given.exact_share:.1%} are in the release exactly" in text
+        assert f"({given.rating_share:.1%} because no other user of the class rated" in text
         assert given.label_share > 0.5
-        behind = found.content.behind
-        sure = f"Of the labels that are values of the scale, {percent(behind.whole_exact)} are the"
+        behind = found.content.possible
+        sure = f"Of the values on the scale, {percent(behind.whole_exact)} are the"
         assert sure in text
-        assert f"commonest rating is for {percent(behind.whole_by_commonest)}." in text
+        assert f"most frequent rating is right for {percent(behind.whole_by_commonest)}." in text
         plain = found.to_dict()
         assert plain["ratings_exact"] == given.exact_share
-        assert plain["labels_exact"] == given.label_share
-        assert plain["ratings_as_they_are"] == given.rating_share
+        assert plain["values_exact"] == given.label_share
+        assert plain["lone_ratings"] == given.rating_share
 
     def test_lone_ratings_of_a_continuous_scale_are_told_to_within_the_rounding(
         self, ratings, tmp_path
@@ -179,17 +180,19 @@ class TestLabels:
             f"Published to within the rounding (0.02): {given.near_share:.1%} of"
         )
         found = audited(anonymizer, fine, tmp_path)
-        plain, text = found.to_dict(), " ".join(found.verdict())
-        assert f"{given.near_share:.1%} stand in the release to within the rounding (0.02)" in text
-        assert "of the person's ratings for sure to within 0.2" in text
-        assert "stand behind a label was not measured, because on a continuous scale" in text
+        plain, text = found.to_dict(), " ".join(found.to_dict()["verdict"])
+        assert f"{given.near_share:.1%} are in the release to within the rounding (0.02)" in text
+        assert "of the target's ratings with certainty to within 0.2" in text
+        assert "a value may come from was not measured, because on a continuous scale" in text
         assert (plain["ratings_near"], plain["rounding"]) == (given.near_share, 0.02)
-        assert plain["labels_near"] > 0.1
-        assert plain["labels_exact"] is None
+        assert plain["values_near"] > 0.1
+        assert plain["values_exact"] is None
 
     def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
         assert co_rated.to_dict()["ratings_exact"] == 1
-        assert "Of all ratings, 100.0% stand in the release" in " ".join(co_rated.verdict())
+        assert "Of all ratings, 100.0% are in the release" in " ".join(
+            co_rated.to_dict()["verdict"]
+        )
 
     def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
         table = ReleasedTable.from_release(release, ratings)
@@ -210,8 +213,8 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     person = found.attacks[0][1].person_found
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
-        f"In the release, {person.rate:.1%} of the users are found ({person.low:.1%} to "
-        f"{high:.1%}) by “bystander”, who knows 2 rated items; the promise is at most 20.0%."
+        f"In the release, {person.rate:.1%} of the users are re-identified ({person.low:.1%} to "
+        f"{high:.1%}) by “bystander”, who knows 2 rated items; the guarantee is at most 20.0%."
     )  # of so few users, membership is not measured
 
 
@@ -222,9 +225,9 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
     But what is told to who knows all the others, and with them much that the release does not say.
     """
     found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
-    first, *others = found.verdict()
-    assert "than a blind guess finds (0.7%), so that it tells nothing new about the" in first
-    assert "no more than by a blind guess" in found.to_dict()["headline"]
+    first, *others = found.to_dict()["verdict"]
+    assert "than a random guess gives (0.7%), so that it tells nothing new about the" in first
+    assert "no more than by a random guess" in found.to_dict()["headline"]
     for sentence in others:
         assert "nan" not in sentence
         if sentence.startswith(("Who rated what", "The same by adversaries")):
@@ -241,11 +244,11 @@ def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated,
         rates |= {"group_found": of_groups, "group_baseline": 0.33}
         found.append((adversary, attack._replace(**rates)))
     told = replace(co_rated, attacks=found)
-    first = told.verdict()[0]
-    assert "not clearly more than a blind guess finds (5.0%)" in first
+    first = told.to_dict()["verdict"][0]
+    assert "not clearly more than a random guess gives (5.0%)" in first
     for text in (first, told.to_dict()["headline"]):
         assert (
-            "the group of 93.3% is found, by always naming the largest 33.0%" in text
+            "class of 93.3% is inferred (33.0% by always naming the largest)" in text
         ) != is_specified
     assert ("nothing new" in first) == is_specified
 
@@ -260,10 +263,14 @@ def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified
     told = [
         describe_cells(InferredCells(SOME, SOME, nobody, nobody, 0.5, baseline, 0.0, 9, 9)),
         describe_cells(InferredCells(SOME, SOME, SOME, SOME, 0.5, 0.0, baseline, 9, 9)),
-        *Content([], Companions(SOME, SOME, FEWER, beside), None).sentences(),
-        *Content(
-            [InferredFills(0.0, 0, 0.0, {0.5: SOME}, {}, SOME, beside)], None, None
-        ).sentences(),
+        *(
+            each.sentence
+            for content in (
+                Content((), Companions(SOME, SOME, FEWER, beside)),
+                Content((InferredFills(0.0, 0, 0.0, {0.5: SOME}, {}, SOME, beside),)),
+            )
+            for each in statements_of_content(content)
+        ),
     ]
     assert len(told) == 4
     for sentence in told:
@@ -273,7 +280,9 @@ def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified
 def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
     told = co_rated.to_dict()["headline"]
     assert told.endswith("nothing is promised against those who know ratings.")
-    assert of_levels.to_dict()["headline"].endswith("people stand alone and are not protected.")
+    assert of_levels.to_dict()["headline"].endswith(
+        "users are in classes of one and are not protected."
+    )
 
 
 def test_a_headline_about_nobody_shows_nothing(ratings):
@@ -298,7 +307,7 @@ def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tm
     found = audited(PredictiveAnonymizer(5, seed=1, **own), ratings, tmp_path)
     assert same_again(found.manifest, seed=1) is None
     assert found.membership is None
-    (warning,) = found.warnings()
+    (warning,) = found.to_dict()["warnings"]
     assert "predictor or grouping is Spark's, or was given as an object, and is not" in warning
 
 

@@ -25,8 +25,8 @@ def ratings():
 class TestAttack:
     def test_raw_rows_tell_everything(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: RawRelease(), 8)
-        assert found.by_known["all"].told.auc.rate > 0.99
-        assert found.by_known["8"].told.tpr_at_1.rate > 0.9
+        assert found.by_known["all"].inferred.auc.rate > 0.99
+        assert found.by_known["8"].inferred.tpr_at_1.rate > 0.9
         # Item counts tell some of it, and the lot nothing.
         assert 0.55 < found.by_known["all"].counts_auc.rate < 0.99
         assert abs(found.by_known["all"].null_auc.rate - 0.5) < 0.1
@@ -38,8 +38,8 @@ class TestAttack:
         found = attack_by_shadows(
             Ratings.from_columns(people, items, values), lambda seed: RawRelease(), 8
         )
-        assert (found.by_known["8"].people, found.by_known["8"].skipped) == (29, 1)
-        assert (found.by_known["all"].people, found.by_known["all"].skipped) == (30, 0)
+        assert (found.by_known["8"].n_users, found.by_known["8"].skipped) == (29, 1)
+        assert (found.by_known["all"].n_users, found.by_known["all"].skipped) == (30, 0)
 
     def test_nobody_with_eight_ratings(self):
         people = np.repeat(np.arange(20), 3)

@@ -9,16 +9,21 @@ from recveil.attacks import Interval, Mean, Membership
 from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.inference.companions import Companions, PossibleRatings
 from recveil.attacks.inference.rated_cells import InferredCells
-from recveil.auditing.findings import Content
-from recveil.auditing.release_verdict import _of_fit
-from recveil.auditing.statements import (
+from recveil.auditing.release_attacks import Content
+from recveil.release.exact_ratings import ExactRatings
+from recveil.report.audit.disclosure import (
     describe_exact_ratings,
     describe_members,
     in_short,
+    of_fit,
     remarks_of,
-    rows_of,
+    statements_of_content,
 )
-from recveil.release.exact_ratings import ExactRatings
+
+
+def rows_of(statements):
+    return [row for each in statements for row in each.rows]
+
 
 FIGURE = re.compile(r"(?<![\w.])\d+\.\d+")
 
@@ -44,16 +49,16 @@ TOLD = {
     "on a continuous scale": lambda: describe_exact_ratings(
         ExactRatings(0.6, 0.97, 0.0, None, 0.1, 0.63, 0.9), 0.6
     ),
-    "companions": lambda: Content(
-        [], Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056)), None
-    ).told(),
-    "companions who are told nothing": lambda: Content(
-        [], Companions(rate(0.04), NOBODY, rate(0.55), NOBODY), None
-    ).told(),
-    "to within": lambda: Content(
-        [], Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056), 0.2), None
-    ).told(),
-    "behind labels": lambda: Content([], None, BEHIND).told(),
+    "companions": lambda: statements_of_content(
+        Content((), Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056)))
+    ),
+    "companions who are told nothing": lambda: statements_of_content(
+        Content((), Companions(rate(0.04), NOBODY, rate(0.55), NOBODY))
+    ),
+    "to within": lambda: statements_of_content(
+        Content((), Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056), 0.2))
+    ),
+    "behind labels": lambda: statements_of_content(Content((), None, BEHIND)),
     "members": lambda: describe_members(MEMBERS, {"8": MEMBERS, "all": MEMBERS}, None),
     "few members": lambda: describe_members(
         MEMBERS._replace(members=9), {"8": MEMBERS._replace(members=9)}, None
@@ -62,7 +67,7 @@ TOLD = {
         MEMBERS, {}, Attributes(mean(0.84), mean(0.528), mean(0.313), "nearest")
     ),
     "a fit": lambda: [
-        _of_fit(
+        of_fit(
             InferredCells(
                 *(rate(0.9), rate(0.66), rate(0.33), rate(0.44), 0.5, 0.21, 0.12),
                 records=9,
@@ -71,7 +76,7 @@ TOLD = {
         )
     ],
     "a fit that tells nothing": lambda: [
-        _of_fit(InferredCells(rate(0.9), rate(0.1), rate(0.33), rate(0.44), 0.5, 0.66, 0.12, 9, 9))
+        of_fit(InferredCells(rate(0.9), rate(0.1), rate(0.33), rate(0.44), 0.5, 0.66, 0.12, 9, 9))
     ],
 }
 
@@ -86,12 +91,12 @@ def test_every_figure_stands_in_rows_or_beside_them(name):
 
 
 def test_who_was_judged_is_told():
-    areas = [row for row in rows_of(TOLD["members"]()) if row.found.startswith("AUC")]
+    areas = [row for row in rows_of(TOLD["members"]()) if row.value.startswith("AUC")]
     assert len(areas) == 3
-    assert all(row.what.endswith(", 344 + 86") for row in areas)
+    assert all(row.figure.endswith(", 344 + 86") for row in areas)
     few = rows_of(TOLD["few members"]())
-    assert [(row.what, row.found) for row in few] == [
-        ("who is in the data, 9 + 86", "not measured"),
+    assert [(row.figure, row.value) for row in few] == [
+        ("membership, 9 + 86", "not measured"),
         ("- by 8 ratings, 9 + 86", "not measured"),
     ]
     assert "which is no evidence" in remarks_of(TOLD["few members"]())[0]
@@ -99,7 +104,6 @@ def test_who_was_judged_is_told():
 
 def test_a_grade_and_what_measures_more_are_never_put_into_a_row():
     grade, *_ = remarks_of(TOLD["members"]())
-    assert grade.startswith("They can often tell who was in the data at all")
     assert "--shadows 32" in grade
 
 
@@ -112,11 +116,11 @@ def test_where_members_are_hardly_ahead_that_is_no_evidence(low, is_specified):
 
 def test_a_part_of_the_records_is_said_to_be_one():
     assert remarks_of(TOLD["behind labels"]()) == [
-        "Ratings behind labels were measured on a random sample of 90 of 200 records."
+        "Ratings of values were measured on a random sample of 90 of 200 records."
     ]
     (remark,) = remarks_of(TOLD["a fit"]())
     assert "It used a random sample of 9 of 90 records" in remark
-    assert remark.endswith("Better fits may tell more.")
+    assert remark.endswith("Better fits may reveal more.")
 
 
 def test_a_rate_that_is_not_above_its_baseline_stays_a_sentence_that_says_so():
@@ -136,7 +140,7 @@ def test_where_no_attack_guessed_no_rate_is_stated():
     nothing = Attributes(half, half, Mean(0.0, 0.0, 0.0, 180), "nearest", has_guessed=False)
     *_, told = describe_members(MEMBERS, {}, nothing)
     (row,) = told.rows
-    assert row.found == "no attack applied"
+    assert row.value == "no attack applied"
     for text in (told.sentence, told.remark):
         assert "no attack applied" in text
         assert "no evidence that the release reveals nothing" in text

@@ -5,15 +5,17 @@ import re
 import pytest
 
 from recveil.attacks import Interval, Membership
-from recveil.auditing.statements import describe_members, members_told, sentences_of
 from recveil.release.registry import all_variants, undone_of
+from recveil.report.audit.disclosure import describe_members, membership_attacks
 
 REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not tell|nothing new")
 
 
 def told_of(auc):
     found = Membership(auc, members=90, outsiders=90, skipped=0, tpr_at_5=auc, null_auc=auc)
-    return " ".join(sentences_of(describe_members(found, {"8": found, "all": found}, None)))
+    return " ".join(
+        each.sentence for each in describe_members(found, {"8": found, "all": found}, None)
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_what_is_measured_elsewhere_of_who_is_in_the_data_is_kept():
             for words in undone
             if re.search("in the data|members from others", words) and re.search(r"\d\.\d", words)
         ]
-        assert members_told(undone) == about_members
+        assert membership_attacks(undone) == about_members
 
 
 @pytest.mark.parametrize(
@@ -52,9 +54,9 @@ def test_what_the_adversary_of_the_headline_knows_is_said(scorer, words):
     auc = Interval(0.7, 0.6, 0.8, 180)
     found = Membership(auc, 90, 90, 0, scorer, tpr_at_5=auc, null_auc=auc)
     said = [
-        each for each in sentences_of(describe_members(found, {}, None)) if "also knows" in each
+        each.sentence for each in describe_members(found, {}, None) if "also knows" in each.sentence
     ]
     assert len(said) == (words is not None)
     assert all(each.endswith(words) for each in said)
-    liked = " ".join(sentences_of(describe_members(found, {}, None, likes=True)))
+    liked = " ".join(each.sentence for each in describe_members(found, {}, None, is_unary=True))
     assert "mean rating" not in liked

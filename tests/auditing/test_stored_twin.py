@@ -22,7 +22,7 @@ def here(tmp_path):
 def test_an_audit_knows_who_is_who(here):
     found = audit(here / "ratings.csv", release=here / "out", targets=20, curves=False).to_dict()
     assert found["release"]["same_ratings"] is True
-    assert any(attack["person_found"]["rate"] > 0 for attack in found["release"]["attacks"])
+    assert any(attack["reidentified"]["rate"] > 0 for attack in found["release"]["attacks"])
 
 
 @pytest.mark.usefixtures("few_recommenders")

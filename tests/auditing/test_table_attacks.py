@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recveil.attacks import PRESETS, Adversary, Candidates
-from recveil.auditing.table_attacks import attack_table, fitted
+from recveil.auditing._audit import attack_table, fit_adversary
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 
@@ -27,5 +27,5 @@ def test_without_curves_the_table_is_not_listed_again(ratings, monkeypatch):
 
 def test_nobody_knows_what_a_table_does_not_tell():
     likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
-    paper = fitted(likes, PRESETS["paper"])
+    paper = fit_adversary(likes, PRESETS["paper"])
     assert (paper.date_error, paper.rating_error, paper.wrong_kind) == (None, None, "item")

@@ -3,7 +3,7 @@
 import pytest
 
 from recveil.auditing import audit
-from recveil.auditing.verdict import Uncovered, not_covered
+from recveil.report.audit.text import Uncovered, describe_uncovered
 
 
 def verdict_of(folder, people, items):
@@ -15,13 +15,13 @@ def verdict_of(folder, people, items):
 @pytest.mark.parametrize("people", [1, 60])
 def test_where_nobody_can_be_looked_for_no_rate_is_told(tmp_path, people):
     (only,) = verdict_of(tmp_path, people, 2)
-    assert only.startswith("Nobody in this table could be looked for")
+    assert only.startswith("No user could be attacked")
     assert "%" not in only
 
 
 def test_few_people_are_too_few(tmp_path):
     headline, *_ = verdict_of(tmp_path, 5, 30)
-    assert headline.startswith("Too few people can be looked for")
+    assert headline.startswith("Too few users could be attacked")
     assert "5 of 5" in headline
 
 
@@ -32,6 +32,6 @@ def test_enough_people_get_a_rate(tmp_path):
 
 
 def test_one_target_is_no_plural():
-    (one,), (two,) = (not_covered([Uncovered("paper", n, n, 0.0)]) for n in (1, 2))
+    (one,), (two,) = (describe_uncovered([Uncovered("paper", n, n, 0.0)]) for n in (1, 2))
     assert "all 1 " not in one
     assert "all 2 " in two

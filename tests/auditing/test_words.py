@@ -25,7 +25,7 @@ BIT = 1 / math.log(2)
 class TestAudit:
     def test_without_a_release_people_are_found_as_by_numbers(self, words, word_numbers):
         found = [audit(each, targets=120, curves=False, seed=1) for each in (words, word_numbers)]
-        rates = [[one.found.rate for one in each.attacks] for each in found]
+        rates = [[one.reidentified.rate for one in each.attacks] for each in found]
         assert rates[0] == rates[1]
         assert max(rates[0]) > 0.5  # planted people are found
 
@@ -33,7 +33,7 @@ class TestAudit:
         anonymize(words, tmp_path / "out", k=words.n_users, seed=1)
         told = audit(words, release=tmp_path / "out", targets=120, curves=False).to_dict()
         for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
+            assert attack["reidentified"]["rate"] <= 1 / words.n_users + 1e-9
 
     @pytest.mark.parametrize("scale", [RatingScale.of_words(WORDS[::-1]), NUMBERS], ids=str)
     def test_another_order_would_reassure_for_nothing(self, word_numbers, words_made, scale):
@@ -70,8 +70,8 @@ class TestWithoutAnOrder:
         written = (tmp_path / "out" / "release.json").read_bytes()
         assert told["release"]["sha256"] == hashlib.sha256(written).hexdigest()
         for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["rate"] <= 1 / words.n_users + 1e-9
-        assert max(attack["found"]["rate"] for attack in told["attacks"]) > 0.5
+            assert attack["reidentified"]["rate"] <= 1 / words.n_users + 1e-9
+        assert max(attack["reidentified"]["rate"] for attack in told["attacks"]) > 0.5
 
     def test_other_words_would_reassure_for_nothing(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)

@@ -4,18 +4,18 @@ import re
 import pytest
 
 from recveil.auditing import audit
-from recveil.cli.show_audit import show_audit
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.report import audit_page
+from recveil.report.audit.terminal import show_audit
 from shared.cli_audit import NEVER_LIKED, NEVER_RATED, likes, run  # noqa: F401 (fixtures)
 
 
 def test_the_table_and_the_warnings(run):
     code, out, err = run("audit", "ratings.csv", "--targets", 40, "--no-curves")
     assert (code, err) == (0, "")
-    for name in ("colleague", "public-profile", "paper", "insider", "a blind guess"):
+    for name in ("colleague", "public-profile", "paper", "insider", "a random guess"):
         assert name in out
 
 
@@ -31,7 +31,7 @@ def test_who_could_look_for_nobody_found_no_share_of_them(capsys):
     for attack in found["attacks"]:
         (row,) = [line for line in lines if re.match(rf"{attack['name']} +│", line)]
         assert ("%" in row) == (attack["name"] in able)
-    assert page.count("nobody could be looked for") == len(found["attacks"]) - len(able)
+    assert page.count("no user could be attacked") == len(found["attacks"]) - len(able)
 
 
 def test_measures_of_the_papers_are_told_where_they_find_more(capsys, monkeypatch):
@@ -40,19 +40,21 @@ def test_measures_of_the_papers_are_told_where_they_find_more(capsys, monkeypatc
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
     found = audit(ratings, targets=40, curves=False).to_dict()
     show_audit(found)
-    most = max(attack["found"]["rate"] for attack in found["attacks"])
-    shares = [graph["alone"]["rate"] for graph in found["graph_attacks"]]
+    most = max(attack["reidentified"]["rate"] for attack in found["attacks"])
+    shares = [graph["unique"]["rate"] for graph in found["graph_attacks"]]
     assert shares
     is_more = max(shares) > most
-    assert ("by the papers' own measures" in capsys.readouterr().out) >= is_more
+    assert ("by the metrics of the papers" in capsys.readouterr().out) >= is_more
     for attack in found["attacks"]:
-        attack["found"] = {"rate": 0.01, "low": 0.0, "high": 0.02, "trials": 40}
+        attack["reidentified"] = {"rate": 0.01, "low": 0.0, "high": 0.02, "trials": 40}
     show_audit(found)
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "papers' own" in line]
+    (line,) = [
+        line for line in capsys.readouterr().out.splitlines() if "metrics of the papers" in line
+    ]
     for graph in found["graph_attacks"]:
-        what = f"{graph['attack']} with {graph['known']} items {graph['alone']['rate']:.1%}"
-        assert (what in line) == (graph["alone"]["rate"] > 0.01)
-    assert "a record half like theirs" in line
+        what = f"{graph['attack']} with {graph['known']} items {graph['unique']['rate']:.1%}"
+        assert (what in line) == (graph["unique"]["rate"] > 0.01)
+    assert "a record of similarity 0.5" in line
 
 
 def test_json_keeps_its_contract(run):
@@ -270,7 +272,7 @@ def test_outside_knowledge_in_columns_of_ones_own(run, tmp_path):
 
 def test_columns_are_called_as_on_the_page(run):
     _, out, _ = run("audit", "ratings.csv", "--targets", 9, "--no-curves")
-    for name in ("stands out", "wrong match", "control"):
+    for name in ("re-identified", "wrong match", "control"):
         assert name in out
     assert "not in data" not in out
 
@@ -295,4 +297,4 @@ class TestTwoReleases:
     def test_another_release_needs_one(self, run):
         code, _, err = run("audit", "ratings.csv", "--against", "march")
         assert code == 2
-        assert "no release to hold against it" in err
+        assert "no release to link it with" in err

@@ -36,7 +36,7 @@ def test_a_dry_run_has_nothing_to_explain(here, capsys):
 
 def test_a_word_that_nobody_explained_is_refused():
     with raises("internal.fault") as caught:
-        explain(["found", "safety"])
+        explain(["control", "safety"])
     assert "'safety'" in str(caught.value)
 
 

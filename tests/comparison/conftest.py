@@ -17,15 +17,20 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             "targets_requested": asked,
             "targets_attacked": looked,
             "targets_skipped": asked - looked,
-            "group_found": {"rate": 2 * share, "low": share, "high": 3 * share, "trials": asked},
-            "person_found": {
+            "class_reidentified": {
+                "rate": 2 * share,
+                "low": share,
+                "high": 3 * share,
+                "trials": asked,
+            },
+            "reidentified": {
                 "rate": share,
                 "low": share / 2,
                 "high": share * 1.5,
                 "trials": asked,
             },
             "baseline": 1 / asked,
-            "group_baseline": 5 / asked,
+            "class_baseline": 5 / asked,
             "link_precision": 0.3,
             "link_baseline": 0.1,
             "links": {"rate": 0.3, "low": 0.25, "high": 0.35, "trials": asked},
@@ -36,7 +41,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
         return {
             "auc": {"rate": auc, "low": auc - 0.05, "high": auc + 0.05, "trials": 200},
             "tpr_at_5": {"rate": told, "low": told - 0.04, "high": told + 0.04, "trials": 100},
-            "is_told": True,
+            "is_measured": True,
         }
 
     def share(value, spread=0.1):
@@ -85,7 +90,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             "membership": {
                 "auc": {"rate": 0.6, "low": 0.55, "high": 0.65, "trials": 200},
                 "members": 100,
-                "is_told": True,
+                "is_measured": True,
                 "8": known(0.58, 0.12),
                 "16": known(0.62, 0.15),
                 "all": known(0.71, 0.33),

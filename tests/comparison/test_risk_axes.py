@@ -29,7 +29,7 @@ def test_each_axis_takes_its_own_strongest(plain_evaluation):
     """The paper finds most people, the bystander most groups, the colleague tells most links."""
     told = plain_evaluation()
     bystander = dict(told["disclosure"]["attacks"][0], name="bystander")
-    bystander["group_found"] = {"rate": 0.7, "low": 0.6, "high": 0.8, "trials": 200}
+    bystander["class_reidentified"] = {"rate": 0.7, "low": 0.6, "high": 0.8, "trials": 200}
     told["disclosure"]["attacks"][0]["links"] = {"rate": 0.4, "low": 0.3, "high": 0.5, "trials": 9}
     told["disclosure"]["attacks"].append(bystander)
     row = measured(told)
@@ -91,12 +91,12 @@ def test_a_figure_of_fewer_than_twenty_people_is_no_risk(plain_evaluation):
     """Neither low nor high: who is too few to tell is told nothing of."""
     told = plain_evaluation()
     members = told["disclosure"]["membership"]
-    members["all"]["is_told"] = False
+    members["all"]["is_measured"] = False
     row = measured(told)
     assert (row.members_told_by, row.members_told) == ("adversary with 16 exact ratings", 0.15)
     assert row.membership == 0.62
     for known in (members, members["8"], members["16"]):
-        known["is_told"] = False
+        known["is_measured"] = False
     row = measured(told)
     assert (row.members_told, row.membership) == (None, None)
     axis = AXES["membership"]

@@ -112,7 +112,7 @@ class TestInvariants:
             np.sqrt(np.mean(own_errors**2)), abs=1e-9
         )
         # Everybody has the same row, so nobody is found but by a blind guess.
-        assert found["disclosure"]["worst"]["person_found"]["rate"] <= 1 / k + 1e-12
+        assert found["disclosure"]["worst"]["reidentified"]["rate"] <= 1 / k + 1e-12
 
 
 class TestForms:

@@ -43,7 +43,7 @@ def test_raw_words_keep_all_and_hide_nobody(judged):
     assert found.release_gain == found.raw_gain
     kept = found.to_json()["recipient"]["kept"]["best"]
     assert kept["lists"]["value"] == 1.0
-    person = [attack["person_found"]["rate"] for attack in found.to_json()["disclosure"]["attacks"]]
+    person = [attack["reidentified"]["rate"] for attack in found.to_json()["disclosure"]["attacks"]]
     assert max(person) > 0.5
 
 
@@ -53,7 +53,7 @@ def test_one_row_for_everybody_tells_no_lists_and_finds_nobody(judged):
         told["recipient"]["kept"]["chosen"]["lists"]["value"] < 1
     )
     for attack in told["disclosure"]["attacks"]:
-        assert attack["person_found"]["rate"] <= 1 / 80 + 1e-9
+        assert attack["reidentified"]["rate"] <= 1 / 80 + 1e-9
 
 
 def test_without_liked_words_no_list_is_told_and_it_says_so(made):

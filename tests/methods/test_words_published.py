@@ -161,7 +161,7 @@ class TestWithoutAnOrder:
         assert "which have no order" in (folder / "README.md").read_text()
         told = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()
         for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["low"] <= attack["bound"] == 0.2
+            assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
         assert any("words without an order" in warning for warning in told["warnings"])
         names = [attack["name"] for attack in told["attacks"]]
         assert "public-profile" in names

@@ -415,15 +415,15 @@ class TestADescriptionThatVerifyChecks:
         describe(padded, file)
         told = json.loads(file.read_text())
 
-        def not_covered():
+        def describe_uncovered():
             with pytest.raises(SystemExit) as stop:
                 main(["verify", str(padded), "--croissant", str(file), "--json", "-"])
             assert stop.value.code == 0
             return json.loads(capsys.readouterr().out)["not_covered"][-1]
 
-        assert "description" not in not_covered()
+        assert "description" not in describe_uncovered()
         file.write_text(json.dumps(told | {"description": "Nobody is found.", "license": "none"}))
-        assert "words (name, description, license) and" in not_covered()
+        assert "words (name, description, license) and" in describe_uncovered()
 
     def test_its_remedy_is_a_command_that_works(self, padded, verified):
         code, problems = verified(lambda told: told["distribution"].pop())

@@ -14,9 +14,9 @@ from recveil.report import audit_page, write_audit_page
 from shared.report_audit_page import _text, page, result  # noqa: F401 (fixtures)
 
 # The package has the function of the same name.
-audit_pages = importlib.import_module("recveil.report.audit_page")
+audit_pages = importlib.import_module("recveil.report.audit.page")
 
-audit_charts = importlib.import_module("recveil.auditing.charts")
+audit_charts = importlib.import_module("recveil.report.audit.charts")
 
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
 
@@ -35,7 +35,7 @@ def test_the_release_comes_before_the_raw_table(page, result):
     release, before = result["release"], text.index("Before: the table with names removed")
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
     assert html.unescape(headline) == release["headline"]
-    for sentence in (*release["verdict"], "What is promised, and what was found"):
+    for sentence in (*release["verdict"], "Guarantee and measurements"):
         assert text.index(sentence) < before
     for sentence in result["verdict"]:
         assert text.index(sentence) > before
@@ -48,7 +48,7 @@ def test_the_release_comes_before_the_raw_table(page, result):
 
 def test_no_interval_reaches_above_what_is_proven(result):
     release = json.loads(json.dumps(result["release"]))
-    release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.12, "trials": 300}
+    release["attacks"][0]["reidentified"] = {"rate": 0.09, "low": 0.07, "high": 0.12, "trials": 300}
     assert "9.0% 7.0% – 10.0%" in _text(audit_page({"release": release}))
     assert "9.0% 7.0% – 12.0%" in _text(audit_page({"release": release | {"claim": "co-rated"}}))
 
@@ -57,11 +57,11 @@ def test_the_chart_of_the_release_ends_at_what_is_proven_too(result, monkeypatch
     drawn = []
     monkeypatch.setattr(audit_charts, "draw_rates", lambda rows, _title: drawn.append(rows))
     release = json.loads(json.dumps(result["release"]))
-    release["attacks"][0]["person_found"] = {"rate": 0.09, "low": 0.07, "high": 0.3, "trials": 300}
+    release["attacks"][0]["reidentified"] = {"rate": 0.09, "low": 0.07, "high": 0.3, "trials": 300}
     audit_page({"release": release | {"attacks": []}})
     for claim, high in (("identical-rows", 0.1), ("co-rated", 0.3)):
         audit_charts.draw_release(release | {"claim": claim})
-        (found,) = (row for row in drawn[-1] if "person" in row["series"])
+        (found,) = (row for row in drawn[-1] if "user" in row["series"])
         assert found["high"] == high
 
 
@@ -97,7 +97,7 @@ def test_steps_keep_their_order(result):
 def test_numbers_are_those_of_the_audit(page, result):
     text = _text(page)
     for attack in result["attacks"]:
-        for name in ("found", "success", "wrong_match", "no_match", "control"):
+        for name in ("reidentified", "success", "wrong_match", "no_match", "control"):
             rate, low, high = (attack[name][key] for key in ("rate", "low", "high"))
             shown = "–" if rate is None else f"{rate:.1%}"  # None: nobody was attacked
             assert f"{shown} {low:.1%} – {high:.1%}" in text
@@ -107,7 +107,7 @@ def test_numbers_are_those_of_the_audit(page, result):
             assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
     release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 3.0% – 9.5% 0.3% 31.4% – 0.93 – –"
     for found in (
-        "people 300 ",
+        "users 300 ",
         "ratings 6,000 ",
         release,
         "0.531",
@@ -116,7 +116,7 @@ def test_numbers_are_those_of_the_audit(page, result):
     ):
         assert found in text
     for entry in result["risk"]["bins"]:
-        assert f" {entry['people']} " in text
+        assert f" {entry['users']} " in text
 
 
 def _x(point: dict) -> str:
@@ -132,10 +132,10 @@ def test_the_papers_figures_are_folded_for_experts(page):
 
 def test_words_are_explained_where_they_stand(page):
     of_table = page[page.index('<section id="adversaries">') : page.index('<section id="curves">')]
-    for word in ("found", "stands out", "wrong match", "no match", "control", "blind guess"):
+    for word in ("re-identified", "wrong match", "no match", "control", "random guess"):
         assert f"<dt>{word}</dt>" in of_table
     of_release = page[page.index('<section id="release">') : page.index('<section id="before">')]
-    for word in ("the group is found", "items told rightly", "ratings told exactly"):
+    for word in ("class re-identified", "items inferred", "ratings inferred exactly"):
         assert f"<dt>{word}</dt>" in of_release
 
 
@@ -170,7 +170,7 @@ def test_parts_may_lack(result):
     text = _text(audit_page({"attacks": [lone], "release": release, "figures": figures}))
     assert "this adversary" in text
     assert "masked" in text
-    assert "Who is found in the release" not in text
+    assert "Re-identification in the release" not in text
 
 
 def test_numbers_of_releases_that_cannot_be_had_are_dashes(result):

@@ -16,4 +16,4 @@ def test_attributes_stand_beside_strangers(padded):
     text, release = padded
     told = release["attributes"]
     assert f"{100 * told['excess']['rate']:.1f} points" in text
-    assert f"{told['strangers']['rate']:.1%}" in text
+    assert f"{told['nonmembers']['rate']:.1%}" in text

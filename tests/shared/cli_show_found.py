@@ -5,10 +5,10 @@ import contextlib
 import pytest
 
 from recveil.auditing import audit
-from recveil.cli.show_audit import show_audit
 from recveil.datasets import generate
 from recveil.methods import anonymize
 from recveil.ratings import RatingScale
+from recveil.report.audit.terminal import show_audit
 
 MADE = {
     "simple": {"k": 4, "homogenize": "simple", "seed": 1},

@@ -34,20 +34,20 @@ def result(invented: Ratings) -> dict:
         "attacks": [outcome.to_dict() for outcome in attacks],
         "figures": [figure.to_dict() for figure in figures],
         "checks": [
-            {"name": "full knowledge finds everyone", "holds": True, "found": "300 of 300"},
-            {"name": "random knowledge finds nobody", "holds": False, "found": "found 9.9%"},
+            {"name": "full knowledge finds everyone", "holds": True, "measured": "300 of 300"},
+            {"name": "random knowledge finds nobody", "holds": False, "measured": "rate 9.9%"},
         ],
         "sufficient": [
             {"adversary": "colleague", "share": 0.5, "known": 37},
             {"adversary": "colleague", "share": 0.9, "known": None},
         ],
         "risk": {
-            "people_by_adversary": {"colleague": 300},
-            "nobody_looked_for": 7,
+            "users_by_adversary": {"colleague": 300},
+            "users_not_attacked": 7,
             "draws": 10,
             "bins": [
-                {"low": 0.0, "high": 0.5, "people": 181},
-                {"low": 0.5, "high": 1.0, "people": 119},
+                {"low": 0.0, "high": 0.5, "users": 181},
+                {"low": 0.5, "high": 1.0, "users": 119},
             ],
         },
         "release": {
@@ -62,8 +62,8 @@ def result(invented: Ratings) -> dict:
                     "targets_requested": 300,
                     "targets_attacked": 280,
                     "targets_skipped": 20,
-                    "group_found": RATE,
-                    "person_found": {"rate": 0.0617, "low": 0.03, "high": 0.095, "trials": 300},
+                    "class_reidentified": RATE,
+                    "reidentified": {"rate": 0.0617, "low": 0.03, "high": 0.095, "trials": 300},
                     "baseline": 1 / 300,
                     "bound": 0.1,
                     "link_precision": 0.314,

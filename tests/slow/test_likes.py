@@ -59,13 +59,13 @@ class TestDrawn:
         assert release["epsilon"] == 60
         assert release["membership"]["all"]["auc"]["trials"]
         assert release["shadows"]["n"] == 8
-        assert release["drawn"]["nearest"]
-        assert (release["drawn"]["inference"], release["attributes"]) == (None, None)
+        assert release["synthetic"]["nearest"]
+        assert (release["synthetic"]["inference"], release["attributes"]) == (None, None)
 
     def test_exact_sums_of_few_people_tell_who_is_in_them(self, likes):
         """Planted: each of sixty people is a sixtieth of the sums."""
         found = attack_by_shadows(likes, self.exact, n=8).by_known["all"]
-        assert found.told.auc.low > 0.55
+        assert found.inferred.auc.low > 0.55
 
     def test_a_release_of_others_tells_nothing(self, likes):
         """The null: whoever is in the data, people are drawn from the same others."""
@@ -79,7 +79,7 @@ class TestDrawn:
                 return TestDrawn.exact(self.seed).anonymize(others)
 
         found = attack_by_shadows(likes, OfOthers, n=8).by_known["all"]
-        assert found.told.auc.low <= 0.5 <= found.told.auc.high
+        assert found.inferred.auc.low <= 0.5 <= found.inferred.auc.high
 
     @staticmethod
     def exact(seed):

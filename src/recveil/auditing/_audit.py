@@ -1,46 +1,56 @@
 """Re-identification audit of a table and its releases."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
+from recveil.attacks.knowledge import (
+    with_likes,
+    with_wrong_items,
+    without_dates,
+    without_ratings,
+)
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.attacks.reidentification.hidden_items import Catalogue
 from recveil.attacks.reidentification.nominal_pairs import pairs_of
 from recveil.auditing import work_estimates
-from recveil.auditing._selftest import Check
-from recveil.auditing.attacked_release import AttackedRelease
+from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
-from recveil.auditing.curves import Figure, Sufficient, guarantees, plain_figure
+from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
 from recveil.auditing.opened_release import (
-    OF_PAIRS,
-    find_suspects,
+    adversaries_of_labels,
+    attack_auxiliary,
     open_release,
     opened_pairs,
     reject_catalogue_of_words,
-    who_know_words,
 )
-from recveil.auditing.outcome import Outcome
-from recveil.auditing.paper_measures import Deanonymized, GraphAttack
-from recveil.auditing.release_attacks import attack_opened
-from recveil.auditing.risk import Risk
+from recveil.auditing.release_attacks import AttackedRelease, attack_opened
+from recveil.auditing.risk import Risk, measure_risk
 from recveil.auditing.shadow_releases import shadow_published
-from recveil.auditing.table_attacks import attack_table, fitted
-from recveil.auditing.verdict import warnings_of, write_verdict
+from recveil.auditing.table_attacks import (
+    Deanonymized,
+    GraphAttack,
+    Outcome,
+    attack_graphs,
+    measure_deanonymized,
+    run_attack,
+)
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import file_next_to_table
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.ratings import Ratings
-from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.frames import frame_of, is_frame
-from recveil.ratings.ratings import in_likes
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.runtime.progress import THE_REST, parts
-from recveil.runtime.safe_repr import Grid, brief, share_in_words
+from recveil.runtime.progress import THE_REST, parts, track
+from recveil.runtime.reportable import Reportable
+from recveil.runtime.safe_repr import brief
 
 
 def reject_releases(
@@ -59,14 +69,14 @@ def reject_releases(
     require_path("a release folder", against=against)
     if release is None:
         raise RecveilError(
-            f"against (--against) is {against}, but there is no release to hold against it; name "
-            f"one (--release)",
+            f"against (--against) is {against}, but there is no release to link it with; name one "
+            f"(--release)",
             code="option.required",
         )
     if Path(release).resolve() == Path(against).resolve():
         raise RecveilError(
             f"against (--against) is the release {release} itself; name another one of the same "
-            f"people",
+            f"users",
             code="option.conflict",
         )
 
@@ -83,8 +93,8 @@ def reject_shadows(shadows: int | None, release: str | PathLike[str] | None) -> 
     check_shadows(shadows)
     if release is None:
         raise RecveilError(
-            f"shadows (--shadows) is {shadows}, but there is no release whose like could be made; "
-            f"name one (--release)",
+            f"shadows (--shadows) is {shadows}, but there is no release to make shadow releases "
+            f"of; name one (--release)",
             code="option.required",
         )
 
@@ -102,25 +112,19 @@ def reject_catalogue(catalogue: Any, release: Any) -> None:
         require_path("a public table of ratings", catalogue=catalogue)
     if release is None:
         raise RecveilError(
-            "catalogue: given without a release, whose hidden items it could name; give the "
-            "release, too (--release), or leave it out",
+            "catalogue: there is no release whose hidden items it could re-identify; name the "
+            "release (--release), or leave it out",
             code="option.required",
         )
 
 
 # A table has fewer users than this, and more draws would take too long.
-_MOST = 1_000_000_000
-# Notes for tables of likes: the rates do not hold for adversaries who know ratings.
-_OF_LIKES = (
-    "These are likes: people were looked for by their items, and by dates where there are any. A "
-    "table that says how they rated gives the same people away more easily, and these rates say "
-    "nothing of it. Where ratings are spoken of, likes are meant."
-)
+_MAX_COUNT = 1_000_000_000
 
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Reportable):
     """Results of an audit.
 
     Parameters
@@ -161,102 +165,6 @@ class Audit:
     knowledge: Reading | None = None
     graphs: list[GraphAttack] = field(default_factory=list)
     deanonymized: list[Deanonymized] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data for JSON and the HTML page."""
-        ratings = self.ratings
-        verdict = write_verdict(self.attacks, self.checks, self.sufficient)
-        # The release comes first; the attacks on the raw table are the "before".
-        released = {"release": self.published.to_dict()} if self.published else {}
-        return {
-            **released,
-            "data": {
-                "source": self.reading.name,
-                "users": ratings.n_users,
-                "items": ratings.n_items,
-                "ratings": ratings.n_ratings,
-                "density": ratings.density,
-                "scale": str(ratings.scale),
-                **ratings.scale.words_told(),
-                "times": ratings.days is not None,
-                **self.reading.to_dict(),
-            },
-            "verdict": [in_likes(each, ratings.is_unary) for each in verdict],
-            "warnings": self._warnings(),
-            "attacks": [outcome.to_dict() for outcome in self.attacks],
-            "graph_attacks": [attack.to_dict() for attack in self.graphs],
-            "deanonymized": [share.to_dict() for share in self.deanonymized],
-            "figures": [plain_figure(each, ratings.is_unary) for each in self.figures],
-            "checks": [check._asdict() for check in self.checks],
-            "sufficient": [enough.to_dict() for enough in self.sufficient],
-            "risk": self.risk and self.risk.to_dict(),
-            "release": released.get("release"),
-            "suspects": [suspects.to_dict() for suspects in self.suspects],
-            "theory": [guarantee.to_dict() for guarantee in guarantees(ratings.n_users)],
-        }
-
-    def chart(self, name: str = "adversaries") -> Any:
-        """Return an Altair chart, as on the audit's page.
-
-        Parameters
-        ----------
-        name : str
-            "adversaries", "release", "risk", or the number of a figure, such as "4".
-
-        Returns
-        -------
-        altair.Chart or altair.HConcatChart
-
-        Raises
-        ------
-        RecveilError
-            If there is no such chart, or it has no data.
-        """
-        from recveil.auditing.charts import draw_part  # altair takes a second to load
-
-        return draw_part(self.to_dict(), name).with_key()
-
-    def _warnings(self) -> list[str]:
-        known = self.knowledge
-        of_knowledge = [f"{known.name}: {note}" for note in known.notes] if known else []
-        of_likes = [_OF_LIKES] if self.ratings.is_unary else []
-        of_likes += [] if self.ratings.scale.ordered else [OF_PAIRS]
-        told = warnings_of(self.attacks, self.checks)
-        told = [in_likes(each, self.ratings.is_unary) for each in told]
-        of_words = meaning_of_words(self.ratings.scale)
-        return [*self.reading.notes, *of_words, *of_knowledge, *of_likes, *told]
-
-    def _facts(self) -> dict[str, object]:
-        found = max((outcome.found.rate for outcome in self.attacks), default=None)
-        return {
-            "people": self.ratings.n_users,
-            "ratings": self.ratings.n_ratings,
-            "adversaries": len(self.attacks),
-            "found by the strongest": None if found is None else f"{found:.1%}",
-            "release attacked": None if self.published is None else True,
-        }
-
-    def _tables(self) -> list[Grid]:
-        """Return the tables of a notebook: re-identification by each adversary."""
-        of_release = [] if self.published is None else self.published.attacks
-        in_release = {adversary.name: attack.person_found for adversary, attack in of_release}
-        header: tuple[str, ...] = ("adversary", "found", "control")
-        rows: list[tuple[str, ...]] = [
-            (
-                outcome.adversary.name,
-                share_in_words(outcome.found) if outcome.attacked else "nobody looked for",
-                share_in_words(outcome.control),
-            )
-            for outcome in self.attacks
-        ]
-        if in_release:
-            header = (*header, "in the release")
-            rows = [
-                (*row, share_in_words(found) if (found := in_release.get(row[0])) else "–")
-                for row in rows
-            ]
-        blind = 1 / max(1, self.ratings.n_users)
-        return [Grid(f"people found; a blind guess finds {blind:.2%}", header, rows)]
 
 
 def audit(
@@ -325,20 +233,21 @@ def audit(
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "ratings.csv")
     ...     _ = generate(file, users=80, items=40, ratings=900)
-    ...     found = audit(file, targets=20, curves=False)
-    >>> len(found.attacks), found.attacks[0].requested
+    ...     result = audit(file, targets=20, curves=False)
+    >>> len(result.attacks), result.attacks[0].requested
     (8, 20)
     """
     for name, number in (("targets", targets), ("draws", draws)):
-        if number is not None and not 1 <= number <= _MOST:
+        if number is not None and not 1 <= number <= _MAX_COUNT:
             raise RecveilError(
-                f"{name} is {quoted(number)}; expected from 1 to {_MOST:,}", code="option.value"
+                f"{name} is {quoted(number)}; expected from 1 to {_MAX_COUNT:,}",
+                code="option.value",
             )
     reject_unknown_keywords("audit", reading, "k", "people_in")
     reject_releases(release, against)
     reject_shadows(shadows, release)
     if aux is not None and not is_frame(aux):
-        require_path("a file of outside knowledge", aux=aux)
+        require_path("a file of auxiliary information", aux=aux)
     reject_catalogue(catalogue, release)
     reject_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
     with parts(
@@ -347,30 +256,32 @@ def audit(
         begin(work_estimates.READING)
         read = understand(source, **reading).require_times().settled()
         ratings = read.ratings
-        words, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
-        is_paired = ratings is not words
+        original, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
+        is_paired = ratings is not original
         if is_paired:
             reject_catalogue_of_words(catalogue)
-            adversaries = who_know_words(adversaries, PRESETS.values())
-        if words.scale.words:  # other files use the same words, coded by the same numbers
-            reading = {**reading, "scale": words.scale}
+            adversaries = adversaries_of_labels(adversaries, PRESETS.values())
+        if original.scale.words:  # other files use the same words, coded by the same numbers
+            reading = {**reading, "scale": original.scale}
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
         known = None if aux is None else _knowledge(aux, reading)
-        suspects = [] if known is None else find_suspects(words, ratings, candidates, known)
-        chosen = [fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()]
+        suspects = [] if known is None else attack_auxiliary(original, ratings, candidates, known)
+        chosen = [
+            fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
+        ]
         users = choose_targets(ratings.n_users, targets, seed)
         public = None if catalogue is None else _catalogue(catalogue, reading)
         opened = None
         if release is not None:
             has_catalogue = public is not None
-            opened = open_release(words, release, against=against, has_catalogue=has_catalogue)
-            opened = opened_pairs(opened, words) if is_paired else opened
+            opened = open_release(original, release, against=against, has_catalogue=has_catalogue)
+            opened = opened_pairs(opened, original) if is_paired else opened
         begin(THE_REST)
         of_release = 0.0
         if opened is not None:
             parts_of_it = work_estimates.of_attack(
-                ratings, opened.table, opened.manifest, len(chosen), tell_content=True
+                ratings, opened.table, opened.manifest, len(chosen), has_content=True
             )
             of_release = sum(parts_of_it.values())
         costs = work_estimates.of_audit(
@@ -385,24 +296,88 @@ def audit(
                 begin(work_estimates.SHADOWS)
                 shadowed = None
                 if shadows is not None:
-                    shadowed = shadow_published(words, release, shadows, seed)
+                    shadowed = shadow_published(original, release, shadows, seed)
                 begin(work_estimates.RELEASE)
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)
-            found = attack_table(
+            attacked = attack_table(
                 *(ratings, candidates, chosen, users, begin),
                 draws=draws,
                 seed=seed,
                 curves=curves,
             )
     return Audit(
-        ratings=words,
+        ratings=original,
         reading=read,
         suspects=suspects,
         published=published,
         knowledge=known,
-        **found._asdict(),
+        **attacked._asdict(),
     )
+
+
+@brief
+class TableAttacks(NamedTuple):
+    """Results of attacks on a table; the attributes are those of `Audit`."""
+
+    attacks: list[Outcome]
+    figures: list[Figure]
+    checks: list[Check]
+    sufficient: list[Sufficient]
+    risk: Risk | None
+    graphs: list[GraphAttack]
+    deanonymized: list[Deanonymized]
+
+
+def attack_table(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    begin: Callable[[str], object],
+    *,
+    draws: int,
+    seed: int,
+    curves: bool,
+) -> TableAttacks:
+    """Run all attacks on a table."""
+    begin(work_estimates.TARGETS)
+    attacks = [
+        run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
+        for adversary in track(adversaries, "Adversaries", share=1)
+    ]
+    begin(work_estimates.CURVES)
+    figures = draw_figures(ratings, candidates, targets, seed) if curves else []
+    begin(work_estimates.SUFFICIENT)
+    sufficient: list[Sufficient] = []
+    if curves:
+        sufficient = find_sufficient(ratings, candidates, adversaries, targets, seed)
+    begin(work_estimates.RISK)
+    risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
+    begin(work_estimates.CHECKS)
+    checks = check_attack(ratings, seed, candidates)
+    begin(work_estimates.GRAPHS)
+    graphs = attack_graphs(ratings, None, targets, seed, candidates)
+    begin(work_estimates.SIMILARITY)
+    deanonymized = measure_deanonymized(ratings, candidates, attacks, targets, seed)
+    return TableAttacks(attacks, figures, checks, sufficient, risk, graphs, deanonymized)
+
+
+def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:
+    """Remove knowledge and errors that cannot exist in this table.
+
+    Examples
+    --------
+    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
+    >>> fit_adversary(likes, PRESETS["paper"]).date_error
+    """
+    if ratings.days is None:
+        adversary = without_dates(ratings, adversary, "no column of dates was recognized")
+    adversary = with_likes(ratings, adversary)
+    # A preset is adapted to any table; a custom adversary is used as given.
+    if adversary.name not in PRESETS:
+        return adversary
+    return without_ratings(ratings, with_wrong_items(ratings, adversary))
 
 
 def _knowledge(aux: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
@@ -418,8 +393,8 @@ def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Cata
     """Read a public table with those reading options of the private table that fit."""
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
-        told = understand(table, times=False, **reading_of(table, reading))
-        return Catalogue(told.ratings, told.name)
+        public = understand(table, times=False, **reading_of(table, reading))
+        return Catalogue(public.ratings, public.name)
     with file_next_to_table("catalogue", path) as file:
-        told = understand(file, times=False, **reading_of(file, reading))
-    return Catalogue(told.ratings, told.name)
+        public = understand(file, times=False, **reading_of(file, reading))
+    return Catalogue(public.ratings, public.name)

@@ -24,6 +24,7 @@ from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.ratings import Ratings
 from recveil.runtime.progress import THE_REST, parts
+from recveil.runtime.safe_repr import brief
 
 # Targets of each check: enough to detect a wrong rate, and fast.
 _TARGETS = 1_000
@@ -33,26 +34,28 @@ _RARE = 1e-5
 _ATTACKS = (ScoreboardRH(), Likelihood())
 
 
+@brief
 class Check(NamedTuple):
     """One invariant.
 
     Attributes
     ----------
-    name : str
+    code : str
+        "unique-users", "random-knowledge", "denominator" or "groups".
     holds : bool
-    found : str
-        The measured values, in words.
+    figures : dict of str to float
+        The measured values.
     """
 
-    name: str
+    code: str
     holds: bool
-    found: str
+    figures: dict[str, float]
 
 
 def selftest(
     source: str | PathLike[str] | Ratings | Any, *, seed: int = 0, **reading: Any
 ) -> list[Check]:
-    """Check on a table that the attack finds whom it must, and no user by chance.
+    """Check that the attack re-identifies every unique user of a table, and no user by chance.
 
     Parameters
     ----------
@@ -64,9 +67,9 @@ def selftest(
     Returns
     -------
     list of Check
-        Full exact knowledge finds every unique user; random knowledge falls to the baseline of a
-        random guess; the denominator is the number of targets; a group of s identical records is
-        found with 1/s.
+        Full exact knowledge re-identifies every unique user; random knowledge falls to the
+        baseline of a random guess; the denominator is the number of targets; a target among s
+        identical records is re-identified with probability 1/s.
 
     Examples
     --------
@@ -93,17 +96,17 @@ def check_attack(
     """Run the checks of `selftest` on ratings; `candidates` indexes the same ratings."""
     candidates = Candidates.from_ratings(ratings) if candidates is None else candidates
     checks: dict[str, Callable[[], Check]] = {
-        "Who is unique": lambda: _full_knowledge(ratings, candidates, seed),
+        "Unique users": lambda: _full_knowledge(ratings, candidates, seed),
         "Random knowledge": lambda: _random_knowledge(ratings, candidates, seed),
         "The denominator": lambda: _denominator(ratings, seed),
         "Groups": lambda: _groups(ratings, candidates, seed),
     }
-    found = []
+    results = []
     with parts("Checking the attack", dict(zip(checks, (5, 2, 1, 2), strict=True))) as begin:
         for name, check in checks.items():
             begin(name)
-            found.append(check())
-    return found
+            results.append(check())
+    return results
 
 
 def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
@@ -121,9 +124,9 @@ def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Chec
         guesses = attack.attack(candidates, knowledge, record_of)
         missed += int((unique & ~(guesses.own_is_top & (guesses.tied_people == 1))).sum())
     return Check(
-        "full exact knowledge finds everyone who is unique",
+        "unique-users",
         missed == 0 and bool(lineups.matches_of_target.all()),
-        f"{unique.sum():,} of {targets.size:,} targets are unique; {missed:,} of them were missed",
+        {"targets": targets.size, "unique": int(unique.sum()), "missed": missed},
     )
 
 
@@ -139,20 +142,19 @@ def _random_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Ch
     rates = []
     for attack in _ATTACKS:
         guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
-        found = float(guesses.chance.sum())
-        rates.append(found / n)
+        rates.append(float(guesses.chance.sum()) / n)
     worst = max(rates, key=lambda rate: abs(rate - blind))
     return Check(
-        "random knowledge falls to the blind baseline",
+        "random-knowledge",
         all(_by_chance(rate * n, n, blind) for rate in rates),
-        f"found {worst:.2%}; a blind guess finds {blind:.2%}",
+        {"rate": worst, "baseline": blind},
     )
 
 
-def _by_chance(found: float, n: int, blind: float) -> bool:
-    """Return whether random guesses find as many; Wilson's interval errs where few are expected."""
-    at_most = stats.binom.cdf(np.ceil(found), n, blind)
-    at_least = stats.binom.sf(np.floor(found) - 1, n, blind)
+def _by_chance(hits: float, n: int, blind: float) -> bool:
+    """Return whether random guesses do as well; Wilson's interval errs where few are expected."""
+    at_most = stats.binom.cdf(np.ceil(hits), n, blind)
+    at_least = stats.binom.sf(np.floor(hits) - 1, n, blind)
     return bool(min(at_most, at_least) > _RARE)
 
 
@@ -162,10 +164,13 @@ def _denominator(ratings: Ratings, seed: int) -> Check:
     targets = choose_targets(ratings.n_users, _TARGETS, seed)
     knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
     return Check(
-        "the denominator is the number of targets asked for",
+        "denominator",
         knowledge.requested == targets.size and knowledge.skipped > 0,
-        f"{targets.size:,} asked for, {knowledge.skipped:,} skipped, "
-        f"{knowledge.requested:,} in the denominator",
+        {
+            "targets": targets.size,
+            "skipped": knowledge.skipped,
+            "denominator": knowledge.requested,
+        },
     )
 
 
@@ -176,7 +181,7 @@ def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
     knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
     record_of = np.arange(ratings.n_users)
     copies = dataclasses.replace(candidates, sizes=np.full(ratings.n_users, _GROUP, dtype=np.int64))
-    alone, shared = (
+    single, shared = (
         np.array(
             [
                 float(attack.attack(table, knowledge, record_of).chance.sum()) / targets.size
@@ -186,7 +191,7 @@ def _groups(ratings: Ratings, candidates: Candidates, seed: int) -> Check:
         for table in (candidates, copies)
     )
     return Check(
-        f"a group of {_GROUP} identical records is found with 1/{_GROUP}",
-        bool(np.allclose(alone, _GROUP * shared) and (shared <= 1 / _GROUP + 1e-9).all()),
-        f"found {alone.max():.1%} alone, {shared.max():.1%} in groups of {_GROUP}",
+        "groups",
+        bool(np.allclose(single, _GROUP * shared) and (shared <= 1 / _GROUP + 1e-9).all()),
+        {"size": _GROUP, "single": float(single.max()), "shared": float(shared.max())},
     )

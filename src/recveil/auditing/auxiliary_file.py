@@ -28,6 +28,7 @@ from recveil.ratings import Ratings
 from recveil.ratings.columns import LIKED, find_columns, is_counted
 from recveil.ratings.frames import frame_of
 from recveil.runtime.errors import RecveilError, describe_count, listed
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
 _SHOWN = 5
@@ -35,7 +36,7 @@ _SHOWN = 5
 
 @brief
 @dataclass(frozen=True)
-class Suspects:
+class Suspects(Reportable):
     """The best candidates for one target.
 
     Parameters
@@ -60,13 +61,6 @@ class Suspects:
     scores: list[float]
     eccentricity: float
     bits: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the candidates as plain data, for JSON."""
-        return dict(vars(self))
-
-    def _facts(self) -> dict[str, object]:
-        return {"known": self.known, "matched": self.matched, "suspects": len(self.users)}
 
 
 def look_for(
@@ -101,13 +95,13 @@ def look_for(
     RecveilError
         If the file cannot be read, or none of its items is in the table.
     """
-    told = path if isinstance(path, Reading) else read_knowledge(path, **reading)
-    known = told.ratings
-    item_of = places_in(ratings, told)
+    auxiliary = path if isinstance(path, Reading) else read_knowledge(path, **reading)
+    known = auxiliary.ratings
+    item_of = positions_in(ratings, auxiliary)
     weights = 1 / np.log(np.maximum(candidates.support, 2))
     if known.is_unary or ratings.is_unary:  # no rating is known
         rating_width = math.inf
-    found = []
+    suspects = []
     for target in range(known.n_users):
         own = slice(known.indptr[target], known.indptr[target + 1])
         items = item_of[known.indices[own]]
@@ -118,18 +112,19 @@ def look_for(
             if item >= 0
         ]
         scores = _scores(candidates, entries, weights, rating_width, day_width)
-        found.append(_suspects(str(known.users[target]), items.size, len(entries), scores, ratings))
-    return found
+        name = str(known.users[target])
+        suspects.append(_suspects(name, items.size, len(entries), scores, ratings))
+    return suspects
 
 
-def places_in(ratings: Ratings, told: Reading) -> NDArray[np.int64]:
+def positions_in(ratings: Ratings, auxiliary: Reading) -> NDArray[np.int64]:
     """Return each known item's position in the table; -1 if it is not there."""
-    items = told.ratings.items
-    place = {str(label): position for position, label in enumerate(ratings.items)}
-    item_of = np.array([place.get(str(label), -1) for label in items], np.int64)
+    items = auxiliary.ratings.items
+    position_of = {str(label): position for position, label in enumerate(ratings.items)}
+    item_of = np.array([position_of.get(str(label), -1) for label in items], np.int64)
     if (item_of < 0).all():
         raise RecveilError(
-            f"{told.name}: none of its {describe_count(items.size, 'item')} stands in the table; "
+            f"{auxiliary.name}: none of its {describe_count(items.size, 'item')} is in the table; "
             f"it must use the table's own item ids, such as {ratings.items[0]}",
             code="id.unknown",
         )
@@ -141,19 +136,18 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
         target = reading.pop("user", None) or target_among(table.column_names)
-        told = understand_knowledge(table, user=target, **reading)
-        return _without_scale(told)
+        return _without_scale(understand_knowledge(table, user=target, **reading))
     with file_next_to_table("aux", path) as file:
         if reading.get("user") is None:
             reading["user"] = target_among(_columns_of(file, reading.get("format"))[0])
         return _without_scale(understand_knowledge(file, **reading))
 
 
-def _without_scale(told: Reading) -> Reading:
+def _without_scale(auxiliary: Reading) -> Reading:
     """Drop the options of the scale: auxiliary information has no scale of its own."""
-    told.require_times()
-    notes = tuple(note for note in told.notes if not note.startswith(NOBODY_NAMED))
-    return replace(told, notes=notes)
+    auxiliary.require_times()
+    notes = tuple(note for note in auxiliary.notes if not note.startswith(NOBODY_NAMED))
+    return replace(auxiliary, notes=notes)
 
 
 def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,21 +157,21 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
     else:
         where, names = "the data frame of aux", list(path.column_names)
         width = len(names)
-    given = {
+    named = {
         role: reading[role]
         for role in COLUMNS
         if reading.get(role) in names and not (role == "user" and target_among(names))
     }
     shared = ("duplicates", "time_format")
     fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
-    return fitting | given | _feedback(where, names, width, given, reading)
+    return fitting | named | _feedback(where, names, width, named, reading)
 
 
 def _feedback(
     where: str,
     names: list[str],
     width: int,
-    given: Mapping[str, Any],
+    named: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the options about ratings that fit the file.
@@ -186,39 +180,39 @@ def _feedback(
     ratings is never skipped, since that would weaken the adversary.
     """
     scale, counts, likes = (reading.get(name) for name in ("scale", "counts", "likes"))
-    if not _leaves_ratings_out(names, width, given):
+    if not _leaves_ratings_out(names, width, named):
         if scale is not None and scale.words:
             return {"scale": scale}
         return {} if counts is None else {"counts": counts}
     if likes:
         return {"likes": True}
-    found = find_columns(names, feedback=LIKED, **_roles(names, given)).by_role() if names else {}
+    found = find_columns(names, feedback=LIKED, **_roles(names, named)).by_role() if names else {}
     left = [name for name in names if name not in found.values()]
     if counts is not None and any(is_counted(name) for name in left):
         return {"counts": counts}
     if left:
         raise RecveilError(
-            f"{where}: {listed(left, 60)} may hold ratings, or not; call that column rating, or "
-            f"leave it out of the file if it tells items alone",
+            f"{where}: {listed(left, 60)} may or may not hold ratings; name that column rating, or "
+            f"leave it out if the file knows items alone",
             code="column.ambiguous",
         )
     return {}
 
 
-def _leaves_ratings_out(names: list[str], width: int, given: Mapping[str, Any]) -> bool:
+def _leaves_ratings_out(names: list[str], width: int, named: Mapping[str, Any]) -> bool:
     """Return whether a file names users and items but no ratings, or has only two columns."""
     if not names:
         return width == 2
     try:
-        return find_columns(names, feedback=LIKED, **_roles(names, given)).rating is None
+        return find_columns(names, feedback=LIKED, **_roles(names, named)).rating is None
     except RecveilError:
         return False  # the reader will report the error
 
 
-def _roles(names: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+def _roles(names: list[str], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the column names that the options fix."""
     target = target_among(names)
-    return dict(given) if target is None else {**given, "user": target}
+    return dict(named) if target is None else {**named, "user": target}
 
 
 def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
@@ -227,8 +221,8 @@ def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
         found = recognize(path, format, Layout())
         if found.format in OF_SEVERAL_TABLES:
             raise RecveilError(
-                f"{path.name}: {found.said[0]}, of which only the table itself is read; write what "
-                f"is meant to a file, such as CSV, and name that",
+                f"{path.name}: {found.said[0]}, of which only the table itself is read; write the "
+                f"auxiliary information to a file, such as CSV, and name that",
                 code="input.unknown-format",
             )
         dialect = found.dialect or DIALECTS.get(found.format)
@@ -270,13 +264,13 @@ def _suspects(
     shares = np.exp((scores - scores.max()) / sigma) if sigma > 0 else np.ones_like(scores)
     shares /= shares.sum()
     top = scores[order]
-    stands_out = sigma > 0 and order.size > 1
+    is_defined = sigma > 0 and order.size > 1
     return Suspects(
         target=name,
         known=known,
         matched=matched,
         users=[str(ratings.users[user]) for user in order[:_SHOWN]],
         scores=top[:_SHOWN].tolist(),
-        eccentricity=float((top[0] - top[1]) / sigma) if stands_out else 0.0,
+        eccentricity=float((top[0] - top[1]) / sigma) if is_defined else 0.0,
         bits=float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum()),
     )

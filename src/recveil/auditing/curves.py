@@ -1,8 +1,8 @@
 """The curves of Narayanan & Shmatikov's figures, for a given table."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,10 @@ from recveil.attacks import (
     wilson_interval,
 )
 from recveil.attacks.knowledge import with_wrong_items
-from recveil.auditing.outcome import Outcome, run_attack
+from recveil.auditing.table_attacks import Outcome, run_attack
 from recveil.ratings import Ratings
-from recveil.ratings.ratings import in_likes
 from recveil.runtime.progress import track
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
 _SHARES = (0.5, 0.9)
@@ -30,7 +30,7 @@ _MOST_KNOWN = 16
 
 
 @dataclass(frozen=True)
-class Sufficient:
+class Sufficient(Reportable):
     """The smallest number of correct known ratings that re-identifies a share of the users.
 
     Parameters
@@ -46,10 +46,6 @@ class Sufficient:
     share: float
     known: int | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the number as plain data for JSON and the HTML page."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -58,14 +54,6 @@ class Guarantee:
     epsilon: float
     delta: float
     items: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the number and its meaning for JSON and the HTML page."""
-        return asdict(self) | {
-            "text": f"so many random entries of a record, each known closely, find a record that "
-            f"agrees with the target on {1 - self.delta:.0%} of its entries, with probability "
-            f"{1 - self.epsilon:.0%} (Narayanan & Shmatikov, Theorem 1)"
-        }
 
 
 def find_sufficient(
@@ -81,7 +69,9 @@ def find_sufficient(
         rates = {}
         for known in range(1, _MOST_KNOWN + 1):
             more = replace(adversary, known=known, right=known)
-            rates[known] = run_attack(ratings, candidates, more, targets, seed=seed).found.rate
+            rates[known] = run_attack(
+                ratings, candidates, more, targets, seed=seed
+            ).reidentified.rate
             if rates[known] >= max(_SHARES):
                 break
         for share in _SHARES:
@@ -111,7 +101,7 @@ _RIGHT = "right entries of known ones"
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(Reportable):
     """One point of a curve.
 
     Parameters
@@ -133,10 +123,6 @@ class Point:
     high: float | None = None
     attacked: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields that are set, as plain data for JSON."""
-        return {name: value for name, value in vars(self).items() if value is not None}
-
 
 class _Place(NamedTuple):
     """The results at one position of the x axis."""
@@ -148,7 +134,7 @@ class _Place(NamedTuple):
 
 @brief
 @dataclass(frozen=True)
-class Figure:
+class Figure(Reportable):
     """One figure: points of several series.
 
     Parameters
@@ -171,13 +157,6 @@ class Figure:
     y: str
     points: list[Point]
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figure as plain data for JSON and the HTML page."""
-        return vars(self) | {"points": [point.to_dict() for point in self.points]}
-
-    def _facts(self) -> dict[str, object]:
-        return {"": f"Fig. {self.number}", "points": len(self.points)}
 
 
 @dataclass(frozen=True)
@@ -224,15 +203,27 @@ def draw_figures(
     chose = "liked" if ratings.is_unary else "rated"
     return [
         _sparsity(ratings, targets.size, seed),
-        _rates("4", f"How many people are found by {exact}", by_dates),
+        _rates("4", f"Re-identification rate by {exact}", by_dates),
         _in_or_out(by_dates),
-        _bits("6", f"Bits that the adversary still needs, {exact}", by_dates),
+        _bits("6", f"Remaining uncertainty in bits, {exact}", by_dates),
         _information(ratings),
-        _rates("8", f"{exact.capitalize()}, no dates: rarer items tell more", outcomes["pools"]),
-        _rates("9", f"{about.capitalize()}: rarer items tell more", outcomes["blurred pools"]),
+        _rates(
+            "8",
+            f"{exact.capitalize()}, no dates: rarer items identify users better",
+            outcomes["pools"],
+        ),
+        _rates(
+            "9",
+            f"{about.capitalize()}: rarer items identify users better",
+            outcomes["blurred pools"],
+        ),
         _rates("10", f"Errors: {about}, and items never {chose}", outcomes["wrong items"]),
-        _bits("11", f"Bits still needed, {about}", outcomes["blurred pools"]),
-        _rates("12", f"Knowing how many items somebody {chose}, within 50 %", outcomes["activity"]),
+        _bits("11", f"Remaining uncertainty in bits, {about}", outcomes["blurred pools"]),
+        _rates(
+            "12",
+            f"Auxiliary information: the number of items that a user {chose}, within 50 %",
+            outcomes["activity"],
+        ),
     ]
 
 
@@ -300,29 +291,32 @@ def _run(
 
 
 def _rates(number: str, title: str, places: list[_Place]) -> Figure:
-    points = _points(places, lambda outcome: outcome.success, ", stands out")
-    points += _points(places, lambda outcome: outcome.found, ", best attack")
-    note = _note(places, "the others count as not found, so among these the rates are higher")
-    return Figure(number, title, _RIGHT, "share of targets found", points, note)
+    points = _points(places, lambda outcome: outcome.success, ", eccentricity ≥ 1.5")
+    points += _points(places, lambda outcome: outcome.reidentified, ", best attack")
+    note = _note(
+        places, "the others count as not re-identified, so the rates among these are higher"
+    )
+    return Figure(number, title, _RIGHT, "share of re-identified targets", points, note)
 
 
 def _in_or_out(places: list[_Place]) -> Figure:
     """Draw both curves over the attacked targets.
 
-    Targets with too few ratings are excluded: they are neither found nor missed, and detecting that
-    they are absent would prove nothing.
+    Targets with too few ratings are excluded: detecting that they are absent would prove nothing.
     """
     points = _points(places, lambda o: _of_attacked(o.success, o), " (in the data)")
     points += _points(places, _noticed, " (not in the data)")
-    title = "The same attack must also notice that somebody is not in the data"
+    title = "Does the same attack detect that a target is not in the data?"
     note = _note(places, "the shares are of these")
-    return Figure("5", title, _RIGHT, "share of attacked targets handled rightly", points, note)
+    return Figure(
+        "5", title, _RIGHT, "share of attacked targets with a correct answer", points, note
+    )
 
 
 def _bits(number: str, title: str, places: list[_Place]) -> Figure:
     points = _points(places, lambda outcome: outcome.entropy_bits, "")
     note = _note(places, "the means are over these")
-    return Figure(number, title, _RIGHT, "bits still needed", points, note)
+    return Figure(number, title, _RIGHT, "remaining bits", points, note)
 
 
 def _points(
@@ -344,11 +338,11 @@ def _note(places: list[_Place], of_these: str) -> str:
     requested, least, most = outcomes[0].requested, min(attacked), max(attacked)
     number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     enough = "had enough ratings to be attacked"
-    people = f"Of {requested:,} targets asked for, {number} {enough}; {of_these}."
+    targets = f"Of {requested:,} requested targets, {number} {enough}; {of_these}."
     if least == requested:
-        people = f"All {requested:,} targets {enough}."
+        targets = f"All {requested:,} targets {enough}."
     changed = [outcome.adversary.description for outcome in outcomes]
-    return " ".join(filter(None, dict.fromkeys([people, *changed])))
+    return " ".join(filter(None, dict.fromkeys([targets, *changed])))
 
 
 def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
@@ -383,8 +377,8 @@ def _sparsity(ratings: Ratings, n_targets: int, seed: int) -> Figure:
         nearest = nearest_similarity(ratings, n_targets, rating_error, date_error, seed)
         shares = share_at_least(nearest, grid)
         points += [Point(series, float(x), float(y)) for x, y in zip(grid, shares, strict=True)]
-    title = "How similar is everybody to their most similar neighbour"
-    return Figure("1", title, "similarity", "share of people with at least that", points)
+    title = "Similarity of each user to the most similar other user"
+    return Figure("1", title, "similarity", "share of users with at least that similarity", points)
 
 
 def _information(ratings: Ratings) -> Figure:
@@ -400,25 +394,5 @@ def _information(ratings: Ratings) -> Figure:
         # Evenly on the logarithmic axis; each rank at most once.
         ranks = np.unique(np.geomspace(1, n, min(n, 80)).astype(int))
         points += [Point(series, int(rank), float(information.bits[rank - 1])) for rank in ranks]
-    title = "What one known item tells, by its rank in popularity"
+    title = "Information of one known item, by its popularity rank"
     return Figure("7", title, "rank (1 is the most rated item)", "bits learned", points)
-
-
-def plain_figure(figure: Figure, is_unary: bool) -> dict[str, Any]:
-    """Return a figure as plain data, worded for likes where likes were attacked.
-
-    Examples
-    --------
-    >>> plain_figure(Figure("7", "bits", "rank (1 is the most rated item)", "bits", []), True)["x"]
-    'rank (1 is the most liked item)'
-    """
-    plain: dict[str, Any] = _of_likes(figure.to_dict(), is_unary)
-    return plain
-
-
-def _of_likes(part: Any, is_unary: bool) -> Any:
-    if isinstance(part, dict):
-        return {name: _of_likes(value, is_unary) for name, value in part.items()}
-    if isinstance(part, list):
-        return [_of_likes(value, is_unary) for value in part]
-    return in_likes(part, is_unary) if isinstance(part, str) else part

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from recveil.attacks import Adversary, Candidates, ReleasedTable
 from recveil.attacks.reidentification.nominal_pairs import pairs_of, released_pairs
-from recveil.auditing.auxiliary_file import Suspects, look_for, places_in
+from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
 from recveil.auditing.linkage import OtherRelease, read_other
 from recveil.io import Reading
 from recveil.ratings import Ratings
@@ -91,21 +91,21 @@ def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
     """
     if manifest.scale.unary and not ratings.is_unary:
         raise RecveilError(
-            f"{name} is of likes, but these are ratings; read them as likes, as it did (--likes)",
+            f"{name} holds likes, but these are ratings; read them as likes, too (--likes)",
             code="release.mismatch",
         )
     if ratings.is_unary and manifest.scale.range:  # older releases of likes called them ratings
         raise RecveilError(
-            f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and whoever "
-            f"knows ratings finds more; give the ratings, with their scale (--scale)",
+            f"{name} holds ratings on the scale {manifest.scale}, but these are likes, and an "
+            f"adversary who knows ratings re-identifies more users; give the ratings, with their "
+            f"scale (--scale)",
             code="release.mismatch",
         )
-    own, told = ratings.scale, manifest.scale
-    if (own.words or told.words) and own != told:
+    scale, released = ratings.scale, manifest.scale
+    if (scale.words or released.words) and scale != released:
         raise RecveilError(
-            f"{name} holds ratings on the scale {told}, but these were read on {own}, so that none "
-            f"would be told from another as it is; name the same words in the same order "
-            f"({option_of(told)})",
+            f"{name} holds ratings on the scale {released}, but these were read on {scale}; name "
+            f"the same words in the same order ({option_of(released)})",
             code="release.mismatch",
         )
 
@@ -116,8 +116,8 @@ def _of_no_user(
     """Read a release of synthetic users, or check that the model is the one that was written."""
     if against is not None:
         raise RecveilError(
-            f"against (--against): no record of {folder.name} is anybody's, so that there is "
-            f"nobody to be found in both; what the two tell adds up. Leave it out",
+            f"against (--against): no record of {folder.name} belongs to a user, so no user can be "
+            f"re-identified in both, and the privacy losses of the two add up. Leave it out",
             code="option.unsupported",
         )
     if manifest.layout == "model":
@@ -129,36 +129,31 @@ def _of_no_user(
     return OpenedRelease(folder.name, manifest, table, same_ratings=same)
 
 
-OF_PAIRS = (
-    "These are words without an order: people were looked for by items with the very words that "
-    "they gave, which are equal or are not. Where likes are spoken of, an item with its word is "
-    "meant; a wrong entry is an item with a word that the target never gave to it. No adversary "
-    "looked for anybody by items alone: leave the column of words out for that."
-)
-_NOTE = "Here words are known as they are: two of them are equal, or they are not."
+_NOTE = "Labels are nominal: two are equal or not, and the adversary knows them exactly."
 
 
-def who_know_words(
+def adversaries_of_labels(
     adversaries: Iterable[Adversary] | None, presets: Iterable[Adversary]
 ) -> list[Adversary]:
     """Return the adversaries for a table of words: those who know exact words.
 
     Examples
     --------
-    >>> (found,) = who_know_words(None, [Adversary(rating_error=1), Adversary(rating_error=None)])
-    >>> found.rating_error, found.description
-    (None, 'Here words are known as they are: two of them are equal, or they are not.')
+    >>> presets = [Adversary(rating_error=1), Adversary(rating_error=None)]
+    >>> (adversary,) = adversaries_of_labels(None, presets)
+    >>> adversary.rating_error, adversary.description
+    (None, 'Labels are nominal: two are equal or not, and the adversary knows them exactly.')
     """
-    asked = None if adversaries is None else list(adversaries)
-    for each in asked or ():
+    requested = None if adversaries is None else list(adversaries)
+    for each in requested or ():
         if not _knows_words(each):
             raise RecveilError(
-                f"adversary {each.name or 'of your own'!r}: they know items alone, or what was "
-                f"liked, and words without an order tell neither; leave the column of words "
-                f"out to ask what they find",
+                f"adversary {each.name or 'of your own'!r}: knows items alone, or what was liked, "
+                f"which does not apply to nominal labels; leave out the column of labels "
+                f"to use this adversary",
                 code="option.unsupported",
             )
-    chosen = asked or [each for each in presets if _knows_words(each)]
+    chosen = requested or [each for each in presets if _knows_words(each)]
     return [replace(each, rating_error=None).noted(_NOTE) for each in chosen]
 
 
@@ -171,13 +166,12 @@ def reject_catalogue_of_words(catalogue: object) -> None:
     """
     if catalogue is not None:
         raise RecveilError(
-            "catalogue (--catalogue): it names items that a release hides, and no release of words "
-            "without an order hides any; leave it out",
+            "catalogue (--catalogue): no release of nominal labels hides its items; leave it out",
             code="option.unsupported",
         )
 
 
-def find_suspects(
+def attack_auxiliary(
     table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
 ) -> list[Suspects]:
     """Attack the targets of an auxiliary file, by pairs of item and word for nominal labels."""
@@ -185,7 +179,7 @@ def find_suspects(
         return look_for(table, candidates, known)
     if known.ratings.is_unary:
         return look_for(table, Candidates.from_ratings(table), known)
-    places_in(table, known)  # rejects unknown items by their names, which pairs do not have
+    positions_in(table, known)  # rejects unknown items by their names, which pairs do not have
     return look_for(attacked, candidates, replace(known, ratings=pairs_of(known.ratings)))
 
 
@@ -198,5 +192,5 @@ def opened_pairs(opened: OpenedRelease, words: Ratings) -> OpenedRelease:
     manifest, table = replace(opened.manifest, scale=LIKES), opened.table
     if table is None:
         return opened._replace(manifest=manifest)
-    behind = NominalSource(words, table)
-    return opened._replace(manifest=manifest, table=released_pairs(table, words), words=behind)
+    source = NominalSource(words, table)
+    return opened._replace(manifest=manifest, table=released_pairs(table, words), words=source)

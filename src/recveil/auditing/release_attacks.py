@@ -1,7 +1,8 @@
-"""Attacks of an audit's adversaries on a release of the same users."""
+"""Attacks on a release of the same users, and their results."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from recveil.attacks import (
     Adversary,
     Anonymizer,
+    Membership,
+    ReleaseAttack,
     ReleasedTable,
     attack_release,
     choose_targets,
@@ -16,6 +19,28 @@ from recveil.attacks import (
     infer_attributes,
     infer_cells,
     infer_memberships,
+)
+from recveil.attacks.inference.attributes import (
+    Attributes,
+    Resemblance,
+    infer_embeddings,
+    score_nearest,
+)
+from recveil.attacks.inference.companions import (
+    Companions,
+    PossibleRatings,
+    measure_companions,
+    measure_possible_ratings,
+)
+from recveil.attacks.inference.fills import (
+    KNOWN_SHARES,
+    Cells,
+    InferredFills,
+    Numbers,
+    infer_fills_by_shadow,
+    judge_fills,
+    measure_fills,
+    too_large,
 )
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.inference.strikes import left_untried
@@ -29,34 +54,185 @@ from recveil.attacks.reidentification.clusters import (
     most_targets,
     too_many_to_compare,
 )
-from recveil.attacks.reidentification.hidden_items import Catalogue, attack_hidden_items
-from recveil.attacks.reidentification.nominal_pairs import OfPairs
-from recveil.attacks.reidentification.on_release import (
-    ReleaseAttack,
-    find_co_rated_strikes,
-    without_unpublished,
+from recveil.attacks.reidentification.hidden_items import (
+    Catalogue,
+    HiddenItems,
+    attack_hidden_items,
 )
+from recveil.attacks.reidentification.nominal_pairs import OfPairs
+from recveil.attacks.reidentification.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attacks.reidentification.residuals import find_residuals, why_unfitted
 from recveil.auditing import work_estimates
-from recveil.auditing.attacked_release import AttackedRelease
-from recveil.auditing.attacked_synthetic import attack_drawn
-from recveil.auditing.findings import look_for_fills, measure_content
-from recveil.auditing.linkage import hold_against
+from recveil.auditing.linkage import Linkage, link_releases
 from recveil.auditing.opened_release import OpenedRelease, open_release
-from recveil.auditing.shadow_releases import of_model
+from recveil.auditing.shadow_releases import ShadowMembership, of_model
+from recveil.auditing.table_attacks import GraphAttack, attack_graphs
 from recveil.methods.registry import same_again
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.exact_ratings import ExactRatings, count_exact_ratings
 from recveil.release.manifest import Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.records import Groups, Records
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts, track
+from recveil.runtime.reportable import Reportable
+from recveil.runtime.safe_repr import brief
 
 # The strongest adversary of an audit, in addition to those who know a number of ratings.
 _STRONGEST = "strongest"
 # Number of targets attacked with all of their ratings, which cost far more than a few ratings.
 _BY_ALL = 300
+# The adversary of synthetic users knows eight exact ratings.
+_KNOWS_8 = Adversary(known=8, name="adversary with 8 exact ratings")
+# A low rate may reassure only if this share of the targets was attacked.
+COVERAGE = 0.95
+
+
+@brief
+@dataclass(frozen=True)
+class Content(Reportable):
+    """What the cells of a release reveal beyond re-identification."""
+
+    fills: tuple[InferredFills, ...] = ()
+    companions: Companions | None = None
+    possible: PossibleRatings | None = None
+    graphs: tuple[GraphAttack, ...] = ()
+    # Why fills were not inferred, or not by an adversary who knows no user
+    unmeasured: str = ""
+    # Whether possible ratings were not counted, because hardly two ratings are the same
+    is_too_fine: bool = False
+
+
+@brief
+@dataclass(frozen=True)
+class AttackedRelease(Reportable):
+    """Results of attacks on a release."""
+
+    name: str
+    manifest: Manifest
+    attacks: list[tuple[Adversary, ReleaseAttack]]
+    membership: Membership | None
+    # Share of the ratings whose value comes from a single rater of the class
+    lone_share: float | None
+    # Why membership inference was not measured
+    unmeasured: str = ""
+    # With privacy levels: users without a guarantee, and the lowest level of the others
+    unprotected: int | None = None
+    lowest_level: int | None = None
+    # Fills that were too many to strike out
+    untried: str = ""
+    exact_ratings: ExactRatings | None = None
+    by_known: dict[str, Membership] = field(default_factory=dict)
+    residual: InferredCells | None = None
+    attributes: Attributes | None = None
+    content: Content | None = None
+    linkage: Linkage | None = None
+    hidden_items: HiddenItems | None = None
+    shadows: ShadowMembership | None = None
+    # Why no smooth fit of the rows was made
+    unfitted: str = ""
+    same_ratings: bool | None = None
+    all_known: ReleaseAttack | None = None
+    clusters: ClusterAttack | None = None
+    # Whether the release has too many distinct rows to infer clusters
+    uncompared: bool = False
+
+    @property
+    def strongest(self) -> tuple[Adversary, ReleaseAttack]:
+        """The adversary who re-identifies most users."""
+        return max(self.attacks, key=lambda pair: pair[1].person_found.rate)
+
+
+@brief
+@dataclass(frozen=True)
+class AttackedSynthetic(AttackedRelease):
+    """Results of attacks on a release of synthetic users.
+
+    No record belongs to a user, so `attacks` is empty. Measured instead are membership inference,
+    and attribute inference about members beyond that about non-members.
+    """
+
+    nearest: Resemblance | None = None
+    inference: Resemblance | None = None
+
+
+@brief
+class FillPredictions(NamedTuple):
+    """What an adversary who knows no user infers about the values of a co-rated release."""
+
+    # The release's values
+    cells: Cells
+    # Probability that each value is a real rating; None if it could not be learned
+    likely: Numbers | None
+    # Why learning failed, if it was tried
+    problem: str
+
+    def _facts(self) -> dict[str, object]:
+        return {"learned": self.likely is not None}
+
+
+def measure_content(
+    ratings: Ratings,
+    table: ReleasedTable,
+    manifest: Manifest,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    predicted: FillPredictions | None = None,
+) -> Content:
+    """Measure what applies to a release, by its method and its claim about values."""
+    targets = targets[table.record_of[targets] >= 0]
+    graphs = tuple(attack_graphs(ratings, table, targets, seed))
+    if predicted is not None:
+        fills, problem = _infer_fills(ratings, table, targets, seed, predicted)
+        return Content(tuple(fills), graphs=graphs, unmeasured=problem)
+    if ratings.is_unary:  # values that are all 1 reveal nothing beyond the items
+        return Content(graphs=graphs)
+    method, grid = manifest.known_method, manifest.value_grid
+    # For diversity, rows gain items that no user of the class rated.
+    are_means = (
+        method is not None
+        and method.averages_raters(manifest.settings)
+        and manifest.claim.l == 1
+        and targets.size > 0
+    )
+    companions = measure_companions(ratings, table, targets, grid, seed) if are_means else None
+    possible = measure_possible_ratings(ratings, table, are_means=are_means, grid=grid)
+    return Content((), companions, possible, graphs, is_too_fine=possible is None)
+
+
+def predict_fills(
+    table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
+) -> FillPredictions:
+    """Predict which values are fills, by an adversary who knows no user, from a shadow release."""
+    cells = Cells.of(table.candidates, scale)
+    if anonymizer is None or too_large(cells):
+        return FillPredictions(cells, None, "")
+    try:
+        return FillPredictions(cells, infer_fills_by_shadow(cells, anonymizer, seed), "")
+    except RecveilError as error:  # a part of the values may be too few for k
+        problem = f"no such release can be made of the published values: {error}"
+        return FillPredictions(cells, None, problem)
+
+
+def _infer_fills(
+    ratings: Ratings,
+    table: ReleasedTable,
+    targets: NDArray[np.int64],
+    seed: int,
+    predicted: FillPredictions,
+) -> tuple[list[InferredFills], str]:
+    """Return what is inferred about fills, or why nothing is."""
+    cells, none = predicted.cells, np.empty(0, np.int64)
+    try:
+        fills = [
+            measure_fills(ratings, table, targets, share, seed, cells=cells)
+            for share in KNOWN_SHARES
+        ]
+    except RecveilError as error:  # too large, or the few known users have no fills
+        return [], str(error)
+    if predicted.likely is None:
+        return fills, predicted.problem
+    return [judge_fills(ratings, table, targets, cells, predicted.likely, none, seed), *fills], ""
 
 
 def attack_published(
@@ -88,16 +264,19 @@ def attack_opened(
     if table is None or not table.contains_users:
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
         like = of_model(manifest, n_inside) if table is None else manifest
-        drawn = same_again(like, seed)
-        found = attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=drawn)
-        return replace(found, same_ratings=same)
+        synthetic = attack_synthetic(
+            ratings, table, manifest, seed, name=name, anonymizer=same_again(like, seed)
+        )
+        return replace(synthetic, same_ratings=same)
     again = same_again(manifest, seed)
     if words is not None and again is not None:
         again = OfPairs(again, words.ratings)
-    both = None
+    linkage = None
     if other is not None:
-        behind = (ratings, table) if words is None else words
-        both = hold_against(*(*behind, manifest, other, adversaries, targets, seed), own_name=name)
+        source = (ratings, table) if words is None else words
+        linkage = link_releases(
+            *(*source, manifest, other, adversaries, targets, seed), own_name=name
+        )
     attacked = attack_table(
         ratings,
         table,
@@ -108,10 +287,10 @@ def attack_opened(
         name=name,
         anonymizer=again,
         lone_share=lone_share,
-        tell_content=True,
+        has_content=True,
         catalogue=catalogue,
     )
-    return replace(attacked, against=both, same_ratings=same)
+    return replace(attacked, linkage=linkage, same_ratings=same)
 
 
 def attack_table(
@@ -125,62 +304,64 @@ def attack_table(
     name: str = "release",
     anonymizer: Anonymizer | None = None,
     lone_share: float | None = None,
-    tell_content: bool = False,
+    has_content: bool = False,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
     """Attack a release that was already read with every adversary."""
     if not table.contains_users:
-        return attack_drawn(ratings, table, manifest, seed, name=name, anonymizer=anonymizer)
-    # Users who are not in the release cannot be found in it, and must not lower the rates.
+        return attack_synthetic(ratings, table, manifest, seed, name=name, anonymizer=anonymizer)
+    # Users who are not in the release cannot be re-identified in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
     inside = targets[np.isin(targets, released)]
     if inside.size < min(targets.size, released.size):
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
     costs = work_estimates.of_attack(
-        ratings, table, manifest, len(adversaries), tell_content=tell_content
+        ratings, table, manifest, len(adversaries), has_content=has_content
     )
     with parts("Attacking the release", costs) as begin:
         begin(work_estimates.FILLS)
         strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
-        looked = None
-        if tell_content and table.co_rated:
-            looked = look_for_fills(table, ratings.scale, seed, anonymizer)
-        likely = None if looked is None else looked.likely
+        predicted = None
+        if has_content and table.co_rated:
+            predicted = predict_fills(table, ratings.scale, seed, anonymizer)
+        likely = None if predicted is None else predicted.likely
         # This runs first, since all later parts use its cached fit.
         begin(work_estimates.CELLS)
         residual, unfitted = _fit_of_rows(ratings, table)
-        begin(work_estimates.PEOPLE)
+        begin(work_estimates.TARGETS)
         attacks = []
         for adversary in track(adversaries, "Adversaries", share=1):
             attack = attack_release(
                 ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
             )
             attacks.append((adversary, attack))
-        by_all = tell_content and _has_sparse_classes(table)
+        by_all = has_content and _has_sparse_classes(table)
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
         strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
         begin(work_estimates.HELD_OUT)
-        told, attributes, unmeasured = {}, None, ""
+        memberships, attributes, unmeasured = {}, None, ""
         if anonymizer is not None:
             try:
                 held_out = hold_out(ratings, anonymizer, seed=seed)
                 find_residuals(held_out.table.candidates, ratings.scale)  # cached
                 begin(work_estimates.MEMBERS)
-                told = infer_memberships(ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed)
+                memberships = infer_memberships(
+                    ratings, held_out, {_STRONGEST: strongest, **KNOWN}, seed
+                )
                 if not ratings.is_unary:  # likes have no order of preference to infer
                     attributes = infer_attributes(ratings, held_out, strongest, seed)
             except RecveilError as error:  # four fifths of the users may be fewer than k
                 unmeasured = str(error)
         begin(work_estimates.CONTENT)
         content = None
-        if tell_content:
-            content = measure_content(ratings, table, manifest, inside, seed, looked)
+        if has_content:
+            content = measure_content(ratings, table, manifest, inside, seed, predicted)
         begin(work_estimates.HIDDEN)
         hidden = None
-        if tell_content and hides_items(manifest.settings):
+        if has_content and hides_items(manifest.settings):
             hidden = attack_hidden_items(
                 *(ratings, table, adversaries, inside, seed),
                 catalogue=catalogue,
@@ -191,8 +372,8 @@ def attack_table(
         name=name,
         manifest=manifest,
         attacks=attacks,
-        membership=told.pop(_STRONGEST, None),
-        by_known=told,
+        membership=memberships.pop(_STRONGEST, None),
+        by_known=memberships,
         residual=residual,
         unfitted=unfitted,
         attributes=attributes,
@@ -201,7 +382,7 @@ def attack_table(
         unprotected=unprotected,
         lowest_level=lowest,
         untried=left_untried(table.candidates, strikes) if table.co_rated else "",
-        as_given=_count_exact_ratings(ratings, table, manifest.value_grid),
+        exact_ratings=_count_exact_ratings(ratings, table, manifest.value_grid),
         content=content,
         hidden_items=hidden,
         all_known=all_known,
@@ -223,14 +404,14 @@ def _attack_by_all_ratings(
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
     everything = Adversary(known=1, name="all ratings")
     known = know_everything(ratings, few)
-    found = attack_release(ratings, table, everything, few, known=known)
-    crowd = manifest.settings.get("crowd")
-    smallest = max(crowd, manifest.claim.k or 0) if type(crowd) is int else None
+    attack = attack_release(ratings, table, everything, few, known=known)
+    size = manifest.settings.get("crowd")
+    smallest = max(size, manifest.claim.k or 0) if type(size) is int else None
     clusters = find_clusters(table, smallest)
     if clusters is None:
-        return found, None
+        return attack, None
     scored = inside[choose_targets(inside.size, most_targets(table), 0)]
-    return found, attack_clusters(table, know_everything(ratings, scored), clusters)
+    return attack, attack_clusters(table, know_everything(ratings, scored), clusters)
 
 
 def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[InferredCells | None, str]:
@@ -258,6 +439,50 @@ def _count_exact_ratings(
 
 def _levels(table: ReleasedTable) -> tuple[int, int | None]:
     """Return the number of users without a guarantee, and the lowest level of the others."""
-    nothing = table.promised <= 1
-    lowest = None if nothing.all() else int(table.promised[~nothing].min())
-    return int(table.candidates.sizes[nothing].sum()), lowest
+    is_unprotected = table.promised <= 1
+    levels = table.promised[~is_unprotected]
+    lowest = int(levels.min()) if levels.size else None
+    return int(table.candidates.sizes[is_unprotected].sum()), lowest
+
+
+def attack_synthetic(
+    ratings: Ratings,
+    table: ReleasedTable | None,
+    manifest: Manifest,
+    seed: int = 0,
+    *,
+    name: str = "release",
+    anonymizer: Anonymizer | None = None,
+) -> AttackedSynthetic:
+    """Measure membership and attribute inference on a release of synthetic users."""
+    if manifest.contains_users if table is None else table.contains_users:
+        raise RecveilError(
+            "the records of this release belong to users; attack it with attack_table",
+            code="release.unsupported",
+        )
+    memberships: dict[str, Membership] = {}
+    attributes, nearest, inference, unmeasured = None, None, None, ""
+    if anonymizer is not None:
+        try:
+            held_out = hold_out(ratings, anonymizer, seed=seed)
+            memberships = infer_memberships(
+                ratings, held_out, {_STRONGEST: _KNOWS_8, **KNOWN}, seed
+            )
+            nearest = score_nearest(ratings, held_out, _KNOWS_8, seed)
+            if not ratings.is_unary:  # likes have no order of preference to infer
+                attributes = infer_attributes(ratings, held_out, _KNOWS_8, seed)
+                inference = infer_embeddings(ratings, held_out, _KNOWS_8, seed)
+        except RecveilError as error:  # four fifths of the users may be too few
+            unmeasured = str(error)
+    return AttackedSynthetic(
+        name=name,
+        manifest=manifest,
+        attacks=[],
+        membership=memberships.pop(_STRONGEST, None),
+        lone_share=None,
+        unmeasured=unmeasured,
+        by_known=memberships,
+        attributes=attributes,
+        nearest=nearest,
+        inference=inference,
+    )

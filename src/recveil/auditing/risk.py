@@ -3,20 +3,22 @@
 import csv
 import io
 import math
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks import Candidates, draw_knowledge
 from recveil.attacks.registry import attacks_on_table
-from recveil.auditing.outcome import Outcome
+from recveil.auditing.table_attacks import Outcome
 from recveil.io.spreadsheet_formulas import as_cell, from_cell
 from recveil.ratings import Ratings
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
 # Total number of attacks; each user is attacked at least once and at most ten times.
@@ -24,13 +26,14 @@ _ATTACKS = 500_000
 
 
 @brief
-class Risk(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Risk(Reportable):
     """Re-identification rate of each user.
 
     Attributes
     ----------
-    found : ndarray of float64, shape (n_users,)
-        Share of the draws of knowledge with which the user is found; nan (which is no low risk) for
+    rates : ndarray of float64, shape (n_users,)
+        Share of the draws of knowledge that re-identify the user; nan (which is no low risk) for
         users with too few ratings for every adversary.
     adversary : ndarray of object, shape (n_users,)
         The name of the adversary used; None if no adversary applied.
@@ -38,28 +41,9 @@ class Risk(NamedTuple):
         Number of draws of knowledge per user.
     """
 
-    found: NDArray[np.float64]
+    rates: NDArray[np.float64]
     adversary: NDArray[Any]
     draws: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Count the users by tenths of risk and by adversary, for JSON and the HTML page."""
-        known = self.found[~np.isnan(self.found)]
-        tenths = np.minimum(np.floor(known * 10 + 1e-9), 9).astype(int)
-        people = np.bincount(tenths, minlength=10)
-        looked = [name for name in self.adversary.tolist() if name is not None]
-        return {
-            "draws": self.draws,
-            "bins": [
-                {"low": tenth / 10, "high": (tenth + 1) / 10, "people": int(people[tenth])}
-                for tenth in range(10)
-            ],
-            "people_by_adversary": {name: looked.count(name) for name in dict.fromkeys(looked)},
-            "nobody_looked_for": len(self.found) - len(looked),
-        }
-
-    def _facts(self) -> dict[str, object]:
-        return {"people": self.found.size, "draws": self.draws}
 
 
 def measure_risk(
@@ -79,29 +63,29 @@ def measure_risk(
     Examples
     --------
     >>> from recveil.attacks import Adversary
-    >>> from recveil.auditing.outcome import run_attack
+    >>> from recveil.auditing.table_attacks import run_attack
     >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "b"], [5, 1, 2, 2])
-    >>> candidates, everybody = Candidates.from_ratings(ratings), np.arange(3)
+    >>> candidates, users = Candidates.from_ratings(ratings), np.arange(3)
     >>> outcomes = [
-    ...     run_attack(ratings, candidates, Adversary(known=n, name=str(n)), everybody)
+    ...     run_attack(ratings, candidates, Adversary(known=n, name=str(n)), users)
     ...     for n in (1, 2)
     ... ]
     >>> risk = measure_risk(ratings, candidates, outcomes, seed=0)
-    >>> risk.found[1:], risk.adversary.tolist()
+    >>> risk.rates[1:], risk.adversary.tolist()
     (array([0.5, 0.5]), ['1', '1', '1'])
     """
     n = ratings.n_users
     draws = max(1, min(10, _ATTACKS // n))
     risk = Risk(np.full(n, np.nan), np.full(n, None, dtype=object), draws)
-    for outcome in sorted(outcomes, key=lambda outcome: -outcome.found.rate):
-        left = np.flatnonzero(np.isnan(risk.found))
-        attacked, found = _look_for(ratings, candidates, outcome, left, draws, seed)
-        risk.found[attacked] = found / draws
+    for outcome in sorted(outcomes, key=lambda outcome: -outcome.reidentified.rate):
+        left = np.flatnonzero(np.isnan(risk.rates))
+        attacked, hits = _attack(ratings, candidates, outcome, left, draws, seed)
+        risk.rates[attacked] = hits / draws
         risk.adversary[attacked] = outcome.adversary.name
     return risk
 
 
-def _look_for(
+def _attack(
     ratings: Ratings,
     candidates: Candidates,
     outcome: Outcome,
@@ -109,14 +93,14 @@ def _look_for(
     draws: int,
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the users who could be attacked, and the number of draws in which each was found."""
+    """Return the users who could be attacked, and the number of draws that re-identify each."""
     attack = attacks_on_table(outcome.adversary, ratings.scale)[outcome.strongest]
-    found = np.zeros(0)
+    hits = np.zeros(0)
     for draw in range(draws):
         knowledge = draw_knowledge(ratings, outcome.adversary, users, seed + 1 + draw)
         guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
-        found = guesses.chance + (found if draw else 0)
-    return knowledge.targets, found
+        hits = guesses.chance + (hits if draw else 0)
+    return knowledge.targets, hits
 
 
 _COLUMNS = ["user_id", "found", "adversary"]
@@ -134,8 +118,8 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
-    for user, found, adversary in zip(users, risk.found.tolist(), risk.adversary, strict=True):
-        shown = "" if math.isnan(found) else found
+    for user, rate, adversary in zip(users, risk.rates.tolist(), risk.adversary, strict=True):
+        shown = "" if math.isnan(rate) else rate
         writer.writerow([as_cell(user), shown, "" if adversary is None else as_cell(adversary)])
     return text.getvalue()
 
@@ -157,7 +141,7 @@ def write_risk(users: NDArray[Any], risk: Risk, path: str | PathLike[str]) -> No
         If the file cannot be written, or would be inside a release.
     """
     content = risk_table(users, risk).encode()
-    write_atomically(path, lambda beside: beside.write_bytes(content))
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def read_risk(path: str | PathLike[str]) -> dict[str, float]:
@@ -192,11 +176,11 @@ def read_risk(path: str | PathLike[str]) -> dict[str, float]:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *rows = csv.reader(file)
         if header != _COLUMNS:
-            raise ValueError("its columns are others")
-        return {from_cell(user): float(found or "nan") for user, found, _ in rows}
+            raise ValueError("other columns")
+        return {from_cell(user): float(rate or "nan") for user, rate, _ in rows}
     except (OSError, ValueError, csv.Error) as error:
         raise RecveilError(
-            f"{name}: expected everybody's risk, with the columns {', '.join(_COLUMNS)}, as "
+            f"{name}: expected the risk of each user, with the columns {', '.join(_COLUMNS)}, as "
             f"recveil audit --risk writes it; write it again",
             code="input.unreadable" if isinstance(error, OSError) else "input.damaged",
         ) from None

@@ -1,93 +1,374 @@
-"""All attacks of an audit on a table without names."""
+"""Attacks on a table without names, each with its baseline and control."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks import PRESETS, Adversary, Candidates
-from recveil.attacks.knowledge import (
-    with_likes,
-    with_wrong_items,
-    without_dates,
-    without_ratings,
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Guesses,
+    Interval,
+    Knowledge,
+    Likelihood,
+    Mean,
+    ScoreboardRH,
+    draw_knowledge,
+    homogeneity,
+    label_based,
+    mean_interval,
+    structure_based,
+    wilson_interval,
 )
-from recveil.auditing import work_estimates
-from recveil.auditing._selftest import Check, check_attack
-from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
-from recveil.auditing.outcome import Outcome, run_attack
-from recveil.auditing.paper_measures import (
-    Deanonymized,
-    GraphAttack,
-    attack_graphs,
-    measure_deanonymized,
-)
-from recveil.auditing.risk import Risk, measure_risk
+from recveil.attacks.knowledge import target_rows
+from recveil.attacks.registry import attacks_on_table
+from recveil.attacks.release_target import ReleasedTable
 from recveil.ratings import Ratings
-from recveil.runtime.progress import track
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
+
+# Narayanan & Shmatikov's threshold for the eccentricity of a match.
+ECCENTRICITY = 1.5
 
 
 @brief
-class TableAttacks(NamedTuple):
-    """Results of attacks on a table; the attributes are those of `Audit`."""
+@dataclass(frozen=True)
+class Outcome(Reportable):
+    """Results of one adversary; every rate but `control` is a share of `requested`.
 
-    attacks: list[Outcome]
-    figures: list[Figure]
-    checks: list[Check]
-    sufficient: list[Sufficient]
-    risk: Risk | None
-    graphs: list[GraphAttack]
-    deanonymized: list[Deanonymized]
+    Scoreboard-RH is the attack of the paper. `Likelihood` finds most on a table of true ratings.
+    `reidentified` is the best of all registered attacks: judge a table by it.
+
+    Parameters
+    ----------
+    adversary : Adversary
+    requested, skipped : int
+        Number of targets, and of those with too few ratings, which count as no match.
+    success : Interval
+        Scoreboard-RH: the best guess is right, with eccentricity at least 1.5.
+    wrong_match : Interval
+        Scoreboard-RH: the best guess is wrong, with eccentricity at least 1.5.
+    no_match : Interval
+        Scoreboard-RH: no guess reaches the eccentricity.
+    by_attack : dict of str to Interval
+        For each registered attack on raw tables: the record that fits best is the target's; ties
+        count 1 / tied users. No eccentricity is required.
+    bits_by_attack : dict of str to Mean
+        Remaining uncertainty in bits over the attacked targets, for attacks that report it.
+    baseline : float
+        Success rate of a random guess: 1 / users.
+    control : Interval
+        The same attack on users who are *not* in the data (their record is removed, and the item
+        counts that weigh the items exclude it): how often some record reaches the eccentricity,
+        which is then a wrong match. A share of the attacked targets, since a target with too few
+        ratings cannot be matched wrongly. nan if none was attacked.
+    """
+
+    adversary: Adversary
+    requested: int
+    skipped: int
+    success: Interval
+    wrong_match: Interval
+    no_match: Interval
+    by_attack: dict[str, Interval]
+    bits_by_attack: dict[str, Mean]
+    baseline: float
+    control: Interval
+
+    @property
+    def attacked(self) -> int:
+        """Targets with enough ratings."""
+        return self.requested - self.skipped
+
+    @property
+    def top1(self) -> Interval:
+        """Success rate of Scoreboard-RH by its top score, without an eccentricity threshold."""
+        return self.by_attack[ScoreboardRH.name]
+
+    @property
+    def likeliest(self) -> Interval:
+        """Success rate of `Likelihood`."""
+        return self.by_attack[Likelihood.name]
+
+    @property
+    def entropy_bits(self) -> Mean:
+        """Remaining uncertainty after Scoreboard-RH, in bits."""
+        return self.bits_by_attack[ScoreboardRH.name]
+
+    @property
+    def likelihood_bits(self) -> Mean:
+        """Remaining uncertainty after `Likelihood`, in bits."""
+        return self.bits_by_attack[Likelihood.name]
+
+    @property
+    def strongest(self) -> str:
+        """The name of the attack that finds most; of equals, the one registered last."""
+        return max(reversed(self.by_attack), key=lambda name: self.by_attack[name].rate)
+
+    @property
+    def reidentified(self) -> Interval:
+        """Success rate of the strongest attack, without an eccentricity threshold."""
+        return self.by_attack[self.strongest]
 
 
-def attack_table(
+def run_attack(
     ratings: Ratings,
     candidates: Candidates,
-    adversaries: list[Adversary],
+    adversary: Adversary,
     targets: NDArray[np.int64],
-    begin: Callable[[str], object],
     *,
-    draws: int,
-    seed: int,
-    curves: bool,
-) -> TableAttacks:
-    """Run all attacks on a table."""
-    begin(work_estimates.PEOPLE)
-    attacks = [
-        run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
-        for adversary in track(adversaries, "Adversaries", share=1)
-    ]
-    begin(work_estimates.CURVES)
-    figures = draw_figures(ratings, candidates, targets, seed) if curves else []
-    begin(work_estimates.SUFFICIENT)
-    sufficient: list[Sufficient] = []
-    if curves:
-        sufficient = find_sufficient(ratings, candidates, adversaries, targets, seed)
-    begin(work_estimates.RISK)
-    risk = measure_risk(ratings, candidates, attacks, seed) if curves else None
-    begin(work_estimates.CHECKS)
-    checks = check_attack(ratings, seed, candidates)
-    begin(work_estimates.GRAPHS)
-    graphs = attack_graphs(ratings, None, targets, seed, candidates)
-    begin(work_estimates.LINKS)
-    deanonymized = measure_deanonymized(ratings, candidates, attacks, targets, seed)
-    return TableAttacks(attacks, figures, checks, sufficient, risk, graphs, deanonymized)
+    draws: int = 1,
+    seed: int = 0,
+) -> Outcome:
+    """Attack the raw table as if it had been published without names.
 
-
-def fitted(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Remove knowledge and errors that cannot exist in this table.
+    Parameters
+    ----------
+    ratings : Ratings
+    candidates : Candidates
+        The same ratings, indexed by item.
+    adversary : Adversary
+    targets : ndarray of int64
+        User positions; their number is the denominator of every rate.
+    draws : int
+        Number of draws of knowledge per target; the rates are means over the draws.
+    seed : int
 
     Examples
     --------
-    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
-    >>> fitted(likes, PRESETS["paper"]).date_error
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> outcome = run_attack(
+    ...     ratings, Candidates.from_ratings(ratings), Adversary(known=4), np.arange(5)
+    ... )
+    >>> outcome.requested, outcome.skipped, outcome.top1.rate, outcome.reidentified.rate
+    (5, 1, 0.7, 0.8)
     """
-    if ratings.days is None:
-        adversary = without_dates(ratings, adversary, "no column of dates was recognized")
-    adversary = with_likes(ratings, adversary)
-    # A preset is adapted to any table; a custom adversary is used as given.
-    if adversary.name not in PRESETS:
-        return adversary
-    return without_ratings(ratings, with_wrong_items(ratings, adversary))
+    attacks = attacks_on_table(adversary, ratings.scale)
+    record_of = np.arange(ratings.n_users)
+    tallies = []
+    for draw in range(draws):
+        # A sequence of seeds, so that no draw repeats another run's.
+        knowledge = draw_knowledge(ratings, adversary, targets, seed=_seed(seed, draw))
+        guesses = {
+            name: attack.attack(candidates, knowledge, record_of)
+            for name, attack in attacks.items()
+        }
+        leads = ScoreboardRH().control(candidates, knowledge, record_of)
+        tallies.append(_count(guesses, leads, knowledge.targets))
+    success = sum(tally.right for tally in tallies) / draws
+    wrong = sum(tally.wrong for tally in tallies) / draws
+    control = sum(tally.of_control for tally in tallies) / draws
+    hits = {name: sum(tally.hits[name] for tally in tallies) / draws for name in attacks}
+    bits = {name: np.mean([t.bits[name] for t in tallies], axis=0) for name in tallies[0].bits}
+    n = targets.size
+    return Outcome(
+        adversary=adversary,
+        requested=n,
+        skipped=knowledge.skipped,
+        success=wilson_interval(success, n),
+        wrong_match=wilson_interval(wrong, n),
+        no_match=wilson_interval(max(0.0, n - success - wrong), n),
+        by_attack={name: wilson_interval(n_hits, n) for name, n_hits in hits.items()},
+        bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
+        baseline=1 / candidates.n_people,
+        control=wilson_interval(control, knowledge.targets.size),
+    )
+
+
+@brief
+class _Tally(NamedTuple):
+    """Success counts of the attacks for one draw of knowledge."""
+
+    right: int  # Scoreboard-RH: eccentric enough, and the target
+    wrong: int  # Scoreboard-RH: eccentric enough, and another user
+    of_control: int  # Scoreboard-RH: eccentric enough although the target's record was removed
+    hits: dict[str, float]  # by attack: expected number of re-identified targets
+    bits: dict[str, NDArray[np.float64]]  # by attack that reports it: remaining bits of each target
+
+
+def _count(
+    guesses: dict[str, Guesses], leads: NDArray[np.float64], targets: NDArray[np.int64]
+) -> _Tally:
+    """Count the re-identified targets; a user's own record has the user's position."""
+    paper = guesses[ScoreboardRH.name]
+    if paper.eccentricity is None:
+        raise RecveilError(
+            f"attack {ScoreboardRH.name!r} returns no eccentricity, which the audit needs",
+            code="argument.result",
+        )
+    is_eccentric = (paper.eccentricity >= ECCENTRICITY) & (paper.best >= 0)
+    right = paper.best == targets
+    return _Tally(
+        right=int((is_eccentric & right).sum()),
+        wrong=int((is_eccentric & ~right).sum()),
+        of_control=int((leads >= ECCENTRICITY).sum()),
+        hits={name: float(guess.chance.sum()) for name, guess in guesses.items()},
+        bits={name: guess.bits for name, guess in guesses.items() if guess.bits is not None},
+    )
+
+
+def _seed(seed: int, draw: int) -> int:
+    return seed if draw == 0 else int(np.random.default_rng([seed, draw]).integers(2**62))
+
+
+# Number of ratings that the graph attacks know.
+_KNOWN = (4, 8)
+# Thresholds of similarity between the guessed record and the target's.
+_THETAS = (1.0, 0.9, 0.5)
+
+
+class GraphAttack(NamedTuple):
+    """Results of one of Chang et al.'s attacks."""
+
+    # "structure-based" (items known), "label-based" (exact labels, too), or "homogeneity" (all
+    # matches share their data, so that a profile is inferred without a unique match)
+    attack: str
+    # Number of known items
+    known: int
+    # Share of the targets that are the only match; for homogeneity, whose profile is inferred
+    unique: Interval
+    # Expected share of targets hit by a random pick among the matches; for homogeneity, the same as
+    # `unique`
+    expected: Interval
+    # Hit rate of a random pick among all users
+    baseline: float
+
+
+class Deanonymized(NamedTuple):
+    """Share of users that one adversary (theta, omega)-de-anonymizes, as measured."""
+
+    adversary: str
+    # Required similarity of the guessed record to the target's
+    theta: float
+    # Share of the targets whose guessed record is that similar; no guess counts as a miss
+    omega: Interval
+    # Share of the targets for whom another user's random record is that similar
+    control: float
+
+
+def attack_graphs(
+    ratings: Ratings,
+    table: ReleasedTable | None,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+    candidates: Candidates | None = None,
+) -> list[GraphAttack]:
+    """Run Chang et al.'s attacks on a raw table or a release.
+
+    Notes
+    -----
+    Source: Chang et al., Definitions 3.1, 3.2 and 5.1. Their attacks require exact agreement, so
+    that published means resist the label-based one, but not the stronger attacks.
+    """
+    if table is not None:
+        candidates = table.candidates
+    elif candidates is None:
+        candidates = Candidates.from_ratings(ratings)
+    record_of = np.arange(ratings.n_users) if table is None else table.record_of
+    attacks = []
+    for known in _KNOWN:
+        knowledge = draw_knowledge(ratings, Adversary(known=known), targets, seed)
+        for name, attack in (("structure-based", structure_based), ("label-based", label_based)):
+            matches = attack(candidates, knowledge, record_of)
+            # On a raw table each user is a record; in a release, users share records.
+            attacks.append(_as_graph_attack(name, known, matches.probability, targets, candidates))
+        profiles = homogeneity(candidates, knowledge, record_of)
+        of_profile = profiles.found.astype(np.float64)
+        attacks.append(_as_graph_attack("homogeneity", known, of_profile, targets, candidates))
+    return attacks
+
+
+def measure_deanonymized(
+    ratings: Ratings,
+    candidates: Candidates,
+    outcomes: list[Outcome],
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> list[Deanonymized]:
+    """Measure Narayanan & Shmatikov's Definition 3 for each adversary, by its strongest attack.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, Definitions 1 and 3: an adversary (theta, omega)-de-anonymizes a
+    table if they output, with probability omega, a record that is at least theta similar to the
+    target's. Similarity is the share of the items of either record that are in both with the same
+    rating. A tie for the best guess counts as no guess, so that omega is a lower bound.
+    """
+    measured = []
+    record_of, rng = np.arange(ratings.n_users), np.random.default_rng([seed, 7])
+    for outcome in outcomes:
+        knowledge = draw_knowledge(ratings, outcome.adversary, targets, seed)
+        attack = attacks_on_table(outcome.adversary, ratings.scale)[outcome.strongest]
+        best = attack.attack(candidates, knowledge, record_of).best
+        similar = _similarities(ratings, knowledge, best)
+        others = rng.integers(max(ratings.n_users - 1, 1), size=knowledge.targets.size)
+        others += others >= knowledge.targets
+        others[others >= ratings.n_users] = -1  # a single user has no other users
+        by_chance = _similarities(ratings, knowledge, others)
+        for theta in _THETAS:
+            measured.append(
+                Deanonymized(
+                    outcome.adversary.name,
+                    theta,
+                    wilson_interval(int((similar >= theta).sum()), knowledge.requested),
+                    float((by_chance >= theta).sum()) / max(knowledge.requested, 1),
+                )
+            )
+    return measured
+
+
+def similarity(ratings: Ratings, first: int, second: int) -> float:
+    """Return the share of two users' items that both rated alike.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 2], list("ababc"), [5, 3, 5, 4, 1])
+    >>> round(similarity(ratings, 0, 1), 3)  # a, of a, b and c
+    0.333
+    """
+    (items, values), (other_items, other_values) = ratings.row(first), ratings.row(second)
+    common, own, other = np.intersect1d(items, other_items, assume_unique=True, return_indices=True)
+    alike = int((values[own] == other_values[other]).sum())
+    return alike / max(items.size + other_items.size - common.size, 1)
+
+
+def _as_graph_attack(
+    name: str,
+    known: int,
+    chances: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    candidates: Candidates,
+) -> GraphAttack:
+    unique = wilson_interval(int((chances == 1).sum()), targets.size)
+    expected = wilson_interval(float(chances.sum()), targets.size)
+    return GraphAttack(name, known, unique, expected, 1 / candidates.n_people)
+
+
+def _similarities(
+    ratings: Ratings, knowledge: Knowledge, guessed: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return each target record's similarity to the guessed one; -1 without a guess."""
+    users, position = np.unique(np.append(knowledge.targets, guessed), return_inverse=True)
+    users, position = users[users >= 0], position - np.count_nonzero(users < 0)
+    rows = target_rows(ratings, users)
+    those = Ratings(
+        np.arange(users.size),
+        np.arange(ratings.n_items),
+        rows.indptr,
+        rows.items,
+        ratings.values[rows.places],
+        None,
+        ratings.scale,
+    )
+    own, others = np.split(position, 2)
+    return np.array(
+        [
+            similarity(those, first, second) if second >= 0 else -1.0
+            for first, second in zip(own.tolist(), others.tolist(), strict=True)
+        ],
+        np.float64,
+    )

@@ -12,18 +12,18 @@ from recveil.release.pseudonyms import hides_items
 # Parts of an audit, and their time per rating: an adversary's search of the table, and a release of
 # half of the users.
 READING, SHADOWS, RELEASE = "Reading ratings", "Making shadow releases", "Attacking the release"
-PEOPLE, CURVES, SUFFICIENT = "Looking for people", "Drawing curves", "Counting what suffices"
+TARGETS, CURVES, SUFFICIENT = "Attacking targets", "Drawing curves", "Counting known ratings"
 RISK, CHECKS, GRAPHS = "Measuring the risk", "Checking the attack", "Matching graphs"
-LINKS = "Measuring what is told"
+SIMILARITY = "Measuring similarity"
 _OF_CURVES = {CURVES: 20.0, SUFFICIENT: 6.0, RISK: 2.0}
-_ALWAYS = {CHECKS: 3.0, GRAPHS: 1.0, LINKS: 4.0}
+_ALWAYS = {CHECKS: 3.0, GRAPHS: 1.0, SIMILARITY: 4.0}
 _AN_ADVERSARY, _A_SHADOW, _DRAWN = 0.4, 25.0, 8.0
 
 # Parts of an attack on a release, in searches of an adversary; and the time of such a search per
 # value or rating.
-FILLS, MEMBERS, CELLS = "Looking for fills", "Telling who is in it", "Fitting all rows"
+FILLS, MEMBERS, CELLS = "Inferring fills", "Inferring membership", "Fitting all rows"
 HELD_OUT = "Making a release without some users"
-CONTENT, HIDDEN = "Measuring what cells tell", "Naming items"
+CONTENT, HIDDEN = "Measuring the cells", "Re-identifying items"
 _SEARCHES = {HELD_OUT: 3.0, MEMBERS: 3.0, CELLS: 2.0}
 _OF_CONTENT = {CONTENT: 0.5}
 _CO_RATED = {HELD_OUT: 1.0, MEMBERS: 1.0, CELLS: 0.0}
@@ -46,7 +46,7 @@ def of_audit(
 ) -> dict[str, float]:
     """Return the time of each part of an audit, in order."""
     each = {
-        PEOPLE: _AN_ADVERSARY * n_adversaries * draws,
+        TARGETS: _AN_ADVERSARY * n_adversaries * draws,
         **(_OF_CURVES if curves else dict.fromkeys(_OF_CURVES, 0.0)),
         **_ALWAYS,
     }
@@ -63,16 +63,16 @@ def of_attack(
     manifest: Manifest,
     n_adversaries: int,
     *,
-    tell_content: bool,
+    has_content: bool,
 ) -> dict[str, float]:
     """Return the time of each part of an attack on a release, in order."""
     if table is None or not table.contains_users:
         return {MEMBERS: _DRAWN * ratings.n_ratings}
-    searches = {PEOPLE: float(n_adversaries), **(_CO_RATED if table.co_rated else _SEARCHES)}
-    if tell_content:
+    searches = {TARGETS: float(n_adversaries), **(_CO_RATED if table.co_rated else _SEARCHES)}
+    if has_content:
         searches |= _CO_RATED_CONTENT if table.co_rated else _OF_CONTENT
         searches |= {HIDDEN: _OF_NAMING if hides_items(manifest.settings) else 0.0}
-    order = (FILLS, CELLS, PEOPLE, HELD_OUT, MEMBERS, CONTENT, HIDDEN)
+    order = (FILLS, CELLS, TARGETS, HELD_OUT, MEMBERS, CONTENT, HIDDEN)
     # A release with few rows of many users takes as long as the ratings used to attack it.
     size = max(table.indices.size, ratings.n_ratings)
     cells = n_fitted_cells(table.candidates, ratings.scale)

@@ -12,21 +12,21 @@ from recveil.cli.outputs import is_stdout
 if TYPE_CHECKING:
     from recveil.auditing import Audit
 
-_RISK = "everybody's risk in the raw table, which is private,"
+_RISK = "the risk of each user in the raw table, which is private,"
 
 
 def audit(
     source: options.Source,
     release: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Look for the people in this release of the table, too."),
+        typer.Option(metavar="DIR", help="Also attack this release of the table."),
     ] = None,
     against: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="With --release: another release of the same people; says what both tell "
-            "together.",
+            help="With --release: another release of the same users; measures what both "
+            "reveal together (linkage).",
         ),
     ] = None,
     html: Annotated[
@@ -40,8 +40,8 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="A file of what you know from elsewhere about people "
-            "(target, item[, rating][, date]): says which record fits "
+            help="A file of auxiliary information about targets "
+            "(target, item[, rating][, date]): prints the records that fit "
             "each of them best.",
         ),
     ] = None,
@@ -49,25 +49,24 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="If --release hides its items: other people's ratings, with the items' own "
-            "ids, by which to name them again.",
+            help="If --release hides its items: other users' ratings, with the original item "
+            "ids, from which an adversary may re-identify the items.",
         ),
     ] = None,
     shadows: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="With --release: measure how well somebody tells who is in it, by N more "
-            "such releases of halves of the people (32, say). Takes as long as making N "
-            "releases.",
+            help="With --release: measure membership inference with N shadow releases of "
+            "halves of the users (32, say). Takes as long as making N releases.",
         ),
     ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write how easily each person is found in the raw table to FILE (private, "
-            "never inside a release; - prints it). With --release and no FILE, it goes to "
+            help="Write the re-identification rate of each user in the raw table to FILE "
+            "(private, never inside a release; - prints it). With --release and no FILE, it is "
             "DIR.private/risk.csv.",
         ),
     ] = None,
@@ -75,17 +74,19 @@ def audit(
         str,
         typer.Option(
             metavar="N|all",
-            help="How many people each adversary looks for, "
-            "drawn at random; all looks for everybody.",
+            help="The number of targets of each adversary, "
+            "drawn at random; all attacks every user.",
         ),
     ] = "1000",
     draws: Annotated[
         int,
-        typer.Option(min=1, help="How many times to draw at random what is known of each person."),
+        typer.Option(
+            min=1, help="How many times to draw the auxiliary information about each target."
+        ),
     ] = 1,
     seed: Annotated[int, options.seed_of("audit")] = 0,
     curves: Annotated[
-        bool, typer.Option(help="Also compute the charts of the page and everybody's risk.")
+        bool, typer.Option(help="Also compute the charts of the page and the risk of each user.")
     ] = True,
     engine: options.Engine = "local",
     master: options.Master = None,
@@ -93,7 +94,7 @@ def audit(
     json: Json = None,
     **given: Any,
 ) -> None:
-    """Find people again, as if this table had been published with the names removed.
+    """Attack a table as if it had been published without names.
 
     Example: `recveil audit ratings.csv --html audit.html`
     """
@@ -119,14 +120,14 @@ def audit(
     _hand_out(result, html=html, risk=risk, json=json, explain=explain)
     if risk is None and result.risk is not None and release is not None:
         echo(
-            f"Everybody's risk was not written: {release} has no private twin; name a file for it "
-            f"(--risk FILE).",
+            f"The risk of each user was not written: {release} has no private folder; name a file "
+            f"for it (--risk FILE).",
             err=True,
         )
 
 
 def _by_spark(source: str, master: str | None, given: dict[str, Any]) -> "Audit":
-    """Let executors look for people; what they do not offer is refused by the library."""
+    """Audit by Spark; the library rejects what Spark does not offer."""
     from recveil.spark import audit
 
     return audit(source, master=master, **given)
@@ -135,10 +136,11 @@ def _by_spark(source: str, master: str | None, given: dict[str, Any]) -> "Audit"
 def _hand_out(
     result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None, explain: bool
 ) -> None:
-    """Write the page, everybody's risk and the JSON object, and print all for people."""
+    """Write the page, the risk of each user and the JSON object, and print all as text."""
+    from recveil.cli.explanations import explain as explain_terms
     from recveil.cli.outputs import write_risk_file
     from recveil.cli.show import show_read, write_json
-    from recveil.cli.show_audit import show_audit
+    from recveil.report.audit.terminal import show_adversaries, show_audit, terms_of
 
     plain = result.to_dict()
     if html is not None:
@@ -147,7 +149,12 @@ def _hand_out(
         write_risk_file(result.ratings.users, result.risk, risk)
     if write_json(plain, json) and not (is_stdout(html) or is_stdout(risk)):
         show_read(result.reading)
-        show_audit(plain, is_explained=explain)
+        show_audit(plain)
+        if explain:
+            show_adversaries(plain["attacks"])
+            explain_terms(terms_of(plain))
+        else:
+            echo("--explain says what the words mean, and what each adversary knows.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 echo(f"Wrote {name} to {path}.")
@@ -155,7 +162,7 @@ def _hand_out(
 
 def _write_page(plain: dict[str, Any], html: Path) -> None:
     """Write the page to a file, or print it."""
-    from recveil.report import audit_page, write_audit_page
+    from recveil.report.audit.page import audit_page, write_audit_page
 
     if is_stdout(html):
         print(audit_page(plain))
@@ -164,8 +171,8 @@ def _write_page(plain: dict[str, Any], html: Path) -> None:
 
 
 def _read_targets(text: str) -> int | None:
-    """Read how many people to look for; None for all of them."""
+    """Read the number of targets; None for all users."""
     number = read_number(text, "--targets", "all")
     if isinstance(number, float):
-        raise number_error(text, "--targets", "all")  # a part of a person
+        raise number_error(text, "--targets", "all")  # a part of a user
     return number

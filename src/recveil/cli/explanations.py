@@ -3,8 +3,7 @@
 docs/reference/glossary.md has the same sentences; a test compares them.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,75 +11,74 @@ from rich.markup import escape
 from recveil.runtime.errors import RecveilError
 
 MEANINGS = {
-    # Who is found.
-    "found": "the share of the people asked for whose record is the best guess of the attack that "
-    "finds most; of s equally good guesses, or s people behind one record, one is picked by lot",
-    "stands out": "the share whose record Scoreboard-RH names rightly: its best guess leads by 1.5 "
-    "standard deviations, so that the adversary may believe it",
-    "wrong match": "the share of whom Scoreboard-RH names somebody else's record",
-    "bits": "what the adversary would still have to learn to name the target: 0 if they are sure, "
-    "1 if two records are equally likely, 10 if about a thousand are",
-    "control": "the same measurement where there is nothing to be found, such as with the person's "
-    "record taken out: what is found there is chance, and where that is often, a match is no proof",
-    "blind guess": "a pick by lot among all people: what is found without any attack",
+    # Re-identification.
+    "re-identified": "the share of the targets whose record is the best guess of the strongest "
+    "attack; among s equally good guesses, or s users of one record, one is picked at random",
+    "eccentricity ≥ 1.5": "the share of the targets that Scoreboard-RH re-identifies with a best "
+    "guess that leads by 1.5 standard deviations, so that the adversary may believe it",
+    "wrong match": "the share of the targets for whom Scoreboard-RH names another user's record "
+    "with that eccentricity",
+    "bits": "the adversary's remaining uncertainty about the target: 0 is certainty, 1 is two "
+    "equally likely records, 10 is about a thousand",
+    "control": "the same measurement where there is nothing to infer, such as without the target's "
+    "record: its successes are chance, and if they are frequent, a match is no proof",
+    "random guess": "the baseline without any attack: a random pick among all users",
     "eccentricity": "how far the best guess leads: its score less that of the second best, in "
     "standard deviations of all scores",
-    "looked for": "the people of whom enough ratings are known, of those asked for",
-    "group found": "the share of the people whose group's row alone is the best guess of the "
-    "attack that finds most people",
-    "person found": "the share who are found by a pick by lot among the people behind the best "
-    "guess",
-    "the very record alone on top": "the share of the people whose own record is the best guess, "
-    "with no other as good",
-    "person found, ties shared": "the share whose own record is the best guess, where equally good "
-    "ones share one success",
+    "attacked": "the number of targets with enough ratings for the adversary",
+    "class re-identified": "the share of the targets whose equivalence class alone has the best "
+    "row by the strongest attack",
+    "user re-identified": "the share of the targets that are a random pick among the users of the "
+    "best row",
+    "record alone on top": "the share of the targets whose own record is the best guess, with no "
+    "other as good",
+    "user re-identified, ties shared": "the share of the targets whose own record is the best "
+    "guess, where equally good ones share one success",
     "bound": "the most that is proven of any attack on a release that keeps its claim: 1/k",
-    "mean of 1/k": "the bound where each person has a k of their own",
-    "both rows found": "the share of the people whose row is the best guess in both releases",
-    "person by one": "the share who are found by a pick by lot among the people behind the best "
-    "guess, in the release where that finds more",
-    "person by both": "the share who are found by a pick by lot among the people behind both rows, "
-    "where both are found",
-    "AUC": "how well a score tells people who were in the data from others: 0.5 is a blind guess, "
-    "1 is always right; that one score does not tell is no evidence that none does",
-    # What else a release tells.
+    "mean of 1/k": "the bound where each user has a k of their own",
+    "both classes": "the share of the targets whose row is the best guess in both releases",
+    "user by one": "the share of the targets that are a random pick among the users of the best "
+    "row, in the release with the higher rate",
+    "user by both": "the share of the targets that are a random pick among the users of both rows, "
+    "if both are inferred",
+    "AUC": "how well a score distinguishes members, who are in the data, from nonmembers: 0.5 is a "
+    "random guess, 1 is always right; a low AUC of one score is no evidence about others",
+    # What else a release reveals.
     "class by all": "the share of the targets whose equivalence class, the users of one published "
     "row, is inferred by an adversary who knows all of their ratings exactly; fitted, if the "
     "adversary knows the rows of other targets, too, and fits weights on them",
     "cluster by all": "the share of the targets whose cluster, rows that share their values, is "
     "inferred by an adversary who knows all of their ratings exactly, and the rows of other "
     "targets",
-    "read off rows of who is found": "of the ratings that the adversary did not know, of people "
-    "whose group is found: the share that stands in the row exactly",
-    "ratings published as given": "the share of all ratings that the release shows exactly; where "
-    "nobody else in the group rated the item, its label is the one rating",
-    "labels that are exact ratings": "the share of the labels that are the rating of everybody "
-    "behind them who rated the item",
-    "usual": "the baseline: how often an item's commonest rating is right, whoever rated it",
-    "told for sure by the others": "the share of a person's ratings that the others in the group, "
-    "who know their own, work out from the row",
-    "right if labels are believed": "the share of a person's ratings that are the row's labels",
-    "different ones behind a label": "how many different ratings were given by those behind a "
-    "label, on average",
-    "labels with one behind them": "the share of the labels behind which everybody who rated the "
-    "item gave the same rating",
-    "as it tells": "how many ratings could stand behind a label, as far as it tells",
-    "pairs of row and item told": "the share of the pairs of a row and an item that somebody "
-    "behind the row rated, which a fit of all rows marks, with 95 % of its marks right",
-    "lone ratings worked out": "of the ratings that one person alone in a group gave, the share "
-    "that is marked so and worked out exactly",
-    "popularity": "the baseline: what is told by how many people rated each item, and nothing else",
-    "who is in the data": "how well people whose ratings were used are told from others, so many + "
-    "so many, by scores that look at one release: by the strongest adversary, and by whoever knows "
-    "8, 16 or all of somebody's ratings exactly",
-    "with 5 % mistaken": "the share of the people in the data who are recognized while 5 % of the "
-    "others are taken for such",
-    "by lot": "the control: the same if it is drawn by lot who counts as being in the data",
-    "likings guessed": "how often it is guessed rightly whether somebody liked an item more than "
-    "most do, of so many people in the data + so many who are not",
-    "points by being in the data": "how many more of the likings of people in the data are guessed "
-    "rightly than of strangers', in points of a hundred",
-    "strangers": "the control: the same of people who are not in the data, or not in the group",
+    "unknown ratings in the row": "of the unknown ratings of targets whose class is "
+    "inferred, the share that is in the row exactly",
+    "ratings published exactly": "the share of all ratings that the release shows exactly; with a "
+    "single rater in the class, the value is the rating",
+    "values that are exact ratings": "the share of the values that are the rating of every rater "
+    "in the class",
+    "mode": "the baseline: how often an item's most frequent rating is right",
+    "ratings inferred by others": "the share of a target's ratings that follow with certainty "
+    "from the row and the ratings of all other users of the class",
+    "correct by the values": "the share of a target's ratings that are the row's values",
+    "different ratings of a value": "the mean count of different ratings in the class that a "
+    "value comes from",
+    "values of one rating": "the share of the values whose raters in the class all gave the same "
+    "rating",
+    "possible": "how many ratings a value could come from, by the value alone",
+    "inferred rated cells": "the share of the rated pairs of row and item that a fit of all rows "
+    "marks, with 95 % of its marks right",
+    "inferred lone ratings": "of the ratings of a single rater in the class, the share that is "
+    "marked as such and inferred exactly",
+    "popularity": "the baseline: what the public item counts alone reveal",
+    "membership": "membership inference about so many members + so many nonmembers, by scores of "
+    "one release: by the strongest adversary, and by 8, 16 or all ratings of a user",
+    "TPR at 5 % FPR": "the share of the members that is recognized while 5 % of the nonmembers are "
+    "taken for members",
+    "attributes": "how often an adversary is right about whether a user liked an item "
+    "more than most did, of so many members + so many nonmembers",
+    "points by membership": "by how many percentage points attribute inference is better for "
+    "members than for nonmembers",
+    "nonmembers": "the control: the same for users who are not in the data",
     # What is promised.
     "published rows": "what is published: a row of one person, or of a group",
     "different rows": "how many rows there are if identical ones count once",
@@ -134,40 +132,10 @@ def explain(words: Iterable[str]) -> None:
         if word not in MEANINGS:
             raise RecveilError(
                 f"nothing says what {word!r} means; expected a word of recveil.cli.explanations, "
-                f"such as 'found'; write it down there and in the glossary",
+                f"such as 'control'; write it down there and in the glossary",
                 code="internal.fault",
             )
     console = Console(highlight=False)
     console.print("\n[bold]What the words mean[/]")
     for word in told:
         console.print(f"[bold]{escape(word)}[/]: {escape(MEANINGS[word])}.")
-
-
-# Of figures beside whom adversaries find; what they are called may go on with how many people.
-_OF_ROWS = (
-    *("class by all", "cluster by all"),
-    *("read off rows of who is found", "ratings published as given"),
-    *("labels that are exact ratings", "usual", "told for sure by the others"),
-    *("right if labels are believed", "different ones behind a label"),
-    *("labels with one behind them", "as it tells"),
-    *("pairs of row and item told", "lone ratings worked out", "popularity", "who is in the data"),
-    *("with 5 % mistaken", "by lot", "likings guessed", "points by being in the data"),
-    "strangers",
-)
-
-
-def words_of_release(told: dict[str, Any]) -> Iterator[str]:
-    """Yield the words of what was found in a release, as an audit and an evaluation tell it.
-
-    Examples
-    --------
-    >>> told = {"attacks": [], "headline": "AUC 0.97 (0.96 to 0.99)", "remarks": []}
-    >>> list(words_of_release({**told, "rows": [{"what": "likings guessed, 90 + 90"}]}))
-    ['AUC', 'likings guessed']
-    """
-    if told["attacks"]:
-        yield from ("looked for", *told["columns"].values())
-    cells = [cell for row in told["rows"] for cell in row.values()]
-    if any("AUC" in text for text in (told["headline"], *told["remarks"], *cells)):
-        yield "AUC"
-    yield from (word for word in _OF_ROWS if any(word in cell for cell in cells))

@@ -1,6 +1,6 @@
 """recveil selftest."""
 
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
@@ -17,7 +17,7 @@ def selftest(
     json: Json = None,
     **reading: "Unpack[ReadingOptions]",
 ) -> None:
-    """Check on a table that the attacks succeed where they must, and only there.
+    """Check on a table that the attack re-identifies every unique user, and no user by chance.
 
     Exits with 0 if all checks hold, 1 if one does not.
 
@@ -26,6 +26,7 @@ def selftest(
     from recveil.auditing import selftest
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import understand
+    from recveil.report.audit import check_to_dict
     from recveil.runtime.progress import THE_REST, parts
 
     with parts("Checking the attacks", {"Reading ratings": 1, THE_REST: 3}) as begin:
@@ -34,13 +35,14 @@ def selftest(
         begin(THE_REST)
         checks = selftest(read.ratings, seed=seed)
     holds = all(check.holds for check in checks)
-    result = {
+    result: dict[str, Any] = {
         "holds": holds,
         "data": describe(read.ratings, read),
-        "checks": [check._asdict() for check in checks],
+        "checks": [check_to_dict(check) for check in checks],
     }
     if write_json(result, json):
         show_read(read)
-        for check in checks:
-            echo(f"{'holds' if check.holds else 'FAILS'}  {check.name}: {check.found}")
+        for check in result["checks"]:
+            verdict = "holds" if check["holds"] else "FAILS"
+            echo(f"{verdict}  {check['name']}: {check['measured']}")
     raise typer.Exit(0 if holds else 1)

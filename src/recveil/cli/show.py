@@ -2,14 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
 from recveil.cli.options import echo
@@ -23,46 +21,9 @@ if TYPE_CHECKING:
     from recveil.verification import Verification
 
 
-# Longer heads are broken: a column is to be as wide as its figures.
-_HEAD = 17
-_WIDEST = 10_000
-
-
 def narrow(*heads: str) -> Table:
     """Return a table without a frame around it."""
     return Table(*heads, show_edge=False, pad_edge=False)
-
-
-def fitting(console: Console, make: Callable[[str], Table]) -> Table:
-    """Return a table that fits the terminal, as far as that can be had."""
-    tables = (make(" "), _with_short_heads(make(" ")))
-    anywhere = console.options.update(width=_WIDEST)
-    for table in tables:
-        if Measurement.get(console, anywhere, table).maximum <= console.width:
-            return table
-    return _with_short_heads(make("\n"))
-
-
-def _with_short_heads(table: Table) -> Table:
-    """Break the heads of figures, which may be longer than these."""
-    for column in table.columns[1:]:
-        lines = str(column.header).split("\n")
-        column.header = "\n".join(fill(line, _HEAD) for line in lines)
-    return table
-
-
-def share(interval: dict[str, Any], between: str) -> str:
-    """Write a rate with its interval; nothing for the rate of nobody.
-
-    Examples
-    --------
-    >>> share({"rate": 0.09, "low": 0.074, "high": 0.109}, " ")
-    '9.0% [dim]7.4–10.9[/]'
-    """
-    if interval["rate"] is None:
-        return ""
-    low, high = 100 * interval["low"], 100 * interval["high"]
-    return f"{interval['rate']:.1%}{between}[dim]{low:.1f}–{high:.1f}[/]"
 
 
 # Beside the label and the number, at least so much of a line is a bar; at most, so much.

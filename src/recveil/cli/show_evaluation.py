@@ -6,11 +6,11 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from recveil.cli.explanations import explain, words_of_release
+from recveil.cli.explanations import explain
 from recveil.cli.show import narrow
-from recveil.cli.show_audit import show_found, show_statement
 from recveil.evaluation.headline import describe_best, headline, predicts, what_of
 from recveil.ratings.ratings import in_likes
+from recveil.report.audit.terminal import show_disclosure, show_rates, terms_of_release
 from recveil.runtime.errors import describe_count
 
 
@@ -25,7 +25,7 @@ def show_evaluation(
     if is_whole:
         _show_deviations(console, plain)
         _show_fidelity(console, plain)
-    show_disclosure(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
+    _show_disclosure_of(console, plain["disclosure"], is_unary=not predicts(plain["recipient"]))
     show_notes(console, plain)
     if not is_whole:
         console.print(
@@ -56,7 +56,7 @@ def _describe_figure(plain: dict[str, Any], *, is_whole: bool) -> Iterator[str]:
         yield from ("Jensen-Shannon", "Kolmogorov-Smirnov", "density")
         yield from ("total variation",) if rates else ()
     if plain["disclosure"] is not None:
-        yield from words_of_release(plain["disclosure"])
+        yield from terms_of_release(plain["disclosure"])
 
 
 def describe_ground(console: Console, plain: dict[str, Any]) -> None:
@@ -198,15 +198,15 @@ def _show_fidelity(console: Console, plain: dict[str, Any]) -> None:
     console.print(table)
 
 
-def show_disclosure(
+def _show_disclosure_of(
     console: Console, disclosure: dict[str, Any] | None, *, is_unary: bool = False
 ) -> None:
     """Print what adversaries still find in the release."""
     if disclosure is None:
         return
     console.print(escape(disclosure["headline"]))
-    show_found(console, disclosure)
-    show_statement(console, disclosure)
+    show_rates(console, disclosure)
+    show_disclosure(console, disclosure)
     if disclosure["links"] is not None:
         links = disclosure["links"]
         told = (
@@ -242,7 +242,7 @@ def show_words(plain: dict[str, Any], *, is_explained: bool = False) -> None:
     _show_rows(console, plain["words_told"])
     if plain["liked"] is not None:
         _show_lists(console, plain)
-    show_disclosure(console, plain["disclosure"])
+    _show_disclosure_of(console, plain["disclosure"])
     show_notes(console, plain)
     show_meanings(console, _words_of(plain), is_explained=is_explained)
 
@@ -254,7 +254,7 @@ def _words_of(plain: dict[str, Any]) -> Iterator[str]:
     if plain["liked"] is not None:
         yield from ("nDCG", "recall")
     if plain["disclosure"] is not None:
-        yield from words_of_release(plain["disclosure"])
+        yield from terms_of_release(plain["disclosure"])
 
 
 def _show_tellers(console: Console, plain: dict[str, Any]) -> None:

@@ -152,7 +152,7 @@ class Cell:
         """
         if not variant_of(self.setting.method).is_attacked or not self.attacks:
             return None
-        return max(self.attacks, key=lambda attack: attack["person_found"]["rate"] or 0.0)
+        return max(self.attacks, key=lambda attack: attack["reidentified"]["rate"] or 0.0)
 
     @property
     def membership(self) -> dict[str, Any] | None:
@@ -165,7 +165,7 @@ class Cell:
         told: dict[str, Any] = self.told("disclosure", "membership") or {}
         ways = [told] if told else []
         ways += [told[known] for known in KNOWN if known in told]
-        measured = [way["auc"] for way in ways if way["is_told"]]
+        measured = [way["auc"] for way in ways if way["is_measured"]]
         return max(measured, key=lambda area: area["rate"]) if measured else None
 
     def told(self, *path: str) -> Any:

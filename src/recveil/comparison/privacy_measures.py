@@ -9,7 +9,7 @@ from typing import Any
 
 from recveil.attacks.membership.inference import KNOWN
 from recveil.attacks.statistics import FEWEST
-from recveil.auditing.shadow_releases import SHADOWERS
+from recveil.auditing.shadow_releases import KNOWN_RATINGS
 from recveil.comparison.cells import Cell, dig
 from recveil.comparison.measure import Line, Measure, Panel
 from recveil.release.registry import variant_of
@@ -31,7 +31,7 @@ def _row_of_setting(key: str) -> Callable[[Cell], Any]:
 
 def _risk_high(cell: Cell) -> float | None:
     """Return the upper end of the risk's interval, at most the proven bound."""
-    person = dig(cell.strongest, "person_found")
+    person = dig(cell.strongest, "reidentified")
     if person is None or person["high"] is None or cell.bound is None:
         return None if person is None else person["high"]
     return max(person["rate"], min(person["high"], cell.bound))
@@ -64,7 +64,7 @@ PRIVACY_MEASURES = (
         "found group counts 1/s). None where the attacks do not know what to undo: that they find "
         "few would say nothing",
         float,
-        _strongest("person_found", "rate"),
+        _strongest("reidentified", "rate"),
         "%",
         "down",
         Panel("People found", ".0%"),
@@ -73,7 +73,7 @@ PRIVACY_MEASURES = (
         "risk_low",
         "The lower end of its 95 % interval",
         float,
-        _strongest("person_found", "low"),
+        _strongest("reidentified", "low"),
         "%",
     ),
     Measure("risk_high", "The upper end, at most the bound", float, _risk_high, "%", "down"),
@@ -103,7 +103,7 @@ PRIVACY_MEASURES = (
         "group_found",
         "The share of the people whose group was found",
         float,
-        _strongest("group_found", "rate"),
+        _strongest("class_reidentified", "rate"),
         "%",
         "down",
     ),
@@ -199,7 +199,7 @@ _Told = dict[str, Any]
 
 def _group(cell: Cell) -> _Told | None:
     return _highest(
-        {"by": attack["name"], **attack["group_found"], "baseline": attack["group_baseline"]}
+        {"by": attack["name"], **attack["class_reidentified"], "baseline": attack["class_baseline"]}
         for attack in _attacks_of(cell)
     )
 
@@ -213,7 +213,7 @@ def _membership(cell: Cell) -> _Told | None:
     return _highest(
         {"by": _knowing(known), **told[known]["tpr_at_5"], "baseline": _BLIND}
         for known in KNOWN
-        if told is not None and known in told and told[known]["is_told"]
+        if told is not None and known in told and told[known]["is_measured"]
     )
 
 
@@ -238,7 +238,7 @@ def _by_shadows(cell: Cell) -> dict[str, Any]:
     told = (cell.shadows or {}) if _is_attacked(cell) else {}
     return {
         known: told[known]
-        for known in SHADOWERS
+        for known in KNOWN_RATINGS
         if known in told and told[known]["people"] >= 2 * FEWEST
     }
 

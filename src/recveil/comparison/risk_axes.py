@@ -6,7 +6,7 @@ from typing import NamedTuple
 from recveil.attacks import Interval
 from recveil.attacks.membership.inference import SHADOWS_OF_ALL
 from recveil.attacks.statistics import FEWEST, no_better
-from recveil.auditing.verdict import COVERAGE
+from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.measures import measure_named
 from recveil.comparison.rows import Row
 from recveil.comparison.utility import percent

@@ -14,10 +14,8 @@ from recveil.attacks import PRESETS, Adversary, Anonymizer, ReleasedTable, choos
 from recveil.attacks.knowledge import with_likes, with_wrong_items, without_ratings
 from recveil.attacks.reidentification.nominal_pairs import OfPairs, pairs_of, released_pairs
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.auditing.attacked_release import AttackedRelease
-from recveil.auditing.attacked_synthetic import attack_drawn
-from recveil.auditing.opened_release import who_know_words
-from recveil.auditing.release_attacks import attack_table
+from recveil.auditing.opened_release import adversaries_of_labels
+from recveil.auditing.release_attacks import AttackedRelease, attack_synthetic, attack_table
 from recveil.evaluation.split import TrainingTable, UserRows
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
@@ -144,7 +142,7 @@ def disclose(
 ) -> AttackedRelease | None:
     """Attack a release with every preset adversary; None if the map of users to rows is unknown."""
     if opened.drawn is not None:
-        return attack_drawn(
+        return attack_synthetic(
             train, opened.drawn, opened.manifest, seed, name=opened.name, anonymizer=anonymizer
         )
     if opened.released is None:
@@ -182,7 +180,7 @@ def disclose_words(
         pairs,
         released_pairs(opened.released, train),
         replace(opened.manifest, scale=pairs.scale),
-        fitted_presets(pairs, who_know_words(None, PRESETS.values())),
+        fitted_presets(pairs, adversaries_of_labels(None, PRESETS.values())),
         choose_targets(train.n_users, n_targets, seed),
         seed,
         name=opened.name,

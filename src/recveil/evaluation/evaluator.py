@@ -12,7 +12,7 @@ import numpy as np
 
 from recveil.attacks import PRESETS, Anonymizer
 from recveil.auditing import work_estimates
-from recveil.auditing.attacked_release import AttackedRelease
+from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.bootstrap import Measured
 from recveil.evaluation.disclosure import (
     Opened,
@@ -181,7 +181,7 @@ class Evaluator:
         train, labels = self.split.train, opened.table.rows.indices.size
         table = opened.drawn if opened.released is None else opened.released
         attack = work_estimates.of_attack(
-            train, table, opened.manifest, len(PRESETS), tell_content=False
+            train, table, opened.manifest, len(PRESETS), has_content=False
         )
         is_known = "raw" in self.__dict__  # computed once
         serving = _SCORE * np.unique(self.split.test.users).size * train.n_items
@@ -232,7 +232,7 @@ class Evaluator:
         of_likes = (_OF_LIKES,) if train.is_unary else ()
         attacked = disclose(train, opened, self.n_targets, self.seed, chosen)
         if opened.drawn is not None:
-            warned = () if attacked is None else attacked.warnings()
+            warned = () if attacked is None else attacked.to_dict()["warnings"]
             return _Disclosed(attacked, links, (*of_likes, _DRAWN, *warned))
         if opened.released is None:
             return _Disclosed(attacked, links, (*of_likes, _unknown_rows(opened)))
@@ -240,7 +240,7 @@ class Evaluator:
         if links is None:
             method = opened.manifest.known_method
             notes.append((method and method.no_links) or _NO_LINKS)
-        notes += [] if attacked is None else attacked.warnings()
+        notes += [] if attacked is None else attacked.to_dict()["warnings"]
         return _Disclosed(attacked, links, (*of_likes, *notes))
 
     def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> "_Absent":

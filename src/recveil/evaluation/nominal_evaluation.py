@@ -6,8 +6,7 @@ from typing import Any
 
 from recveil.attacks import PRESETS, Anonymizer
 from recveil.auditing import work_estimates
-from recveil.auditing.attacked_release import AttackedRelease
-from recveil.auditing.opened_release import OF_PAIRS
+from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.bootstrap import Measured
 from recveil.evaluation.disclosure import (
     Opened,
@@ -47,6 +46,12 @@ from recveil.verification.link_posterior import LinkPosterior
 UNNAMED = "nobody said which words count as liked (--liked)"
 # Metrics of lists that were not evaluated.
 _NO_NOMINAL_LISTS = {"recommender": None, "ndcg@10": None, "recall@10": None, "coverage@10": None}
+_OF_PAIRS = (
+    "These are nominal labels: the adversaries know items with their exact labels, which are equal "
+    "or not. Where likes are mentioned, an item with its label is meant; a wrong entry is an item "
+    "with a label that the target never gave it. No adversary used items alone; leave out the "
+    "column of labels to measure that."
+)
 _NO_SHARE = {"value": None, "low": None, "high": None, "n_ranked": 0, "is_told": False}
 
 
@@ -282,12 +287,12 @@ class WordsEvaluator:
                 chosen = anonymizer_of(opened, self.seed)
             attacked = disclose_words(train, opened, self.n_targets, self.seed, chosen)
         notes = [_NO_ERROR, *([] if self.liked else [_NO_LISTS])]
-        notes += [] if attacked is None else [OF_PAIRS]
+        notes += [] if attacked is None else [_OF_PAIRS]
         if opened.released is None:
             notes.append(_UNKNOWN.format(why=opened.unknown))
         elif self.with_membership and chosen is None:
             notes.append(_NO_MEMBERSHIP)
-        notes += [] if attacked is None else attacked.warnings()
+        notes += [] if attacked is None else attacked.to_dict()["warnings"]
         return WordsEvaluation(
             told=None if opened.released is None else score_labels(self.split, opened.released),
             raw=self.raw,
@@ -323,7 +328,7 @@ class WordsEvaluator:
             {}
             if table is None
             else work_estimates.of_attack(
-                train, table, opened.manifest, len(PRESETS), tell_content=False
+                train, table, opened.manifest, len(PRESETS), has_content=False
             )
         )
         return {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from recveil.auditing.attacked_release import AttackedRelease
+from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.bootstrap import Measured, is_share_reported
 from recveil.evaluation.gain import Kept
 from recveil.evaluation.recipient import AVERAGES, POPULARITY, CarryOver, Served, Utility
@@ -35,8 +35,8 @@ def disclosure_as_json(
         "worst": {
             "adversary": adversary.name,
             "attack": worst.attack,
-            "person_found": worst.person_found._asdict(),
-            "group_found": worst.group_found._asdict(),
+            "reidentified": worst.person_found._asdict(),
+            "class_reidentified": worst.group_found._asdict(),
             "bound": worst.bound,
             "targets_requested": worst.requested,
             "targets_attacked": worst.requested - worst.skipped,

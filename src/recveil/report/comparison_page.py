@@ -19,7 +19,7 @@ from recveil.comparison.measure import Line, Measure
 from recveil.comparison.measures import MEASURES, measure_named
 from recveil.comparison.risk_axes import PERSON, Axis, axis_named
 from recveil.release.claim import ClaimKind, all_claims
-from recveil.report.audit_page import as_count, as_percent
+from recveil.report.audit.page import as_count, as_percent
 from recveil.runtime.atomic_writes import write_atomically
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
 from recveil.auditing import Audit, work_estimates
-from recveil.auditing.table_attacks import attack_table, fitted
+from recveil.auditing._audit import attack_table, fit_adversary
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.runtime.errors import RecveilError
@@ -83,21 +83,21 @@ def audit(
             candidates,
         ):
             ratings = read.ratings
-            fitted_adversaries = [
-                fitted(ratings, adversary) for adversary in adversaries or PRESETS.values()
+            chosen = [
+                fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
             ]
             users = choose_targets(ratings.n_users, targets, seed)
             begin(THE_REST)
-            costs = work_estimates.of_audit(ratings, len(fitted_adversaries), draws, curves=curves)
+            costs = work_estimates.of_audit(ratings, len(chosen), draws, curves=curves)
             with parts("Auditing", costs) as begin_part:
-                result = attack_table(
-                    *(ratings, candidates, fitted_adversaries, users, begin_part),
+                attacked = attack_table(
+                    *(ratings, candidates, chosen, users, begin_part),
                     draws=draws,
                     seed=seed,
                     curves=curves,
                 )
             return Audit(
-                ratings=ratings, reading=read, suspects=[], published=None, **result._asdict()
+                ratings=ratings, reading=read, suspects=[], published=None, **attacked._asdict()
             )
 
 

@@ -14,7 +14,7 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from recveil.report.audit_page import as_count, as_percent
+from recveil.report.audit.page import as_count, as_percent
 from recveil.runtime.errors import RecveilError, printable
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
 from recveil.workbench.jobs import Jobs, Running

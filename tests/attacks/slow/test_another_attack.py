@@ -61,7 +61,7 @@ def test_every_audit_tries_it(another_attack, tmp_path):
     for outcome in plain["attacks"]:
         assert outcome["by_attack"][another_attack]["trials"] == 20
         best = max(interval["rate"] for interval in outcome["by_attack"].values())
-        assert outcome["found"]["rate"] == best
+        assert outcome["reidentified"]["rate"] == best
     for outcome in plain["release"]["attacks"]:
         assert outcome["by_attack"][another_attack]["trials"] == 20
     page = audit_page(plain)

@@ -16,12 +16,12 @@ pytestmark = pytest.mark.usefixtures("synthetic")
 def test_nobody_is_looked_for_and_that_is_no_zero(found):
     release = found["release"]
     assert release["attacks"] == []
-    assert "Attacks that look for a user's record do not apply" in release["verdict"][0]
+    assert "Re-identification attacks do not apply" in release["verdict"][0]
     assert "0.0%" not in release["headline"]
     assert release["headline"].startswith(
         "No record of the release belongs to a user; membership is"
     )
-    assert "the promise is epsilon 10 with delta 1e-06" in release["headline"]
+    assert "the guarantee is epsilon 10 with delta 1e-06" in release["headline"]
     for name in ("residual", "ratings_exact", "fills", "companions", "labels", "against"):
         assert release[name] is None
     json.dumps(found, allow_nan=False)
@@ -30,7 +30,7 @@ def test_nobody_is_looked_for_and_that_is_no_zero(found):
 def test_exact_sums_claim_nothing_and_say_so(folder, ratings):
     release = audit(ratings, release=folder / "exact", targets=40, curves=False).to_dict()
     release = release["release"]
-    assert "the release makes no promise about membership" in release["headline"]
+    assert "the release has no guarantee about membership" in release["headline"]
     assert any("Exact sums tell who is in the data" in said for said in release["verdict"])
     assert set(release["membership_bound"].values()) == {None}
 
@@ -74,5 +74,5 @@ class TestModel:
         assert stop.value.code in (0, None)
         streams = capsys.readouterr()
         assert "No record of the release belongs to a user" in " ".join(streams.out.split())
-        assert "has no private twin; name a file for it (--risk FILE)" in streams.err
+        assert "has no private folder; name a file for it (--risk FILE)" in streams.err
         assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn", "r.csv"]

@@ -31,8 +31,8 @@ def test_everything_is_plain_data(found):
         *("1", "4", "5", "6", "7", "8", "9", "10", "11", "12")
     ]
     attacked = int((found.ratings.activity >= 4).sum())  # the colleague knows four ratings
-    assert sum(entry["people"] for entry in plain["risk"]["bins"]) == attacked
-    assert np.isnan(found.risk.found).sum() == 200 - attacked
+    assert sum(entry["users"] for entry in plain["risk"]["bins"]) == attacked
+    assert np.isnan(found.risk.rates).sum() == 200 - attacked
     assert all(check["holds"] for check in plain["checks"])
 
 

@@ -20,7 +20,7 @@ def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):
     for attack in release["attacks"]:
         by_attack = {name: told["rate"] for name, told in attack["by_attack"].items()}
         assert "likely-rated" in by_attack
-        assert attack["person_found"]["rate"] == max(by_attack.values())
+        assert attack["reidentified"]["rate"] == max(by_attack.values())
     (bystander,) = (attack for attack in release["attacks"] if attack["name"] == "bystander")
     rate = bystander["by_attack"]["likely-rated"]["rate"]
     assert learned["people_known"] == 0

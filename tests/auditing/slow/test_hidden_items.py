@@ -12,9 +12,9 @@ from shared.auditing_hidden_items import (
 def test_the_audit_attacks_the_belief(folder):
     release = found(folder, "hidden")["release"]
     hidden = release["hidden_items"]
-    assert hidden["catalogue_is_own"]
+    assert hidden["catalogue_is_half_of_users"]
     assert set(hidden["named"]) == {"10", "50", "100", "all"}
-    assert len(hidden["people"]) == len(release["attacks"])
+    assert len(hidden["attacks"]) == len(release["attacks"])
     assert any("Hidden items are named again" in sentence for sentence in release["verdict"])
 
 
@@ -23,7 +23,7 @@ def test_people_are_found_as_in_a_release_with_names(folder):
     hidden, named = (found(folder, release)["release"] for release in ("hidden", "named"))
     assert named["hidden_items"] is None
     for one, other in zip(hidden["attacks"], named["attacks"], strict=True):
-        assert one["person_found"]["rate"] == pytest.approx(other["person_found"]["rate"], abs=0.1)
+        assert one["reidentified"]["rate"] == pytest.approx(other["reidentified"]["rate"], abs=0.1)
 
 
 def test_the_page_and_the_json_can_hold_it(folder):
@@ -33,8 +33,8 @@ def test_the_page_and_the_json_can_hold_it(folder):
 
 def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
     """Each has pseudonyms of its own, which must not be taken for the same items."""
-    both = found(folder, "hidden", against=folder / "again")["release"]["against"]
-    one = found(folder, "named", against=folder / "again")["release"]["against"]
+    both = found(folder, "hidden", against=folder / "again")["release"]["linkage"]
+    one = found(folder, "named", against=folder / "again")["release"]["linkage"]
     assert both["hiding"] == ["hidden", "again"]
     assert one["hiding"] == ["again"]
     # Groups differ a little, as items are read in another order.
@@ -46,11 +46,11 @@ def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
 
 
 def test_rows_that_were_not_looked_at_are_told(folder, monkeypatch):
-    whole = found(folder, "hidden")["release"]["hidden_items"]["looked_at"]
+    whole = found(folder, "hidden")["release"]["hidden_items"]["sampled"]
     assert whole["release"]["rows"] == whole["release"]["of_rows"]
     monkeypatch.setattr("recveil.attacks.reidentification.hidden_items._MOST_ROWS", 12)
     release = found(folder, "hidden")["release"]
-    drawn = release["hidden_items"]["looked_at"]["release"]
+    drawn = release["hidden_items"]["sampled"]["release"]
     assert drawn["rows"] == 12 < drawn["of_rows"]
     assert any(
         "a random sample of 12 was used to name the items" in said for said in release["verdict"]

@@ -25,38 +25,38 @@ class TestCoRated:
         return co_rated
 
     def test_the_strike_is_named_and_the_claim_limited(self, found):
-        first = found.verdict()[0]
-        assert "the very record, with labels off the scale struck out, of" in first
+        first = found.to_dict()["verdict"][0]
+        assert "with labels off the scale struck out" in first
         assert "hides nobody from those who can tell invented labels from real ones" in first
 
     def test_only_what_he_struck_out_is_said(self, ratings, tmp_path):
         found = audited(KCoRater(5, "random", seed=1), ratings, tmp_path)
         struck = ", without " in found.attacks[0][1].attack
-        assert ("struck out" in found.verdict()[0]) == struck
+        assert ("struck out" in found.to_dict()["verdict"][0]) == struck
 
     def test_what_was_not_tried_is_said(self, ratings, monkeypatch, tmp_path):
         monkeypatch.setattr(strikes, "MOST_PREDICTED", 10)
         found = audited(KCoRater(5, "similarity", seed=1), ratings, tmp_path)
-        words = "too many labels to strike out labels that the other rows predict"
-        assert words in " ".join(found.warnings())
-        assert words in " ".join(found.verdict())
+        words = "too many values to strike out labels that the other rows predict"
+        assert words in " ".join(found.to_dict()["warnings"])
+        assert words in " ".join(found.to_dict()["verdict"])
 
 
 def test_clusters_of_sparse_rows_are_inferred_by_all_ratings_and_reported(many, tmp_path):
     found = audited(SparseRows(5, seed=1), many, tmp_path)
     plain = found.to_dict()
     clusters = plain["clusters"]
-    assert clusters["cluster_found"]["low"] > clusters["cluster_baseline"]
-    assert clusters["class_found"]["low"] > clusters["class_baseline"]
+    assert clusters["cluster_inferred"]["low"] > clusters["cluster_baseline"]
+    assert clusters["class_inferred"]["low"] > clusters["class_baseline"]
     assert plain["all_known"]["targets_requested"] == 300
     (said,) = (each for each in plain["verdict"] if "share their values" in each)
-    assert f"{clusters['cluster_found']['rate']:.1%}" in said
+    assert f"{clusters['cluster_inferred']['rate']:.1%}" in said
     assert f"{clusters['cluster_baseline']:.1%}" in said
     assert {"cluster by all ratings", "class by all ratings, fitted"} <= {
-        row["what"] for row in plain["rows"]
+        row["figure"] for row in plain["rows"]
     }
     assert plain["membership"]["scorer"]
-    assert plain["membership"]["all"]["outside_knowledge"]
+    assert plain["membership"]["all"]["auxiliary_information"]
     json.dumps(plain, allow_nan=False)
 
 
@@ -65,12 +65,12 @@ def test_where_rows_share_no_values_classes_are_inferred_by_the_fit(many, tmp_pa
     plain = found.to_dict()
     clusters = plain["clusters"]
     assert clusters["n_clusters"] == clusters["n_records"]
-    assert clusters["cluster_found"] == clusters["class_found"]
-    assert clusters["class_found"]["low"] > clusters["class_baseline"]
-    whats = {row["what"] for row in plain["rows"]}
+    assert clusters["cluster_inferred"] == clusters["class_inferred"]
+    assert clusters["class_inferred"]["low"] > clusters["class_baseline"]
+    whats = {row["figure"] for row in plain["rows"]}
     assert "class by all ratings, fitted" in whats
     assert "cluster by all ratings" not in whats
-    assert any(f"{clusters['class_found']['rate']:.1%}" in each for each in plain["verdict"])
+    assert any(f"{clusters['class_inferred']['rate']:.1%}" in each for each in plain["verdict"])
 
 
 def test_who_could_not_be_looked_for_is_said_once(tmp_path):
@@ -83,22 +83,24 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
     among = 300 * attack.person_found.rate / (300 - attack.skipped)
     assert attack.skipped > 30
     said = f"; {among:.1%} of the {300 - attack.skipped} with enough ratings)"
-    assert said in found.headline()
-    assert said in found.verdict()[0]
-    (told,) = found.warnings()
-    assert told.count("count as not found") == 1
+    assert said in found.to_dict()["headline"]
+    assert said in found.to_dict()["verdict"][0]
+    (told,) = found.to_dict()["warnings"]
+    assert told.count("count as not re-identified") == 1
     for adversary, attack in found.attacks:
-        assert f"“{adversary.name}” could look for {300 - attack.skipped} of 300 and" in told
+        assert f"“{adversary.name}” could attack {300 - attack.skipped} of 300 and" in told
 
 
 def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
     """Who has fewer than 16 ratings is left out where 16 are known."""
     found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
-    text = " ".join(found.verdict())
+    text = " ".join(found.to_dict()["verdict"])
     assert found.by_known["16"].members < found.by_known["8"].members
     for told in found.by_known.values():
-        assert f"of {told.members:,} members found while 5 % of {told.outsiders:,} stra" in text
-        assert f"by lot {told.null_auc.rate:.2f} (" in text
+        assert (
+            f"of {told.members:,} members recognized at a false positive rate of 5 % among" in text
+        )
+        assert f"control {told.null_auc.rate:.2f} (" in text
 
 
 class TestLabels:
@@ -110,7 +112,7 @@ class TestLabels:
 
     def test_padded_rows_are_said_to_be_fitted(self, many, tmp_path):
         found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
-        text = " ".join(found.verdict())
+        text = " ".join(found.to_dict()["verdict"])
         assert "Who rated what is not hidden: a smooth fit of all rows" in text
         assert "This area is a lower bound" in text
         assert "Padded rows do not hide" not in text  # what was measured here takes its place
@@ -122,7 +124,7 @@ class TestLabels:
         """A fit of all rows was run, and does not tell who is in the data."""
         found = audited(PredictiveAnonymizer(5, labels="model", seed=1), many, tmp_path)
         assert found.residual is not None
-        text = " ".join(found.verdict())
+        text = " ".join(found.to_dict()["verdict"])
         assert "an area under the curve of 0.98 by all of somebody's ratings" in text
         assert "not tell who" not in text
 
@@ -130,15 +132,16 @@ class TestLabels:
 def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
     """All ratings of a target find more than eight do; the sentence says what is known."""
     plain = audited(SparseRows(5, seed=1), many, tmp_path).to_dict()
-    headline, fitted = plain["headline"], plain["clusters"]["person_found"]
-    assert fitted["rate"] > max(attack["person_found"]["rate"] for attack in plain["attacks"])
-    assert fitted["rate"] > plain["all_known"]["person_found"]["rate"]
+    headline, fitted = plain["headline"], plain["clusters"]["reidentified"]
+    assert fitted["rate"] > max(attack["reidentified"]["rate"] for attack in plain["attacks"])
+    assert fitted["rate"] > plain["all_known"]["reidentified"]["rate"]
     assert headline.startswith(
-        f"In the release, {fitted['rate']:.1%} of the users are found ({fitted['low']:.1%} to "
+        f"In the release, {fitted['rate']:.1%} of the users are re-identified "
+        f"({fitted['low']:.1%} to "
     )
     assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
-    assert headline.count("the promise is at most 20.0%") == 1
+    assert headline.count("the guarantee is at most 20.0%") == 1
     best = plain["membership"]
     assert f"Membership is inferred with AUC {best['auc']['rate']:.2f} (" in headline
     assert f"who knows {best['known']} exact ratings of a user" in headline
-    assert ("item counts" in headline) == bool(best["outside_knowledge"])
+    assert ("item counts" in headline) == bool(best["auxiliary_information"])

@@ -50,7 +50,7 @@ class TestAttack:
         found = attack_by_shadows(
             ratings, lambda seed: Synthesizer(None, catalogue="as-rated", seed=seed), 8
         )
-        assert found.by_known["all"].told.auc.low > 0.55
+        assert found.by_known["all"].inferred.auc.low > 0.55
         # One such interval in twenty misses it, and seeds are fixed: a bit of room.
         by_lot = found.by_known["all"].null_auc
         assert by_lot.low - 0.02 < 0.5 < by_lot.high + 0.02
@@ -58,8 +58,8 @@ class TestAttack:
     def test_a_release_of_others_tells_nothing(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: OfOthers(ratings, seed), 16)
         for told in found.by_known.values():
-            assert told.told.auc.low < 0.5 < told.told.auc.high
-            assert told.told.tpr_at_5.rate < 0.1
+            assert told.inferred.auc.low < 0.5 < told.inferred.auc.high
+            assert told.inferred.tpr_at_5.rate < 0.1
 
     def test_a_group_of_everybody_tells_no_more_than_its_means(self, ratings):
         """All are one row; that is exact means still, so that somebody stands in them."""
@@ -67,7 +67,7 @@ class TestAttack:
             ratings, lambda seed: PredictiveAnonymizer(k=60, seed=seed), 16
         )
         few = attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 16)
-        assert everybody.by_known["8"].told.auc.rate < few.by_known["8"].told.auc.rate
+        assert everybody.by_known["8"].inferred.auc.rate < few.by_known["8"].inferred.auc.rate
 
     def test_the_same_seed_tells_the_same(self, ratings):
         first, second = (
@@ -88,11 +88,11 @@ class TestAudit:
     def test_it_stands_in_the_findings(self, ratings, folder):
         found = audit(ratings, release=folder, shadows=8, targets=20, curves=False)
         plain = found.to_dict()["release"]["shadows"]
-        assert (plain["n"], plain["people"]) == (8, 120)
+        assert (plain["n"], plain["users"]) == (8, 120)
         for known in ("8", "all"):
             assert {"auc", "tpr_at_1", "tpr_at_5", "counts_auc", "null_auc"} < set(plain[known])
             assert plain[known]["auc"]["low"] <= plain[known]["auc"]["rate"]
-        told = " ".join(found.published.verdict())
+        told = " ".join(found.published.to_dict()["verdict"])
         assert "8 releases, each of one half of the 120 users" in told
         assert "Exact counts of who rated each item" in told
         assert known_manifest(folder).claim.k == 5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recveil.attacks import Adversary, Candidates
-from recveil.auditing.table_attacks import attack_table
+from recveil.auditing._audit import attack_table
 from recveil.datasets import make_ratings
 
 
@@ -39,4 +39,4 @@ def test_every_attack_looks_among_the_given_candidates(ratings):
     assert found.sufficient == wanted.sufficient
     for one, other in ((found.attacks, wanted.attacks), (found.figures, wanted.figures)):
         assert [each.to_dict() for each in one] == [each.to_dict() for each in other]
-    assert np.array_equal(found.risk.found, wanted.risk.found, equal_nan=True)
+    assert np.array_equal(found.risk.rates, wanted.risk.rates, equal_nan=True)

@@ -25,7 +25,7 @@ class TestAudit:
         assert told["data"]["words"] == list(WORDS)
         assert told["data"]["ordered"] is True
         for attack in told["release"]["attacks"]:
-            assert attack["person_found"]["low"] <= attack["bound"] == 0.2
+            assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
 
 
 class TestWithoutAnOrder:
@@ -45,15 +45,15 @@ class TestWithoutAnOrder:
             targets=120,
             curves=False,
         )
-        both = found.published.against
+        both = found.published.linkage
         assert both.k == 3
-        assert both.found.below_k.rate > 0.5
+        assert both.shared.below_k.rate > 0.5
         _, strongest = both.strongest
         assert strongest.person_in_both.rate > strongest.person_in_one.rate
         assert strongest.person_in_both.rate > strongest.stranger.rate
         assert both.links.both.trials == 120
         page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
-        assert "Two releases of the same people" in page
+        assert "two releases of the same users" in page
         assert "off by" not in page  # words without an order are no numbers
 
     def test_it_has_a_page(self, words):
@@ -66,5 +66,5 @@ class TestWithoutAnOrder:
         anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
         found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
         told = found.published.shadows.by_known["all"]
-        assert told.told.auc.low > 0.5
+        assert told.inferred.auc.low > 0.5
         assert abs(told.null_auc.rate - 0.5) < 0.2

@@ -31,7 +31,7 @@ def test_against_a_release(run, tmp_path):
     release = json.loads(out)["release"]
     assert release["k"] == 4
     for attack in release["attacks"]:
-        assert attack["person_found"]["rate"] <= 1 / 4 + 1e-12
+        assert attack["reidentified"]["rate"] <= 1 / 4 + 1e-12
     assert (tmp_path / "out.private" / "risk.csv").exists()
     assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--force")[0] == 0
     code, out, _ = run("audit", "ratings.csv", *options)
@@ -138,8 +138,8 @@ class TestTwoReleases:
         options = ("--release", "april", "--against", "march", "--no-curves", "--targets", 60)
         code, out, err = run("audit", "ratings.csv", *options, "--json", "-")
         assert (code, err) == (0, "")
-        against = json.loads(out)["release"]["against"]
-        assert 0 < against["alone"] < against["below_k"] <= 1
+        against = json.loads(out)["release"]["linkage"]
+        assert 0 < against["unique"] < against["below_k"] <= 1
         assert 1 <= against["mean_people"] < 5
 
     @pytest.mark.usefixtures("released")

@@ -28,9 +28,9 @@ LINES = {
 }
 # Of the intervals, the bounds and what is not covered nothing may hide behind an option.
 ALWAYS = {
-    "audit": ["95 % intervals", "a blind guess finds"],
+    "audit": ["95 % intervals", "a random guess gives"],
     "audit of likes": ["Here no dates are known", "Here the wrong entries are items"],
-    "audit of a release": ["the promise is at most 25.0%", "95 % intervals"],
+    "audit of a release": ["the guarantee is at most 25.0%", "95 % intervals"],
     "verify": ["Not covered by this verdict"],
     "evaluate": ["on this one split", "tell more of it than of the labels"],
     "compare": ["on this one split", "Not measured: who is in a release at all"],

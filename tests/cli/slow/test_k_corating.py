@@ -43,7 +43,7 @@ def test_audit_says_what_is_left_of_the_risk(run, protect):
     release = json.loads(out)["release"]
     (attack,) = release["attacks"]
     assert attack["bound"] == 1
-    found = attack["person_found"]["rate"] * attack["targets_requested"]
+    found = attack["reidentified"]["rate"] * attack["targets_requested"]
     assert (found > 0.9 * attack["targets_attacked"]) == (protect == "none")
     first = release["verdict"][0]
     assert "nothing is promised against those who know ratings" in first

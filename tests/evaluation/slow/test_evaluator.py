@@ -79,9 +79,9 @@ class TestForms:
         audited = attack_published(split.train, folder, fitted_presets(split.train), targets)
         found = judge.evaluate(folder).to_json()["disclosure"]
         assert found["attacks"] == json.loads(json.dumps(audited.to_dict()["attacks"]))
-        worst = max(found["attacks"], key=lambda attack: attack["person_found"]["rate"])
+        worst = max(found["attacks"], key=lambda attack: attack["reidentified"]["rate"])
         assert found["worst"]["adversary"] == worst["name"]
-        assert found["worst"]["person_found"] == worst["person_found"]
+        assert found["worst"]["reidentified"] == worst["reidentified"]
         assert found["worst"]["bound"] == 0.2
 
 

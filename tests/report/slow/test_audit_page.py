@@ -36,7 +36,7 @@ def test_labels_are_not_trusted(result):
     evil = "<img src=x onerror=alert(1)>\"'&"
     poisoned = json.loads(json.dumps(result))
     poisoned["data"]["source"] = evil
-    poisoned["risk"]["people_by_adversary"] = {evil: 3}
+    poisoned["risk"]["users_by_adversary"] = {evil: 3}
     poisoned["verdict"] = poisoned["warnings"] = [evil, evil]
     poisoned["release"] |= {"name": evil, "claim": evil}
     for entry in (*poisoned["attacks"], *poisoned["release"]["attacks"]):
@@ -46,5 +46,5 @@ def test_labels_are_not_trusted(result):
         for point in figure["points"]:
             point["series"] = evil
     for check in poisoned["checks"]:
-        check |= {"name": evil, "found": evil}
+        check |= {"name": evil, "measured": evil}
     assert "<img" not in audit_page(poisoned)

@@ -19,9 +19,9 @@ def test_cells_stand_beside_popularity(padded):
 def test_fills_stand_beside_popularity(ratings, tmp_path):
     text, release = page_of(ratings, KCoRater(5, seed=1), tmp_path)
     last = release["fills"][-1]
-    assert f"who knows {last['people_known']} people" in text
+    assert f"knows {last['users_known']} users" in text
     assert f"most rated items: {last['popularity_precision']['0.5']['rate']:.1%}" in text
-    assert "who knows nobody, and makes a release" in text
+    assert "knows no user, and makes a shadow release" in text
     assert "Who rated what" not in text
 
 
@@ -37,4 +37,4 @@ def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
     found = audit(ratings, release=tmp_path / "out", targets=60, curves=False).to_dict()
     page = audit_page(json.loads(json.dumps(found)))
     assert "Items under pseudonyms" in page
-    assert "names dealt to other items (control)" in page
+    assert "ids of other items (control)" in page

@@ -26,7 +26,7 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
     chart = drawn[name]()
     if chart is None:
         raise RecveilError(
-            f"chart {quoted(name)}: this audit has nothing of it; take another one",
+            f"chart {quoted(name)}: this audit has no data for it; choose another one",
             code="argument.value",
         )
     return chart
@@ -35,32 +35,32 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
 def draw_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
     """Draw each adversary's re-identification rate; return None without attacks."""
     measures = {
-        "found: the best guess is right": "found",
-        "stands out: the paper's guess is right and leads": "success",
-        "control: a record stands out though the person is not in the data": "control",
+        "re-identified: the best guess is right": "reidentified",
+        "eccentricity ≥ 1.5, and the paper's guess is right": "success",
+        "control: eccentricity ≥ 1.5 although the target is not in the data": "control",
     }
-    return _draw_rates_of(attacks, measures, "share of the people looked for")
+    return _draw_rates_of(attacks, measures, "share of the targets")
 
 
 def draw_release(release: dict[str, Any] | None) -> Chart | None:
     """Draw the rates on a release, with intervals cut at the proven bound; None without one."""
     measures = {
-        "the group is found": "group_found",
-        "the person is found in it": "person_found",
+        "equivalence class re-identified": "class_reidentified",
+        "user re-identified": "reidentified",
     }
     release = release or {}
     attacks = release.get("attacks") or []
     if meaning_of(release).is_bound:
-        attacks = [attack | {"person_found": _promised(attack)} for attack in attacks]
-    return _draw_rates_of(attacks, measures, "share of people looked for")
+        attacks = [attack | {"reidentified": _cut(attack)} for attack in attacks]
+    return _draw_rates_of(attacks, measures, "share of the targets")
 
 
 def draw_risk(risk: dict[str, Any] | None) -> Chart | None:
     """Draw a histogram of the users' risk; return None if it was not measured."""
     if not risk or not risk["bins"]:
         return None
-    x = f"probability of being found ({risk['draws']} draws of knowledge)"
-    return draw_histogram(risk["bins"], x, "people")
+    x = f"re-identification rate ({risk['draws']} draws of knowledge)"
+    return draw_histogram(risk["bins"], x, "users")
 
 
 def meaning_of(release: dict[str, Any] | None) -> ClaimKind:
@@ -69,12 +69,12 @@ def meaning_of(release: dict[str, Any] | None) -> ClaimKind:
     return claim_kind(claimed if claimed in {kind.name for kind in all_claims()} else "unknown")
 
 
-def _promised(attack: dict[str, Any]) -> dict[str, Any]:
-    """Return the interval of users found, cut at the guaranteed bound."""
-    found = attack["person_found"]
-    if found["high"] is None or attack.get("bound") is None:
-        return dict(found)
-    return found | {"high": max(found["rate"] or 0, min(found["high"], attack["bound"]))}
+def _cut(attack: dict[str, Any]) -> dict[str, Any]:
+    """Return the interval of the re-identification rate, cut at the guaranteed bound."""
+    rate = attack["reidentified"]
+    if rate["high"] is None or attack.get("bound") is None:
+        return dict(rate)
+    return rate | {"high": max(rate["rate"] or 0, min(rate["high"], attack["bound"]))}
 
 
 def _draw_rates_of(

@@ -9,9 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attacks import AttackEntry, find_attack
 from recveil.attacks.membership.inference import MEMBERSHIP
-from recveil.auditing.charts import draw_adversaries, draw_release, draw_risk, meaning_of
 from recveil.charts import draw_curves
 from recveil.ratings.ratings import in_likes
+from recveil.report.audit.charts import draw_adversaries, draw_release, draw_risk, meaning_of
 from recveil.runtime.atomic_writes import write_atomically
 
 _SECTIONS = (
@@ -46,7 +46,7 @@ def audit_page(result: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> page = audit_page({"verdict": ["Most people are found again: 97 % by colleague."]})
+    >>> page = audit_page({"verdict": ["Most users are re-identified: 97 % by colleague."]})
     >>> page[:15], "97 % by colleague" in page
     ('<!DOCTYPE html>', True)
     """
@@ -82,7 +82,7 @@ def audit_page(result: dict[str, Any]) -> str:
     }
     about = meaning_of(sections["release"])
     what = "likes" if (sections["data"] or {}).get("scale") == "likes" else "ratings"
-    return environment.get_template("audit_page.html.jinja").render(
+    return environment.get_template("audit/page.html.jinja").render(
         **sections | tables, charts=charts, about=about, what=what, weak_test=MEMBERSHIP
     )
 
@@ -108,13 +108,13 @@ def write_audit_page(result: dict[str, Any], path: str | PathLike[str]) -> None:
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     write_audit_page({"verdict": ["Few are found."]}, Path(folder, "audit.html"))
+    ...     write_audit_page({"verdict": ["Few are re-identified."]}, Path(folder, "audit.html"))
     ...     [file.name for file in Path(folder).iterdir()]
     ['audit.html']
     """
     page = audit_page(result)
-    # The page lists how users are re-identified, and names the matches of auxiliary information.
-    write_atomically(path, lambda beside: beside.write_text(page, "utf-8", "replace"))
+    # The page shows how users are re-identified, and names the matches of auxiliary information.
+    write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
 
 
 def _attacks_tried(attacks: list[dict[str, Any]], release: dict[str, Any]) -> list[AttackEntry]:

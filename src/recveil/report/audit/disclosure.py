@@ -1,0 +1,491 @@
+"""Sentences and rows of figures about what a release discloses beyond re-identification."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from recveil.attacks import Interval, Mean, Membership, ReleaseAttack
+from recveil.attacks.inference.attributes import Attributes, describe_attributes
+from recveil.attacks.inference.companions import Companions, PossibleRatings
+from recveil.attacks.inference.fills import InferredFills
+from recveil.attacks.inference.rated_cells import InferredCells, describe_cells
+from recveil.attacks.membership.inference import (
+    JOINT,
+    describe_membership,
+    describe_outside_knowledge,
+)
+from recveil.attacks.statistics import FEWEST, NO_ATTACK, format_share, no_better, percent
+from recveil.auditing.release_attacks import (
+    AttackedRelease,
+    Content,
+)
+from recveil.auditing.shadow_releases import ShadowMembership
+from recveil.release.exact_ratings import ExactRatings
+from recveil.runtime.errors import describe_count
+
+NO_EVIDENCE = "which is no evidence that the release reveals nothing"
+_ALL_COUNTED = "All were counted."
+
+
+class FigureRow(NamedTuple):
+    """A row of a table of figures."""
+
+    # What was measured, in a few words
+    figure: str
+    # The value, with its interval unless it is an exact count
+    value: str
+    # The baseline or control to compare it with. Empty if there is none.
+    baseline: str = ""
+
+
+class Statement(NamedTuple):
+    """A sentence, and the rows that replace it where figures are in tables."""
+
+    sentence: str
+    # Its figures, except those in the table of adversaries
+    rows: tuple[FigureRow, ...] = ()
+    # What the rows leave out, which may be empty. None for the whole sentence.
+    remark: str | None = None
+
+
+def remarks_of(statements: Iterable[Statement]) -> list[str]:
+    """Return the text next to tables: what rows leave out, and statements without rows.
+
+    Examples
+    --------
+    >>> rows = (FigureRow("re-identified", "9.0%"),)
+    >>> remarks_of([Statement("None."), Statement("9.0% are re-identified.", rows, "")])
+    ['None.']
+    """
+    remarks = (each.sentence if each.remark is None else each.remark for each in statements)
+    return [remark for remark in remarks if remark]
+
+
+def in_short(figure: Interval | Mean, digits: int = 1, scale: float = 100) -> str:
+    """Format a figure with its interval compactly.
+
+    Examples
+    --------
+    >>> in_short(Interval(0.546, 0.471, 0.619, 900)), in_short(Mean(1.3, 1.2, 1.4, 90), scale=1)
+    ('54.6% (47.1–61.9)', '1.3 (1.2–1.4)')
+    """
+    rate = figure.rate if isinstance(figure, Interval) else figure.mean
+    sign = "%" if scale == 100 else ""
+    low, high = (f"{scale * end:.{digits}f}" for end in (figure.low, figure.high))
+    return f"{scale * rate:.{digits}f}{sign} ({low}–{high})"
+
+
+def _auc(auc: Interval) -> str:
+    return f"{auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f})"
+
+
+def cell_statements(release: AttackedRelease, attack: ReleaseAttack) -> list[Statement]:
+    """Return what the cells of a release reveal about ratings."""
+    statements, exact, content = [], release.exact_ratings, release.content
+    # Where values are rounded off ratings, a low exact rate would be falsely reassuring.
+    if attack.exact.rate > 0 and not (exact and exact.is_rounded_off):
+        statements.append(_of_unknown_ratings(release, attack))
+    if exact is not None:
+        possible = None if content is None else content.possible
+        statements += describe_exact_ratings(exact, release.lone_share, possible)
+    return statements if content is None else statements + statements_of_content(content)
+
+
+def _of_unknown_ratings(release: AttackedRelease, attack: ReleaseAttack) -> Statement:
+    """Describe how many unknown ratings the adversary infers exactly."""
+    target, row = "equivalence class", "the row of the class"
+    if release.manifest.claim.about.one_person_each:
+        target, row = "record", "it"
+    method, is_unary = release.manifest.known_method, release.manifest.scale.unary
+    more = "" if method is None or is_unary else method.about_exact
+    sentence = (
+        f"Of the unknown {'likes' if is_unary else 'ratings'} of targets whose {target} was "
+        f"inferred, {percent(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
+    )
+    rows = (FigureRow("unknown ratings in the row", in_short(attack.exact)),)
+    return Statement(sentence, () if more else rows, None if more else "")
+
+
+def describe_exact_ratings(
+    exact: ExactRatings, lone_share: float | None, possible: PossibleRatings | None = None
+) -> list[Statement]:
+    """Describe how many ratings the release shows, and how certainly a value is a rating."""
+    if not exact.near_share:
+        return []
+    why = ""
+    if lone_share:
+        why = (
+            f" ({lone_share:.1%} because no other user of the class rated the item, the others "
+            f"because all raters in the class agree, or their rounded mean is the rating)"
+        )
+    whose = "of all users of the class who rated the item"
+    if exact.is_rounded_off:
+        sentence = (
+            f"Of all ratings, {exact.near_share:.1%} are in the release to within the rounding "
+            f"({exact.within:g}), {exact.exact_share:.1%} exactly{why}. Of its values, "
+            f"{exact.near_label_share:.1%} are within that of the rating {whose}. {_ALL_COUNTED}"
+        )
+        return [Statement(sentence)]
+    sentence = (
+        f"Of all ratings, {exact.exact_share:.1%} are in the release exactly{why}. {_ALL_COUNTED}"
+    )
+    rows = [FigureRow("ratings published exactly", f"{exact.exact_share:.1%} (all counted)")]
+    if lone_share:
+        rows.append(FigureRow("- by a single rater", f"{lone_share:.1%} (all counted)"))
+    if possible is not None and possible.whole_exact.trials:
+        right, commonest = possible.whole_exact, possible.whole_by_commonest
+        sentence += (
+            f" Of the values on the scale, {percent(right)} are the exact rating {whose}; the "
+            f"item's most frequent rating is right for {percent(commonest)}."
+        )
+        baseline = f"mode {in_short(commonest)}"
+        rows.append(FigureRow("values that are exact ratings", in_short(right), baseline))
+        return [Statement(sentence, tuple(rows), "")]
+    share = exact.near_label_share if exact.label_share is None else exact.label_share
+    if share is not None:
+        which = "values" if exact.label_share is None else "values on the scale"
+        sentence += f" Of the {which}, {share:.1%} are the exact rating {whose}."
+        rows.append(FigureRow("values that are exact ratings", f"{share:.1%} (all counted)"))
+    return [Statement(sentence, tuple(rows), "")]
+
+
+def statements_of_content(content: Content) -> list[Statement]:
+    """Return what fills, companions and possible ratings reveal."""
+    # Report only the adversaries who know least and most.
+    ends = dict.fromkeys((0, len(content.fills) - 1)) if content.fills else {}
+    statements = [Statement(_of_fills(content.fills[end])) for end in ends]
+    if content.companions is not None and content.companions.told.trials:
+        statements.append(_of_companions(content.companions))
+    if content.possible is not None and content.possible.one_rating.trials:
+        statements.append(_of_possible_ratings(content.possible))
+    return statements
+
+
+def content_warnings(content: Content) -> list[str]:
+    """Return what was not measured."""
+    if content.is_too_fine:
+        return [
+            "How many different ratings a value may come from was not measured, because on a "
+            "continuous scale, or one of very many steps, hardly two ratings are the same."
+        ]
+    if not content.unmeasured:
+        return []
+    by = " by an adversary who knows no user" if content.fills else ""
+    return [
+        f"Whether fills can be distinguished from ratings{by} was not measured: "
+        f"{content.unmeasured}."
+    ]
+
+
+def _of_fills(fills: InferredFills) -> str:
+    rate, by_items, marked = fills.found, fills.by_items, fills.precision.get(0.5)
+    who = f"An adversary who knows {fills.people_known:,} of the users ({fills.known_share:.0%})"
+    if not fills.people_known:
+        who = "An adversary who knows no user, and makes such a release of the published values,"
+    if marked is None or not rate.trials:
+        return f"{who} could not be tried: no values are left to score."
+    alone = f"; by the items alone, {by_items.rate:.1%}"
+    baseline = format_share(fills.base_rate)
+    precision = (
+        f"half of the other users' ratings are marked with {marked.rate:.1%} of the marks right "
+        f"({marked.low:.1%} to {marked.high:.1%}; a random guess: {baseline})"
+    )
+    if marked.low <= fills.base_rate:
+        precision = (
+            f"this attack does not distinguish ratings from fills ({marked.rate:.1%} of the marks "
+            f"right, a random guess {baseline}); better ones may"
+        )
+    return (
+        f"{who} learns to recognize fills: {precision}. By eight items without ratings, the "
+        f"adversary re-identifies {percent(rate)} of the other users"
+        f"{no_better(rate, by_items.rate, 'the items alone give') or alone}."
+    )
+
+
+def _of_companions(companions: Companions) -> Statement:
+    inferred, right, control = companions.told, companions.right, companions.stranger
+    near = f" to within {companions.within:g}" if companions.within else ""
+    correct = f", and {percent(right)} of these are right" if right.trials else ""
+    chance = ""
+    if control.trials:
+        chance = f", and {percent(control)} of another user's ratings follow by chance"
+    sentence = (
+        f"An adversary who knows the ratings of all other users of a class infers "
+        f"{percent(inferred)} of the target's ratings with certainty{near}{correct}"
+        f"{no_better(inferred, control.rate, 'follows for another user')}; to take the row's "
+        f"values for the ratings is right for {percent(companions.by_row)}{chance}."
+    )
+    baseline = f"control {in_short(control)}" if control.trials else ""
+    rows = [FigureRow(f"ratings inferred by others{near}", in_short(inferred), baseline)]
+    rows += [FigureRow("- correct ones of these", in_short(right))] if right.trials else []
+    rows.append(FigureRow("- correct by the values", in_short(companions.by_row)))
+    return Statement(sentence, tuple(rows), "")
+
+
+def _of_possible_ratings(possible: PossibleRatings) -> Statement:
+    one, distinct = possible.one_rating, possible.distinct
+    can, could = "", ""
+    if possible.can_stand is not None:
+        can = f"; by the value alone, {possible.can_stand.mean:.1f} are possible"
+        could = f"possible {possible.can_stand.mean:.1f}"
+    sample = ""
+    if possible.records < possible.of_records:
+        sample = (
+            f"a random sample of {possible.records:,} of "
+            f"{describe_count(possible.of_records, 'record')}."
+        )
+    sentence = (
+        f"A value comes from the ratings of the users of the class who rated the item: on average "
+        f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and only "
+        f"one for {percent(one)} of the values{can}.{sample and f' This was measured on {sample}'}"
+    )
+    rows = (
+        FigureRow("different ratings of a value", in_short(distinct, 1, 1), could),
+        FigureRow("- values of one rating", in_short(one)),
+    )
+    return Statement(sentence, rows, sample and f"Ratings of values were measured on {sample}")
+
+
+def known_attacks(release: AttackedRelease) -> list[Statement]:
+    """Return known attacks on the method: as measured here, or as reported elsewhere."""
+    method, settings = release.manifest.known_method, release.manifest.settings
+    undone = () if method is None else method.undone_by(settings)
+    if release.residual is not None:  # a measurement here replaces those made elsewhere
+        return [of_fit(release.residual), *map(Statement, membership_attacks(undone))]
+    # Results from elsewhere apply only where the same attack is possible.
+    return list(map(Statement, [release.unfitted] if undone and release.unfitted else undone))
+
+
+def membership_attacks(undone: Iterable[str]) -> list[str]:
+    """Return the sentences on membership inference among a method's known attacks.
+
+    Those figures come from shadow releases, so that they complement the scores of one release here;
+    everything else the audit measures itself.
+
+    Examples
+    --------
+    >>> from recveil.release.registry import undone_of
+    >>> membership_attacks(undone_of("padded")), len(membership_attacks(undone_of("sparse")))
+    ([], 1)
+    """
+    return [words for words in undone if "area under the curve" in words]
+
+
+def of_fit(cells: InferredCells) -> Statement:
+    """Return what a fit of all rows reveals; a sentence without rows if that is nothing new."""
+    sentence, lone = describe_cells(cells), cells.lone_exact
+    popular = cells.popularity_recall_at_95
+    if not cells.recall_at_95.trials or no_better(cells.recall_at_95, popular, ""):
+        return Statement(sentence)
+    rows = [
+        FigureRow("inferred rated cells", in_short(cells.recall_at_95), f"popularity {popular:.1%}")
+    ]
+    if lone.trials:
+        baseline = f"popularity {cells.popularity_lone_exact:.1%}"
+        rows.append(FigureRow("- inferred lone ratings", in_short(lone), baseline))
+        rows.append(FigureRow("- if known to be lone", f"{cells.lone_known.rate:.1%}"))
+    sample = ""
+    if cells.records < cells.of_records:
+        sample = (
+            f" It used a random sample of {cells.records:,} of "
+            f"{describe_count(cells.of_records, 'record')}, so its figures and the number of users "
+            f"that it re-identifies are lower bounds."
+        )
+    remark = (
+        f"A smooth fit of all rows reveals who rated what.{sample} Better fits may reveal more."
+    )
+    return Statement(sentence, tuple(rows), remark)
+
+
+def best_membership(
+    strongest: Membership, by_known: dict[str, Membership]
+) -> tuple[str | None, Membership]:
+    """Return the best membership inference: by a number of exact ratings, or by the strongest."""
+    every: list[tuple[str | None, Membership]] = [(None, strongest), *by_known.items()]
+    measured = [each for each in every if each[1].is_told] or every[:1]
+    return max(measured, key=lambda each: each[1].auc.rate)
+
+
+def membership_statements(release: AttackedRelease) -> list[Statement]:
+    """Describe membership inference for each amount of knowledge."""
+    is_unary = release.manifest.scale.unary
+    shadows, strongest = [], None
+    if release.shadows is not None:
+        sentences = describe_shadows(release.shadows, is_unary=is_unary)
+        shadows, strongest = list(map(Statement, sentences)), release.shadows.strongest
+    if release.membership is None:
+        return shadows
+    return [
+        *describe_members(
+            *(release.membership, release.by_known, release.attributes),
+            is_unary=is_unary,
+            shadows=strongest,
+        ),
+        *shadows,
+    ]
+
+
+def describe_members(
+    strongest: Membership,
+    by_known: dict[str, Membership],
+    attributes: Attributes | None,
+    *,
+    is_unary: bool = False,
+    shadows: Interval | None = None,
+) -> list[Statement]:
+    """Describe membership inference, by how much is known of each user."""
+    known, best = best_membership(strongest, by_known)
+    what, whose = ("likes", "likes") if is_unary else ("ratings", "exact ratings")
+    who = "An adversary" if known is None else f"An adversary who knows {known} {whose} of a user"
+    members = describe_count(best.members, "member")
+    nonmembers = describe_count(best.outsiders, "nonmember")
+    row = _row_of_auc("membership", best)
+    if best.is_told:
+        control = (
+            f"This was measured on {members} and {nonmembers}; the control, with members drawn at "
+            f"random among them, has AUC {_auc(best.null_auc)}."
+        )
+        statements = [
+            Statement(describe_membership(best.auc, who, shadows)),
+            Statement(control, (row,), ""),
+        ]
+        if knows := describe_outside_knowledge(best.scorer, is_unary=is_unary):
+            statements.append(
+                Statement(
+                    f"The adversary of that figure, by the score “{best.scorer}”, also knows "
+                    f"{knows}."
+                )
+            )
+    else:
+        few = (
+            f"Membership inference was not measured: too few users ({members} and {nonmembers}; it "
+            f"takes {FEWEST} of each), {NO_EVIDENCE}."
+        )
+        statements = [Statement(few, (row,), few)]
+    measured = "; by ".join(f"{n} {what} {_area(each)}" for n, each in by_known.items())
+    if measured:
+        sentence = (
+            f"The same by adversaries who know {whose}, by scores of one release, too: by "
+            f"{measured}."
+        )
+        rows = [row for n, each in by_known.items() for row in _rows_of(f"{n} {what}", each)]
+        statements.append(Statement(sentence, tuple(rows), ""))
+    if attributes is not None:
+        statements.append(_of_attributes(attributes))
+    return statements
+
+
+def _row_of_auc(name: str, membership: Membership) -> FigureRow:
+    """Return the AUC, the control, and the number of users."""
+    name = f"{name}, {membership.members:,} + {membership.outsiders:,}"
+    if not membership.is_told:
+        return FigureRow(name, "not measured")
+    auc, control = (in_short(each, 2, 1) for each in (membership.auc, membership.null_auc))
+    return FigureRow(name, f"AUC {auc}", f"control {control}")
+
+
+def _rows_of(known: str, membership: Membership) -> list[FigureRow]:
+    """Return the AUC and the TPR for each amount of knowledge."""
+    auc = _row_of_auc(f"- by {known}", membership)
+    if not membership.is_told:
+        return [auc]
+    return [auc, FigureRow("- TPR at 5 % FPR", in_short(membership.tpr_at_5, 0), "random guess 5%")]
+
+
+def _area(membership: Membership) -> str:
+    """Describe the AUC, with the control and 0.5, and the TPR."""
+    members = describe_count(membership.members, "member")
+    nonmembers = describe_count(membership.outsiders, "nonmember")
+    if not membership.is_told:
+        return f"not measured ({members}, {nonmembers})"
+    auc, tpr = membership.auc, membership.tpr_at_5
+    # Stated once: an AUC not above 0.5 implies that few users are recognized, too.
+    coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
+    return (
+        f"AUC {_auc(auc)}{coin} (control {_auc(membership.null_auc)}), with {tpr.rate:.0%} "
+        f"({tpr.low:.0%} to {tpr.high:.0%}) of {members} recognized at a false positive rate of "
+        f"5 % among {nonmembers}{'' if coin else no_better(tpr, 0.05, 'a random guess gives', '')}"
+    )
+
+
+def _of_attributes(attributes: Attributes) -> Statement:
+    """Describe attribute inference about members; without rows if users are too few."""
+    sentence = describe_attributes(attributes)
+    members, control, excess = attributes.members, attributes.strangers, attributes.excess
+    if min(members.trials, control.trials) < FEWEST:
+        return Statement(sentence)
+    name = f"attributes, {members.trials:,} + {control.trials:,}"
+    if not attributes.has_guessed:
+        return Statement(sentence, (FigureRow(name, NO_ATTACK),), sentence)
+    rows = (
+        FigureRow(name, f"{members.mean:.1%}", f"nonmembers {control.mean:.1%}"),
+        FigureRow("- points by membership", in_short(excess).replace("%", "")),
+    )
+    remark = f"Attribute inference is hardly better for members than for nonmembers, {NO_EVIDENCE}."
+    return Statement(sentence, rows, "" if excess.low > 0 else remark)
+
+
+def membership_in_short(
+    strongest: Membership,
+    by_known: dict[str, Membership],
+    known_of_strongest: str,
+    *,
+    is_unary: bool = False,
+    shadows: Interval | None = None,
+) -> str:
+    """Describe the best membership inference in one sentence; empty if it is not above chance."""
+    known, best = best_membership(strongest, by_known)
+    auc, knows = best.auc, known_of_strongest
+    if known is not None:
+        knows = f"{known} {'likes' if is_unary else 'exact ratings'}"
+    who = f"who knows {knows} of a user{also_known(best.scorer, is_unary=is_unary)}"
+    if shadows is not None and shadows.rate > (auc.rate if best.is_told else 0):
+        auc, who = shadows, "with shadow releases"
+    elif not best.is_told:
+        return ""
+    if auc.low <= 0.5:
+        return ""
+    return (
+        f"Membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is "
+        f"a coin) by an adversary {who}."
+    )
+
+
+def also_known(scorer: str, *, is_unary: bool = False) -> str:
+    """Return what a score needs beyond the release and the target, to end a list of knowledge.
+
+    Examples
+    --------
+    >>> also_known("counts"), also_known("likelihood")
+    (' and item counts of all other users', '')
+    """
+    if not describe_outside_knowledge(scorer):
+        return ""
+    has_means = not is_unary and scorer not in ("presence", "counts")
+    outside = f"item counts{' and mean ratings' * has_means} of all other users"
+    if scorer in JOINT:
+        return f", {outside}, and the membership of half of the scored users"
+    return f" and {outside}"
+
+
+def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> list[str]:
+    """Describe membership inference with shadow releases."""
+    what, chose = ("likes", "liked") if is_unary else ("exact ratings", "rated")
+    sentences = [
+        f"From shadow releases, an adversary learns how one user changes a release. This was "
+        f"measured with {shadows.n} releases, each of one half of the "
+        f"{describe_count(shadows.users, 'user')}; a release of all of them hides a user among "
+        f"twice as many."
+    ]
+    for known, measured in shadows.by_known.items():
+        auc = measured.inferred.auc
+        coin = "" if auc.low > 0.5 else f", {NO_EVIDENCE}"
+        sentences.append(
+            f"An adversary who knows {known} {what} of a user infers membership in such a release "
+            f"with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is a coin){coin}, and "
+            f"recognizes {measured.inferred.tpr_at_1.rate:.1%} of the members at a false positive "
+            f"rate of 1 %, {measured.inferred.tpr_at_5.rate:.1%} at 5 %. Exact counts of who "
+            f"{chose} each item, if nothing else were published, would reach AUC "
+            f"{measured.counts_auc.rate:.2f}; the control, with members drawn at random, reaches "
+            f"{measured.null_auc.rate:.2f}."
+        )
+    return sentences

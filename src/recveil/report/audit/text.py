@@ -1,0 +1,685 @@
+"""Sentences and rows of figures about audits."""
+
+from typing import Any, NamedTuple
+
+from recveil.attacks import Adversary, Interval, ReleaseAttack
+from recveil.attacks.inference.attributes import Resemblance
+from recveil.attacks.reidentification.clusters import ClusterAttack
+from recveil.attacks.reidentification.hidden_items import describe_hidden_items
+from recveil.attacks.statistics import FEWEST, NO_ATTACK, format_share, no_better, percent
+from recveil.auditing import Audit, Check, Outcome
+from recveil.auditing.linkage import Linkage
+from recveil.auditing.release_attacks import (
+    COVERAGE,
+    AttackedRelease,
+    AttackedSynthetic,
+)
+from recveil.auditing.shadow_releases import USERS_PER_USER
+from recveil.methods.registry import same_again
+from recveil.ratings.feedback import meaning_of_words
+from recveil.ratings.ratings import in_likes
+from recveil.release.claim import bounds_of
+from recveil.release.manifest import Manifest
+from recveil.release.private_folder import OTHER_RATINGS
+from recveil.report.audit.disclosure import (
+    NO_EVIDENCE,
+    FigureRow,
+    Statement,
+    also_known,
+    cell_statements,
+    content_warnings,
+    in_short,
+    known_attacks,
+    membership_in_short,
+    membership_statements,
+)
+from recveil.runtime.errors import describe_count
+
+# A user re-identified in at most this share of the attempts is hard to re-identify.
+_RARE = 0.05
+
+
+def _quoted(name: str) -> str:
+    return f"“{name}”" if name else "this adversary"
+
+
+def verdict_of(audit: Audit) -> list[str]:
+    """Describe how easily users are re-identified; the first sentence is the headline."""
+    attacked = [outcome for outcome in audit.attacks if outcome.attacked]
+    if not attacked:
+        return [
+            "No user could be attacked, because too few ratings of each are known: the "
+            "re-identification rate was not measured."
+        ]
+    worst = max(attacked, key=lambda outcome: outcome.reidentified.rate)
+    is_reliable = not attack_warnings(audit.attacks, audit.checks)
+    sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
+    sentences += [
+        f"{_quoted(outcome.adversary.name)} re-identifies {percent(outcome.reidentified)} of "
+        f"{describe_count(outcome.requested, 'user')}"
+        f"{no_better(outcome.reidentified, outcome.baseline, 'a random guess gives', 'the table')};"
+        f" the paper's attack re-identifies {percent(outcome.success)} with an eccentricity of at "
+        f"least 1.5."
+        for outcome in attacked
+    ]
+    half = [(s.known, s.adversary) for s in audit.sufficient if s.share == 0.5 and s.known]
+    if half:
+        fewest, adversary = min(half, key=lambda pair: pair[0])
+        suffice = "1 known rating suffices" if fewest == 1 else f"{fewest} known ratings suffice"
+        sentences.append(f"{suffice} to re-identify half of the users (“{adversary}”).")
+    return [in_likes(sentence, audit.ratings.is_unary) for sentence in sentences]
+
+
+def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
+    rate, who = worst.reidentified, _quoted(worst.adversary.name)
+    if rate.rate >= 0.5:
+        return f"Most users of this table are re-identified: {percent(rate)} by {who}."
+    if worst.attacked < FEWEST:
+        return (
+            f"Too few users could be attacked to measure the re-identification rate: "
+            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {percent(rate)}."
+        )
+    if rate.high > _RARE or not may_reassure:
+        return f"Users of this table are re-identified: {percent(rate)} by {who}."
+    return (
+        f"Few users are re-identified by these adversaries: at most {percent(rate)}, by {who}. An "
+        f"adversary with more auxiliary information, or a better attack, re-identifies more."
+    )
+
+
+def warnings_of(audit: Audit) -> list[str]:
+    """Return what limits the figures of an audit, except those of its release."""
+    scale, knowledge = audit.ratings.scale, audit.knowledge
+    warnings = [*audit.reading.notes, *meaning_of_words(scale)]
+    if knowledge is not None:
+        warnings += [f"{knowledge.name}: {note}" for note in knowledge.notes]
+    if audit.ratings.is_unary:
+        warnings.append(
+            "This is implicit feedback: the adversaries know items, and dates if there are any. A "
+            "table with rating values re-identifies the same users more easily, and these rates "
+            "do not cover that. Where ratings are mentioned, likes are meant."
+        )
+    if not scale.ordered:
+        warnings.append(
+            "These are nominal labels: the adversaries know items with their exact labels, which "
+            "are equal or not. Where likes are mentioned, an item with its label is meant; a wrong "
+            "entry is an item with a label that the target never gave it. No adversary used items "
+            "alone; leave out the column of labels to measure that."
+        )
+    of_attacks = attack_warnings(audit.attacks, audit.checks)
+    return warnings + [in_likes(each, audit.ratings.is_unary) for each in of_attacks]
+
+
+def attack_warnings(attacks: list[Outcome], checks: list[Check]) -> list[str]:
+    """Return the reasons why the rates may be too low."""
+    failed = [
+        f"A check of the attack itself failed, so low rates mean nothing here: {name_check(check)} "
+        f"({describe_check(check)})."
+        for check in checks
+        if not check.holds
+    ]
+    uncovered = [
+        Uncovered(each.adversary.name, each.skipped, each.requested, each.reidentified.rate)
+        for each in attacks
+        if each.attacked < COVERAGE * each.requested
+    ]
+    return failed + describe_uncovered(uncovered)
+
+
+class Uncovered(NamedTuple):
+    """An adversary who could attack only some of the targets."""
+
+    name: str
+    # Number of targets with too few ratings, who count as not re-identified, and of all targets
+    skipped: int
+    requested: int
+    # Share of all targets who were re-identified
+    rate: float
+
+
+def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]:
+    """Describe which rates cover only some targets, and their values among these."""
+    sentences = [
+        f"{where}{_quoted(one.name)}: "
+        f"{'the one target has' if one.requested == 1 else f'all {one.requested:,} targets have'} "
+        f"too few ratings: no user was attacked, which shows nothing."
+        for one in uncovered
+        if one.skipped == one.requested
+    ]
+    rates = [
+        f"{_quoted(one.name)} could attack {one.requested - one.skipped:,} of {one.requested:,} "
+        f"and re-identifies {one.rate * one.requested / (one.requested - one.skipped):.1%} of them"
+        for one in uncovered
+        if one.skipped < one.requested
+    ]
+    if rates:
+        sentences.append(
+            f"{where}{'users' if where else 'Users'} with too few ratings count as not "
+            f"re-identified, so the rates among the others are higher: {'; '.join(rates)}."
+        )
+    return sentences
+
+
+def name_check(check: Check) -> str:
+    """Return what a check requires."""
+    if check.code == "groups":
+        size = f"{check.figures['size']:g}"
+        return f"a target among {size} identical records is re-identified with 1/{size}"
+    return {
+        "unique-users": "full exact knowledge re-identifies every unique user",
+        "random-knowledge": "random knowledge falls to the baseline of a random guess",
+        "denominator": "the denominator is the number of requested targets",
+    }[check.code]
+
+
+def describe_check(check: Check) -> str:
+    """Describe what a check measured.
+
+    Examples
+    --------
+    >>> describe_check(Check("random-knowledge", True, {"rate": 0.01, "baseline": 0.0125}))
+    'rate 1.00%; a random guess gives 1.25%'
+    """
+    form = {
+        "unique-users": "{unique:,} of {targets:,} targets are unique; {missed:,} were missed",
+        "random-knowledge": "rate {rate:.2%}; a random guess gives {baseline:.2%}",
+        "denominator": "{targets:,} requested, {skipped:,} skipped, {denominator:,} in the "
+        "denominator",
+        "groups": "rate {single:.1%} of single records, {shared:.1%} in groups of {size:g}",
+    }[check.code]
+    return form.format(**check.figures)
+
+
+def headline_of(release: AttackedRelease) -> str:
+    """Return the re-identification rate of the strongest adversary, and the guarantee."""
+    if isinstance(release, AttackedSynthetic):
+        return _headline_of_synthetic(release)
+    worst, attack = release.strongest
+    if attack.skipped == attack.requested:
+        return "No user could be attacked in the release, which shows nothing."
+    is_unary = release.manifest.scale.unary
+    knows = describe_knowledge(worst, is_unary=is_unary)
+    rate, among = attack.person_found, _among_attacked(release, attack)
+    who = f"“{worst.name}”, who knows {knows}"
+    if (strongest := strongest_by_all(release)) and strongest[0].rate > rate.rate:
+        (rate, who), among = strongest, ""
+    guarantee = f"the guarantee is at most {attack.bound:.1%}"
+    about = release.manifest.claim.about
+    if not about.is_bound:
+        guarantee = about.unpromised
+    elif release.unprotected:
+        guarantee = _describe_unprotected(release.unprotected)
+    chance = ""
+    if rate.rate <= attack.baseline:
+        chance = f", no more than by a random guess{_inferred_classes(release)}"
+    ends = f"{rate.low:.1%} to {_high(release, rate, attack.bound):.1%}"
+    sentences = (
+        f"In the release, {rate.rate:.1%} of the users are re-identified ({ends}{among}) by {who}"
+        f"{chance}; {guarantee}.",
+        ""
+        if release.membership is None
+        else membership_in_short(
+            release.membership,
+            release.by_known,
+            knows,
+            is_unary=is_unary,
+            shadows=None if release.shadows is None else release.shadows.strongest,
+        ),
+        "" if release.linkage is None else headline_of_linkage(release.linkage),
+    )
+    return " ".join(filter(None, sentences))
+
+
+def strongest_by_all(release: AttackedRelease) -> tuple[Interval, str] | None:
+    """Return the highest rate by all ratings of each target, and the adversary."""
+    what = "likes" if release.manifest.scale.unary else "ratings"
+    who = f"an adversary who knows all {what} of a target exactly"
+    rates, direct, fitted = [], release.all_known, release.clusters
+    if direct is not None and direct.skipped < direct.requested:
+        rates.append((direct.person_found, who))
+    if fitted is not None and fitted.person_found.trials:
+        rates.append((fitted.person_found, f"{who}, and the rows of other targets"))
+    return max(rates, key=lambda each: each[0].rate, default=None)
+
+
+def describe_knowledge(adversary: Adversary, *, is_unary: bool = False) -> str:
+    """Describe what an adversary knows of each target."""
+    if is_unary or adversary.likes_only:
+        what, within = "like", ""
+    elif adversary.rating_error is None:
+        what, within = "rated item", ""
+    else:
+        what, within = "rating", f" to within {adversary.rating_error:g}"
+    dates = adversary.date_error
+    wrong = adversary.known - adversary.n_right
+    return (
+        f"{describe_count(adversary.known, what)}{within * bool(adversary.rating_error)}"
+        + ("" if dates is None else f" and their dates to within {dates} days")
+        + (f", {wrong} of them wrong" if wrong else "")
+    )
+
+
+def statements_of(release: AttackedRelease) -> list[Statement]:
+    """Return all that was measured on a release, and what it means."""
+    warnings, members = warnings_of_release(release), membership_statements(release)
+    if isinstance(release, AttackedSynthetic):
+        model = [
+            f"The release is a model, from which a recipient can sample any number of users. All "
+            f"figures below are measured on {USERS_PER_USER} synthetic users for each real one."
+        ]
+        first = [*inapplicable_to(release), *(model if release.manifest.layout == "model" else [])]
+        return [
+            *map(Statement, [*first, *warnings]),
+            *members,
+            *map(Statement, _of_synthetic_users(release)),
+        ]
+    worst, attack = release.strongest
+    statements = []
+    if attack.skipped < attack.requested:
+        statements.append(_of_strongest(release, worst, attack))
+    statements += map(Statement, warnings)
+    statements += _by_all_ratings(release)
+    statements += cell_statements(release, attack)
+    if release.hidden_items is not None:
+        statements += map(Statement, describe_hidden_items(release.hidden_items))
+    statements += known_attacks(release)
+    statements += members
+    if release.linkage is not None:
+        statements += map(Statement, verdict_of_linkage(release.linkage))
+    return statements
+
+
+def warnings_of_release(release: AttackedRelease) -> list[str]:
+    """Return what was not measured on a release, or on too few users."""
+    uncovered = [
+        Uncovered(adversary.name, attack.skipped, attack.requested, attack.person_found.rate)
+        for adversary, attack in release.attacks
+        if attack.requested - attack.skipped < COVERAGE * attack.requested
+    ]
+    manifest = release.manifest
+    warnings = [
+        in_likes(each, manifest.scale.unary)
+        for each in describe_uncovered(uncovered, "In the release, ")
+    ]
+    if release.untried:
+        warnings.append(
+            f"The release has too many values to strike out {release.untried}; an adversary with "
+            f"more time may re-identify more users."
+        )
+    if release.same_ratings is False:
+        warnings.append(OTHER_RATINGS)
+    warnings += [] if release.content is None else content_warnings(release.content)
+    warnings += [] if release.linkage is None else warnings_of_linkage(release.linkage)
+    why = ""
+    if release.unmeasured:
+        why = f"no such release can be made of four fifths of the users: {release.unmeasured}"
+    elif release.membership is None:
+        why = _why_not_repeated(manifest)
+    if why:
+        warnings.append(f"Membership inference was not measured, because {why}.")
+    return warnings
+
+
+def _why_not_repeated(manifest: Manifest) -> str:
+    """Return why such a release cannot be made of other users; empty if it can."""
+    method = manifest.known_method
+    if manifest.claim.levels:
+        return (
+            "it needs a release without some of the users, whose privacy levels would be missing, "
+            "too"
+        )
+    if method is None:
+        return "the method is unknown"
+    return "" if same_again(manifest, 0) is not None else method.why_not_again
+
+
+def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAttack) -> Statement:
+    """Describe the strongest adversary's rate and the guarantee."""
+    remark = None
+    rate, claim = attack.person_found, release.manifest.claim
+    users = describe_count(attack.requested, "user")
+    if claim.about.one_person_each:
+        struck = attack.attack.partition(", without ")[2]
+        how = f", with {struck} struck out" if struck else ""
+        finding = f"re-identifies, of {users}{how},"
+    else:
+        finding = (
+            f"infers the equivalence class of {attack.group_found.rate:.1%} of {users} and, by a "
+            f"random pick in the class, re-identifies"
+        )
+    chance = no_better(
+        rate,
+        attack.baseline,
+        "a random guess gives",
+        "" if (classes := _inferred_classes(release)) else "the release",
+    )
+    chance += classes if chance else ""
+    if not claim.about.is_bound:
+        guarantee = _without_bound(release)
+    elif release.unprotected is not None:
+        guarantee = _guarantee_of_levels(release)
+    else:
+        more = f"Better attacks may re-identify more, up to the guaranteed {attack.bound:.1%}."
+        guarantee = f"the guarantee is at most {attack.bound:.1%}. {more}"
+        # The other figures are in the headline and in the table of adversaries.
+        remark = None if chance else more
+    ends = f"{rate.low:.1%} to {_high(release, rate, attack.bound):.1%}"
+    sentence = (
+        f"In the release, “{worst.name}” {finding} {rate.rate:.1%} ({ends}"
+        f"{_among_attacked(release, attack)}){chance}; {guarantee}"
+    )
+    return Statement(sentence, (), remark)
+
+
+def _high(release: AttackedRelease, rate: Interval, bound: float) -> float:
+    """Return the interval's upper end, at most the proven bound."""
+    is_bound = release.manifest.claim.about.is_bound
+    return max(rate.rate, min(rate.high, bound)) if is_bound else rate.high
+
+
+def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
+    """Return the rate among the attacked targets, where many could not be attacked."""
+    attacked = attack.requested - attack.skipped
+    if attacked >= COVERAGE * attack.requested:
+        return ""
+    rate = attack.person_found.rate * attack.requested / attacked
+    what = "likes" if release.manifest.scale.unary else "ratings"
+    return f"; {rate:.1%} of the {attacked:,} with enough {what}"
+
+
+def _inferred_classes(release: AttackedRelease) -> str:
+    """Describe the inferred classes, if more than by always guessing the largest; else nothing.
+
+    Within a class of k users, few are re-identified by chance alone. An adversary who infers the
+    class still learns its row.
+    """
+    attacks = [attack for _, attack in release.attacks]
+    best = max(attacks, key=lambda attack: attack.group_found.low - attack.group_baseline)
+    if best.group_found.low <= best.group_baseline:
+        return ""
+    return (
+        f"; still, the equivalence class of {best.group_found.rate:.1%} is inferred "
+        f"({format_share(best.group_baseline)} by always naming the largest), which reveals its row"
+    )
+
+
+def _describe_unprotected(n: int | None) -> str:
+    if n == 1:
+        return "1 user is in a class of one and is not protected"
+    return f"{n:,} users are in classes of one and are not protected"
+
+
+def _guarantee_of_levels(release: AttackedRelease) -> str:
+    """Describe whom privacy levels protect: an average over users guarantees nothing to a user."""
+    unprotected, lowest = _describe_unprotected(release.unprotected), release.lowest_level
+    if lowest is None:
+        return f"{unprotected}, and no other user has a guarantee."
+    return (
+        f"{unprotected}; each of the others is re-identified with a probability of at most "
+        f"1/{lowest} = {1 / lowest:.1%}. Better attacks may re-identify more, up to all users in "
+        f"classes of one."
+    )
+
+
+def _without_bound(release: AttackedRelease) -> str:
+    """Describe the missing guarantee of a release whose claim bounds no rate."""
+    manifest, method = release.manifest, release.manifest.known_method
+    if method is None:
+        return f"{manifest.claim.about.unpromised}. Better attacks may re-identify more."
+    return method.after_rates(manifest.settings, manifest.claim)
+
+
+def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
+    """Describe how often classes and clusters are inferred by all ratings."""
+    statements, direct, clusters = [], release.all_known, release.clusters
+    what = "likes" if release.manifest.scale.unary else "ratings"
+    if direct is not None and direct.requested > direct.skipped:
+        largest = f"{direct.group_baseline:.1%}"
+        sentence = (
+            f"An adversary who knows all {what} of a target exactly infers the target’s "
+            f"equivalence class for {percent(direct.group_found)} of {direct.requested:,} targets, "
+            f"by the attack “{direct.attack}”; always naming the largest class is right for "
+            f"{largest}."
+        )
+        row = FigureRow(f"class by all {what}", in_short(direct.group_found), f"largest {largest}")
+        statements.append(Statement(sentence, (row,), ""))
+    if clusters is not None and clusters.cluster_found.trials:
+        statements.append(_of_clusters(clusters, what))
+    if release.uncompared:
+        statements.append(
+            Statement(
+                "Whether rows share their values, so that clusters can be inferred, was not "
+                "measured: there are too many distinct rows to compare."
+            )
+        )
+    return statements
+
+
+def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
+    """Describe how often a fit on half of the targets infers class and cluster of the rest."""
+    of_class, largest = percent(clusters.class_found), f"{clusters.class_baseline:.1%}"
+    how = (
+        "An adversary who knows the rows of other targets, and fits weights of items, values and "
+        "lengths on them, infers the"
+    )
+    n_targets = f"by all {what} of a target, for"
+    row = FigureRow(
+        f"class by all {what}, fitted", in_short(clusters.class_found), f"largest {largest}"
+    )
+    trials = f"of {clusters.cluster_found.trials:,} targets (always naming the largest:"
+    if clusters.n_clusters == clusters.n_records:
+        sentence = (
+            f"No two of {clusters.n_records:,} distinct rows show that they share their values. "
+            f"{how} equivalence class, {n_targets} {of_class} {trials} {largest})."
+        )
+        return Statement(sentence, (row,), "")
+    sentence = (
+        f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
+        f"clusters of {clusters.n_records:,} distinct rows. {how} cluster, {n_targets} "
+        f"{percent(clusters.cluster_found)} {trials} {clusters.cluster_baseline:.1%}), and the "
+        f"equivalence class for {of_class} (always naming the largest: {largest})."
+    )
+    of_cluster = FigureRow(
+        f"cluster by all {what}",
+        in_short(clusters.cluster_found),
+        f"largest {clusters.cluster_baseline:.1%}",
+    )
+    return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
+
+
+def inapplicable_to(release: AttackedSynthetic) -> list[str]:
+    """Return which measures of other releases do not apply to synthetic users."""
+    other = "Attacks on equivalence classes of users do not apply either."
+    if not release.manifest.scale.unary:
+        other = (
+            "Attacks on equivalence classes, on the ratings of published values and on imputed "
+            "values do not apply either."
+        )
+    return [
+        "Re-identification attacks do not apply: no record of this release belongs to a user. That "
+        "no user is re-identified is not a measurement, and no figure reports it as one.",
+        other,
+    ]
+
+
+def _headline_of_synthetic(release: AttackedSynthetic) -> str:
+    inferred = "membership inference was not measured"
+    is_unary = release.manifest.scale.unary
+    measured = [pair for pair in release.by_known.items() if pair[1].is_told]
+    if release.membership is not None:
+        inferred += ", as there are too few users"
+    if measured:
+        known, best = max(measured, key=lambda pair: pair[1].auc.rate)
+        auc = best.auc
+        inferred = (
+            f"membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 "
+            f"is a coin) from one release by an adversary who knows {known} "
+            f"{'likes' if is_unary else 'ratings'} of a user"
+            f"{also_known(best.scorer, is_unary=is_unary)}"
+        )
+    claim = release.manifest.claim
+    guarantee = "the release has no guarantee about membership"
+    if claim.epsilon is not None and claim.delta is not None:
+        guarantee = (
+            f"the guarantee is epsilon {claim.epsilon:g} with delta {claim.delta:g}, where "
+            f"neighbouring tables differ by one user"
+        )
+    return f"No record of the release belongs to a user; {inferred}; {guarantee}."
+
+
+def _of_synthetic_users(release: AttackedSynthetic) -> list[str]:
+    """Describe what the guarantee allows, what synthetic users reveal, and known attacks."""
+    sentences = []
+    if bounds := bounds_of(release.manifest.claim):
+        sentences.append(
+            f"For every adversary, if the noise was drawn as the ledger states: a test whether a "
+            f"given user was in the data has an AUC of at most {bounds['most_auc']:.3f} and "
+            f"detects the user with at most {bounds['most_recognized']:.1%} at 5 % false "
+            f"positives; of two users, it names the one in the data with a probability of at most "
+            f"{bounds['most_accuracy_of_two']:.3f}."
+        )
+    if release.nearest is not None:
+        sentences.append(
+            describe_resemblance(
+                release.nearest,
+                "An adversary who takes the best matching synthetic record for the target's own",
+                "is right about {members} of its other items for members, and {nonmembers}",
+            )
+        )
+    if release.inference is not None:
+        sentences.append(
+            describe_resemblance(
+                release.inference,
+                "An adversary who learns from the whole release which items go together",
+                "infers whether a user liked another item more than most did, and is right in "
+                "{members} of cases for members, and in {nonmembers}",
+            )
+        )
+    method = release.manifest.known_method
+    return sentences + ([] if method is None else list(method.undone_by(release.manifest.settings)))
+
+
+def describe_resemblance(resemblance: Resemblance, who: str, form: str) -> str:
+    """Describe what synthetic records reveal about members, and about nonmembers."""
+    members, nonmembers = resemblance.members, resemblance.strangers
+    if not resemblance.has_guessed:
+        return (
+            f"{who}: {NO_ATTACK}. It guessed nothing about "
+            f"{describe_count(members.trials, 'member')} and "
+            f"{describe_count(nonmembers.trials, 'nonmember')}, {NO_EVIDENCE}."
+        )
+    excess = resemblance.excess
+    rates = form.format(members=f"{members.mean:.1%}", nonmembers=f"{nonmembers.mean:.1%}")
+    return (
+        f"{who} {rates} for nonmembers: membership adds {100 * excess.mean:.1f} points "
+        f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
+        f"{'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
+    )
+
+
+def warnings_of_linkage(linkage: Linkage) -> list[str]:
+    """Warn if the guarantee of each release does not hold for both together."""
+    shared = linkage.shared
+    if not shared.below_k.rate:
+        return []
+    return [
+        f"With “{linkage.name}”, too, the guarantee of either release is exceeded: of "
+        f"{describe_count(shared.people, 'user')} in both releases, {percent(shared.alone)} are "
+        f"the only one in both their classes, and {percent(shared.below_k)} share both with fewer "
+        f"than k = {linkage.k} ({shared.mean_people.mean:.1f} users on average). Publish one of "
+        f"the two."
+    ]
+
+
+def headline_of_linkage(linkage: Linkage) -> str:
+    """Return a sentence for the headline; empty if both releases re-identify no more users."""
+    name, both = linkage.strongest
+    if both.person_in_both.rate <= both.person_in_one.rate:
+        return ""
+    return (
+        f"By both this release and “{linkage.name}”, {both.person_in_both.rate:.1%} are "
+        f"re-identified (by “{name}”): the guarantee holds for one release alone."
+    )
+
+
+def verdict_of_linkage(linkage: Linkage) -> list[str]:
+    """Describe what two releases reveal in practice; warnings are separate."""
+    sentences, shared = [], linkage.shared
+    if not shared.below_k.rate:
+        sentences.append(
+            f"Of {describe_count(shared.people, 'user')} who are also in “{linkage.name}”, none "
+            f"shares both classes with fewer than k = {linkage.k} ({shared.mean_people.mean:.1f} "
+            f"on average). This is about classes alone; other values of the same class may reveal "
+            f"more."
+        )
+    if linkage.hides_items:
+        which = " and ".join(f"“{name}”" for name in linkage.hides_items)
+        sentences.append(
+            f"Items have pseudonyms in {which}. The following holds for an adversary who knows "
+            f"which item is which: two releases of the same users help to re-identify the items."
+        )
+    return [*sentences, _of_both_rows(linkage), _of_links(linkage)]
+
+
+def _of_both_rows(linkage: Linkage) -> str:
+    name, both = linkage.strongest
+    if both.skipped == both.requested:
+        return "No user could be attacked in both releases, which shows nothing."
+    single = both.person_in_one.rate
+    nothing_new = no_better(both.person_in_both, single, "one release alone gives", "the other one")
+    return (
+        f"To use both releases, an adversary must infer a user’s row in each: of "
+        f"{describe_count(both.requested, 'user')}, “{name}” infers {percent(both.both)} in both "
+        f"({both.first.rate:.1%} in this one, {both.second.rate:.1%} in “{linkage.name}”). If the "
+        f"adversary learns who shares each row, a random pick among the users of both rows is "
+        f"right for {percent(both.person_in_both)}{nothing_new}; by one release alone for "
+        f"{single:.1%}, and with another user's row in the other one for "
+        f"{both.stranger.rate:.1%}. An attack on both at once may re-identify more."
+    )
+
+
+def _of_links(linkage: Linkage) -> str:
+    links = linkage.links
+    if links is None:
+        return "The rows are too large to measure which items two of them reveal."
+    if not links.both.trials:
+        return "No items are distinctive in both rows of any user; better attacks may reveal some."
+    one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
+    control = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
+    popular = "as many of the most rated items give"
+    nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
+        links.both, links.stranger.mean, "another user’s second row gives"
+    )
+    sentence = (
+        f"Of the items that are distinctive in both rows of a user, the user rated (the mean of "
+        f"{describe_count(links.both.trials, 'user')}) {links.both.mean:.1%} "
+        f"({links.both.low:.1%} to {links.both.high:.1%}){nothing_new}; {one} that are distinctive "
+        f"in one row, {control} with another user’s second row, and {links.popularity.mean:.1%} of "
+        f"as many of the most rated items. Better attacks reveal more."
+    )
+    return in_likes(sentence, linkage.is_unary)
+
+
+def describe_theorem(epsilon: float, delta: float) -> str:
+    """Describe Narayanan & Shmatikov's Theorem 1 for one pair of error rates."""
+    return (
+        f"this many random entries of a record, each known closely, identify a record that agrees "
+        f"with the target on {1 - delta:.0%} of its entries, with probability {1 - epsilon:.0%} "
+        f"(Narayanan & Shmatikov, Theorem 1)"
+    )
+
+
+def columns_of(release: AttackedRelease) -> dict[str, Any]:
+    """Return the column titles of the rates; where real ratings stay, a record is one user's."""
+    claim = release.manifest.claim
+    names = {
+        "class_reidentified": "class re-identified",
+        "reidentified": "user re-identified",
+        "bound": "bound",
+    }
+    if claim.about.one_person_each:
+        names["class_reidentified"] = "record alone on top"
+        names["reidentified"] = "user re-identified, ties shared"
+    if claim.levels:
+        names["bound"] = "mean of 1/k"
+    return names
