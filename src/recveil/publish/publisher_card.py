@@ -246,7 +246,7 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
 def _ground(told: dict[str, Any], manifest: Manifest) -> str:
     """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
-    if told["made_anew"]:
+    if told["is_remade"]:
         return _MADE_ANEW.format(share=told["split"], what=what)
     return _JUDGED.format(cells=told["test_cells"], what=what)
 

@@ -1,6 +1,63 @@
-"""Self-contained HTML reports."""
+"""Everything that users read of results: JSON documents, sentences, tables, charts and pages.
+
+Each subpackage describes the results of one package. It is imported when it is needed.
+"""
+
+from importlib import import_module
+from os import PathLike
+from types import ModuleType
+from typing import Any
 
 from recveil.report.audit_page import audit_page, write_audit_page
-from recveil.report.comparison_page import compare_page, write_compare_page
 
-__all__ = ["audit_page", "compare_page", "write_audit_page", "write_compare_page"]
+__all__ = [
+    "audit_page",
+    "chart",
+    "facts",
+    "tables",
+    "to_dict",
+    "to_html",
+    "write_audit_page",
+    "write_html",
+]
+
+_SUBPACKAGES = {"auditing": "audit", "evaluation": "evaluation", "comparison": "comparison"}
+
+
+def _subpackage_of(result: object) -> ModuleType:
+    package = type(result).__module__.split(".")[1]
+    return import_module(f"recveil.report.{_SUBPACKAGES[package]}")
+
+
+def to_dict(result: object) -> dict[str, Any]:
+    """Return a result as plain data for JSON."""
+    return dict(_subpackage_of(result).to_dict(result))
+
+
+def chart(result: object, name: str | None = None) -> Any:
+    """Return an Altair chart of a result, with its key; the first one by default."""
+    return _subpackage_of(result).chart(result, name)
+
+
+def to_html(result: object) -> str:
+    """Return the page of a result: self-contained, without script, font or network."""
+    return str(_subpackage_of(result).to_html(result))
+
+
+def write_html(result: object, path: str | PathLike[str]) -> None:
+    """Write the page of a result atomically, readable by its creator alone."""
+    from recveil.runtime.atomic_writes import write_atomically
+
+    page = to_html(result)
+    # A page names no user, but describes how to re-identify them, so it is private.
+    write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
+
+
+def facts(result: object) -> dict[str, object]:
+    """Return the facts that represent a result in a line."""
+    return dict(_subpackage_of(result).facts(result))
+
+
+def tables(result: object) -> list[Any]:
+    """Return the grids that a notebook shows of a result."""
+    return list(_subpackage_of(result).tables(result))

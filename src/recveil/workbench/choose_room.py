@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from recveil.comparison._compare import Of
-from recveil.comparison.frontier_chart import utilities_of
-from recveil.comparison.risk_axes import AXES, SHADOWS, usual_axis
-from recveil.comparison.utility import Worth
+from recveil.comparison._compare import Feedback
+from recveil.comparison.choice import AXES, SHADOWS, usual_axis
+from recveil.comparison.rows import Purpose
 from recveil.methods.registry import has_k
+from recveil.report.comparison.charts import utilities_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.bench import (
     NUMBER,
@@ -83,7 +83,7 @@ def _parts(
     all_rows = comparison["rows"] if comparison else []
     drawings = [
         draw(all_rows, utility, question.axis, answered.best, question.max_risk)
-        for utility in utilities_of(all_rows)
+        for utility in utilities_of(rows)
         if question.worth in ("both", utility.name)
     ]
     return {
@@ -114,7 +114,7 @@ def _usual_question(
     if comparison is None:
         return Question()
     axis = usual_axis(rows_of(comparison["rows"]))
-    worth: Worth = "lists" if comparison["settings"]["worth"] == "lists" else "both"
+    worth: Purpose = "lists" if comparison["settings"]["utility"] == "lists" else "both"
     return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
 
 
@@ -219,7 +219,7 @@ def _started(job: Job | None) -> dict[str, Any]:
     }
 
 
-def _kind_of(bench: Bench, table: Input | None) -> Of:
+def _kind_of(bench: Bench, table: Input | None) -> Feedback:
     """Tell what a table was found to hold."""
     last = None if table is None else bench.project.last_job("data", table.id)
     return kind_of_table(bench.project.result(last))

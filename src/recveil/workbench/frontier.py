@@ -10,31 +10,33 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
 from recveil.charts import Style
-from recveil.comparison import Choice, cheapest, frontier
-from recveil.comparison.choice import describe_advice, warnings_of
-from recveil.comparison.frontier_chart import Upward, looks_of
-from recveil.comparison.risk_axes import (
+from recveil.comparison import Choice, choose_setting, frontier
+from recveil.comparison.choice import (
     AXES,
-    PERSON,
+    REIDENTIFICATION,
     Axis,
     axis_named,
+    has_coverage,
     is_candidate,
     is_safe,
-    was_looked_for,
 )
-from recveil.comparison.rows import Row
-from recveil.comparison.utility import (
-    Worth,
-    check_utility,
+from recveil.comparison.rows import Purpose, Row, check_purpose, shares_of
+from recveil.release.claim import all_claims, is_promise
+from recveil.release.registry import variant_of
+from recveil.report.comparison.charts import Upward, styles_of
+from recveil.report.comparison.text import (
+    caveats_of,
+    describe_answer,
+    describe_risk,
+    describe_setting,
+    format_ends,
     format_interval,
     format_lists,
     format_ratings,
     format_share,
     percent,
-    shares_of,
+    risk_warnings,
 )
-from recveil.release.claim import all_claims, is_promise
-from recveil.release.registry import variant_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
@@ -46,9 +48,9 @@ class Question(NamedTuple):
     """What is asked of the settings that were compared."""
 
     # Which adversary: the name of an axis of risk
-    risk: str = PERSON.name
+    risk: str = REIDENTIFICATION.name
     # What a setting is chosen for
-    worth: Worth = "both"
+    worth: Purpose = "both"
     # The risk that one can answer for, in percent; 100 is whatever it be
     limit: int = _WHATEVER
     # So many people at least must share each row
@@ -63,12 +65,12 @@ class Question(NamedTuple):
         Examples
         --------
         >>> Question.read({"limit": "20", "min_k": "5"}, Question())
-        Question(risk='person', worth='both', limit=20, min_k=5, setting=None)
+        Question(risk='reidentification', worth='both', limit=20, min_k=5, setting=None)
         """
         risk = form.get("risk", usual.risk)
         axis_named(risk)
         worth: Any = form.get("worth", usual.worth)
-        check_utility(worth)
+        check_purpose(worth)
         limit = _whole("the risk that you can answer for", form.get("limit"), 1, _WHATEVER)
         min_k = _whole("the least k", form.get("min_k"), 2, _MOST_K)
         return cls(
@@ -95,7 +97,7 @@ class Question(NamedTuple):
         Examples
         --------
         >>> Question(limit=20).address(setting="sparse, k = 5")
-        '/choose?risk=person&worth=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
+        '/choose?risk=reidentification&worth=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
         """
         told = self._replace(**changes)._asdict()
         shown = {name: "" if value is None else value for name, value in told.items()}
@@ -139,19 +141,20 @@ def answer(rows: Iterable[Row], question: Question) -> Answer:
     """Answer a question."""
     rows = list(rows)
     asked = question.max_risk, question.min_k, question.worth, question.risk
-    choice = cheapest(rows, *asked)
+    choice = choose_setting(rows, *asked)
     row = choice.row if question.setting is None else _named(rows, question.setting)
-    caveats = choice.caveats
+    caveats = caveats_of(choice)
     if row is not None and row is not choice.row:
         # Without limits: what there is to know of it, whether it keeps them or not.
-        caveats = cheapest([row], None, None, *asked[2:]).caveats if _judged(row, question) else []
+        alone = choose_setting([row], None, None, *asked[2:])
+        caveats = caveats_of(alone) if _judged(row, question) else []
     return Answer(
         choice=choice,
         row=row,
         why=explain_choice(rows, row, choice, question),
         caveats=caveats,
         best=[each.title for each in frontier(rows, question.worth, question.risk)],
-        warnings=warnings_of(rows, question.axis),
+        warnings=risk_warnings(rows, question.axis),
         may_be_taken=row is not None and row.problem is None and is_promise(row.promise),
     )
 
@@ -162,7 +165,7 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
     Examples
     --------
     >>> row = Row("padded", 5, "k-anonymity", None, risk=0.2)
-    >>> rows_of([row._asdict() | {"title": row.title, "kept": {}}]) == [row]
+    >>> rows_of([row._asdict() | {"title": row.title, "utility_retained": {}}]) == [row]
     True
     """
     names = Row._fields
@@ -172,7 +175,7 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
 def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
     """Return what a comparison warns of, with those of its risk replaced by those of this one."""
     own_axis = axis_named(comparison["settings"]["risk"])
-    of_axis = warnings_of(rows_of(comparison["rows"]), own_axis)
+    of_axis = risk_warnings(rows_of(comparison["rows"]), own_axis)
     others = [sentence for sentence in comparison["warnings"] if sentence not in of_axis]
     return [*others, *answered.warnings]
 
@@ -182,12 +185,12 @@ def explain_choice(
 ) -> list[str]:
     r"""Say in at most two sentences why a setting is the answer, or why it is not."""
     if row is None:
-        return [choice.sentence, *choice.caveats[:1]]
+        return [describe_answer(choice), *caveats_of(choice)[:1]]
     if row.problem is not None:
         return [f"“{row.title}” has no result: {row.problem.rstrip('.')}."]
     axis = question.axis
     if row is choice.row:
-        return [describe_advice(row, question.worth, axis), _describe_next(rows, choice, question)]
+        return [describe_setting(row, question.worth, axis), _describe_next(rows, choice, question)]
     return [_describe_facts(row, axis), _explain_rejection(row, choice, question)]
 
 
@@ -198,11 +201,11 @@ def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
     if len(safe) == 1:
         return "No other setting that is finished keeps your limits."
     others = [row for row in safe if row is not choice.row]
-    second = cheapest(others, *limits, question.worth, question.risk).row
+    second = choose_setting(others, *limits, question.worth, question.risk).row
     if second is None:
         return "No other setting that is finished keeps your limits."
     told = f"“{second.title}”: {format_lists(second)}, {format_ratings(second)}"
-    if second.title in choice.not_told_apart:
+    if second in choice.tied:
         return f"It is not told apart from {told}; take the safer of them."
     return f"Of the {len(safe)} settings that keep your limits it keeps most; next comes {told}."
 
@@ -214,8 +217,7 @@ def _describe_facts(row: Row, axis: Axis) -> str:
         return f"{kept}; no attack here knows what to undo of it, so that its risk is not told."
     if axis.of(row) is None:
         return f"{kept}; by this risk nothing is told of it, which is no low risk."
-    reached = f"{axis.who(row)} {axis.say(row, axis.reached)} ({axis.ends(row)})"
-    return f"{kept}; {reached}{axis.nothing_new(row)}."
+    return f"{kept}; {describe_risk(row, axis)}."
 
 
 def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
@@ -231,7 +233,7 @@ def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
         return "It keeps your limits."
     best = choice.row
     told = f"“{best.title}” keeps more: {format_lists(best)}, {format_ratings(best)}"
-    if row.title in choice.not_told_apart:
+    if row in choice.tied:
         told = f"“{best.title}” kept more here, though this split does not tell them apart"
     return f"It keeps your limits, but {told}."
 
@@ -243,7 +245,7 @@ def _explain_violations(row: Row, question: Question) -> str:
         return f"it does not promise that at least {least} people share each row"
     if least is not None and (row.k or 0) < least:
         return f"its k is {row.k}, and you ask for at least {least}"
-    if not was_looked_for(row, axis):
+    if not has_coverage(row, axis):
         return (
             "no adversary knew enough to look for nearly everybody, and who was not looked for is "
             "not safe"
@@ -303,15 +305,15 @@ def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
 
 def _line(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
     axis, kept = question.axis, shares_of(row)
-    bound = PERSON.bound_of(row)
+    bound = REIDENTIFICATION.bound_of(row)
     is_told = axis.of(row) is not None
     return SettingLine(
         title=row.title,
         description=variant_of(row.method).description,
         promise=labels[row.promise],
         risk=percent(axis.of(row)) if is_told else _UNKNOWN,
-        ends=axis.ends(row) if is_told else "",
-        by=axis.who(row) if is_told else "",
+        ends=format_ends(row, axis) if is_told else "",
+        by=f"“{getattr(row, axis.by)}”" if is_told else "",
         found=_found(row, axis),
         proven=_UNKNOWN if bound is None else f"at most {percent(bound)}",
         lists=_UNKNOWN if row.problem else format_share(kept.lists),
@@ -325,9 +327,9 @@ def _line(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
 
 
 def _found(row: Row, axis: Axis) -> str:
-    if axis is PERSON or row.risk is None:
+    if axis is REIDENTIFICATION or row.risk is None:
         return ""
-    return f"{percent(row.risk)} ({PERSON.ends(row)})"
+    return f"{percent(row.risk)} ({format_ends(row, REIDENTIFICATION)})"
 
 
 WIDTH, HEIGHT = 640, 400
@@ -395,7 +397,7 @@ def draw(
 ) -> Drawing:
     """Place settings by their risk and by what they keep."""
     placed = [row for row in rows if _has_place(row, utility, axis)]
-    looks = {look.series: look for look in looks_of(rows)}
+    looks = styles_of(row["method"] for row in rows)
     lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in placed)]))
     dots = [_dot(row, utility, axis, looks[row["method"]], lowest) for row in placed]
     by_title = {dot.row["title"]: dot for dot in dots}
@@ -405,7 +407,7 @@ def draw(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), _percent(risk)) for risk in _RISKS],
         up=[Tick(_y(share, lowest), f"{share:.0%}") for share in _SHARES if share >= lowest],
-        across_title=f"← safer: share {axis.limit} (log scale)",
+        across_title=f"← safer: share of {axis.label} (log scale)",
         up_title=f"{utility.title.lower()}: share of {utility.whole} →",
         dots=dots,
         lines=_lines(dots),
@@ -417,12 +419,12 @@ def draw(
 
 def _has_place(row: Mapping[str, Any], utility: Upward, axis: Axis) -> bool:
     """Tell whether both its risk and what it keeps were measured, and can be told."""
-    kept = (row.get("kept") or {}).get(utility.name)
-    return row[axis.value] is not None and kept is not None and bool(kept.get("is_told", True))
+    kept = (row.get("utility_retained") or {}).get(utility.name)
+    return row[axis.value] is not None and kept is not None and bool(kept.get("is_reliable", True))
 
 
 def _share(row: Mapping[str, Any], utility: Upward) -> float:
-    return float(row["kept"][utility.name]["value"])
+    return float(row["utility_retained"][utility.name]["value"])
 
 
 def _dot(row: Mapping[str, Any], utility: Upward, axis: Axis, look: Style, lowest: float) -> Dot:

@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.comparison import Comparison
-from recveil.comparison._compare import Of, usual_methods, variants_of
+from recveil.comparison._compare import Feedback, usual_methods, variants_of
 from recveil.ratings import RatingScale
 from recveil.release.manifest import MANIFEST, FileEntry
 from recveil.release.manifest_reader import known_manifest
@@ -438,7 +438,7 @@ SO_FAR, PAGE = "so_far.json", "comparison.html"
 _QUICK = ("sparse", "synthetic", "simple", "k-corating, averaged", "k-corating, likes", "padded")
 
 
-def kind_of_table(found: dict[str, Any] | None) -> Of:
+def kind_of_table(found: dict[str, Any] | None) -> Feedback:
     """Return what a table was found to hold, as `inspect` told it; ratings if nothing is known."""
     if found is None:
         return "ratings"
@@ -447,7 +447,7 @@ def kind_of_table(found: dict[str, Any] | None) -> Of:
     return "ratings" if (found["scale"] or {}).get("ordered", True) else "words"
 
 
-def methods_to_choose(*, of: Of) -> dict[str, bool]:
+def methods_to_choose(*, of: Feedback) -> dict[str, bool]:
     """Return the names of the methods that can be compared, and whether each is usual.
 
     Examples
@@ -474,7 +474,6 @@ def _order(name: str) -> tuple[bool, int]:
 def compare_input(assignment: Assignment) -> dict[str, Any]:
     """Compare settings on a table, and show each as soon as it is finished."""
     from recveil.comparison import compare
-    from recveil.report import write_compare_page
 
     asked, folder = assignment.settings, assignment.folder
 
@@ -492,7 +491,7 @@ def compare_input(assignment: Assignment) -> dict[str, Any]:
         so_far=show,
         **keywords_of(asked["reading"]),
     )
-    write_compare_page(found.to_dict(), folder / PAGE)
+    found.write_html(folder / PAGE)
     return _told(found)
 
 

@@ -42,9 +42,9 @@ def test_json_is_what_the_library_finds(run):
     train = read_ratings("train.csv", times=False)
     held_out = match_held_out(train, read_ratings("test.csv", times=False)).test
     judge = Evaluator(Split(train, held_out), n_targets=30, with_membership=False)
-    expected = judge.evaluate("out").to_json()
+    expected = judge.evaluate("out").to_dict()
     assert {name: found[name] for name in expected} == expected
-    assert (found["release"], found["made_anew"], found["split"]) == ("out", False, None)
+    assert (found["release"], found["is_remade"], found["split"]) == ("out", False, None)
     assert found["target_deviation"]["n_cells"] == held_out.users.size
     assert found["disclosure"]["membership"] is None
 
@@ -69,11 +69,11 @@ def test_a_split_judges_another_release_of_the_same_kind(run):
     assert (code, err) == (0, "")
     assert "it is this one that is judged, not out itself" in out
     found = json.loads(run("evaluate", "ratings.csv", *options, "--json", "-")[1])
-    assert (found["made_anew"], found["split"], found["left_out"]) == (True, 0.2, None)
+    assert (found["is_remade"], found["split"], found["left_out"]) == (True, 0.2, None)
     parts = split_ratings(read_ratings("ratings.csv", times=False), 0.2, seed=2)
     release = PredictiveAnonymizer(k=5, seed=2).anonymize(parts.train)
     judge = Evaluator(parts, n_targets=30, seed=2, with_membership=False)
-    assert found["recipient"] == judge.evaluate(release).to_json()["recipient"]
+    assert found["recipient"] == judge.evaluate(release).to_dict()["recipient"]
 
 
 def test_left_out_test_ratings_are_counted(run, tmp_path):
@@ -98,8 +98,8 @@ def test_the_headline_tells_errors_lists_and_who_they_are_by(run):
         lists = told["lists"][side]
         assert f"{lists['ndcg@10']:.4f} with the {words} ({lists['recommender']}{best})" in out
     assert f"the same for everybody, give {told['popularity']['ndcg@10']:.4f}" in out
-    if told["gain_low"] is not None:
-        assert told["gain_low"] <= told["gain_kept"] <= told["gain_high"]
+    if told["gain_retained_low"] is not None:
+        assert told["gain_retained_low"] <= told["gain_retained"] <= told["gain_retained_high"]
 
 
 def test_labels_present_and_the_share_absent_stand_beside_the_rule(run):
