@@ -51,8 +51,8 @@ def show_comparison(comparison: Comparison) -> None:
 def words_of(comparison: Comparison) -> Iterator[str]:
     """Yield the terms that `show_comparison` prints and that the glossary explains."""
     heads = _utility_heads(comparison.rows)
-    yield from ("promises", "found", "proven")
-    yield from (f"{'words' if name == 'labels' else name} kept" for name in heads)
+    yield from ("guarantee", "found", "proven")
+    yield from (f"{name} retained" for name in heads)
     yield from (_FIGURES[name] for name in heads if name != "labels")
     if comparison.frontier():
         yield "★"
