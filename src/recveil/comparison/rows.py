@@ -1,7 +1,7 @@
 """Rows of a comparison's table, one per setting, and the utility that a setting retains."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Self, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, Self, get_args
 
 import numpy as np
 
@@ -65,9 +65,11 @@ class Row:
 
     _fields = _Fields()
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
+    def __getattr__(self, name: str) -> Any:
+        """Return None for a measure registered after the row was made."""
+        if name in MEASURES:
+            return None
+        raise AttributeError(f"a row has no measure {name!r}")
 
     def __init__(
         self,

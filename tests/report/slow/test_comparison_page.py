@@ -76,7 +76,7 @@ def test_labels_are_not_trusted(comparison):
         row._replace(risk_by=evil, ranker=evil, problem=row.problem and evil)
         for row in comparison.rows
     ]
-    reading = comparison.reading._replace(name=evil, notes=(evil,))
+    reading = dataclasses.replace(comparison.reading, name=evil, notes=(evil,))
     poisoned = dataclasses.replace(comparison, rows=rows, reading=reading).to_html()
     assert "onerror" in poisoned
     assert "<img" not in poisoned
