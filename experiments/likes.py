@@ -83,8 +83,8 @@ def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interva
     asked = "none" if epsilon is None else epsilon
     anonymize(likes, out, epsilon=asked, catalogue="as-rated")
     judged = evaluate(out, likes, split=0.2, with_membership=False, targets=1, seed=SEED)
-    kept = judged.evaluation.kept.lists
-    return Interval(kept.value, kept.low, kept.high, kept.n_people)
+    kept = judged.evaluation.retained.lists
+    return Interval(kept.value, kept.low, kept.high, kept.n_users)
 
 
 def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
@@ -118,12 +118,12 @@ def _of_release(ratings: Ratings, method: str, out: Path) -> dict[str, Interval]
     attacked = _attack(ratings, out)
     judged = evaluate(out, ratings, split=0.2, with_membership=False, targets=1, seed=SEED)
     strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.person_found.rate)
-    kept = judged.evaluation.kept.lists
+    kept = judged.evaluation.retained.lists
     return {
         "group found": strongest.group_found,
         "person found": strongest.person_found,
         **{f"members, {name} known (AUC)": told.auc for name, told in attacked.by_known.items()},
-        "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_people),
+        "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_users),
     }
 
 

@@ -249,7 +249,7 @@ def of_lists() -> Iterable[Line]:
         "k-coRating, k = 5": 0.78,
     }
     for release, kept in outside.items():
-        told = share("recipient", "kept", "best", "lists")
+        told = share("recipient", "utility_retained", "best", "lists")
         yield Line(release, "lists keep of the best on raw", told, kept)
         yield Line(
             *(release, "nDCG@10 of the best lists on the release"),

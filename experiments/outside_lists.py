@@ -168,8 +168,8 @@ def serve_both(setting: str, make: Callable[[Ratings], TrainingTable], judge: Ju
     train, test = judge.split
     table = make(train)
     ours = serve(fit_all(table), UserRows.from_ratings(train), test)
-    assert ours.people is not None  # noqa: S101  it serves somebody
-    lists = ours.people.ndcg[ours.ranker]
+    assert ours.per_user is not None  # noqa: S101  it serves somebody
+    lists = ours.per_user.ndcg[ours.ranker]
     told = {name: float(np.nanmean(judge.ndcg(s))) for name, s in outside_scores(table, judge)}
     by = max(told, key=told.__getitem__)
     return Served(setting, float(np.nanmean(lists)), interval_of(lists), ours.ranker, told[by], by)

@@ -166,7 +166,7 @@ def interval(of: NDArray[Any], beside: NDArray[Any]) -> tuple[float, float]:
 
 def print_kept(raw: Served, drawn: Served) -> None:
     """Print what the best recommenders keep: lists, and RMSE."""
-    both = [(of, of.people) for of in (raw, drawn) if of.people is not None]
+    both = [(of, of.per_user) for of in (raw, drawn) if of.per_user is not None]
     gains = [people.ndcg[of.best_ranker] for of, people in both]
     judged = ~np.isnan(gains[0])
     kept, half = interval(gains[1][judged], gains[0][judged])

@@ -91,11 +91,11 @@ def _of_setting(row: Setting) -> list[Row]:
     """Return what a comparison tells of one setting."""
     of = f"compared, {row.title}"
     told = {
-        "words told rightly": ("words_right", "words_right_low", "words_right_high"),
-        "words kept": ("gain_kept", "gain_low", "gain_high"),
-        "own row over commonest words": tuple(f"words_in_row_gain{end}" for end in _ENDS),
-        "lists kept": ("ndcg_kept", "ndcg_low", "ndcg_high"),
-        "shadows (AUC)": ("shadows_auc", "shadows_auc_low", "shadows_auc_high"),
+        "words told rightly": ("nominal_accuracy", "nominal_accuracy_low", "nominal_accuracy_high"),
+        "words kept": ("gain_retained", "gain_retained_low", "gain_retained_high"),
+        "own row over commonest words": tuple(f"row_accuracy_gain{end}" for end in _ENDS),
+        "lists kept": ("ndcg_retained", "ndcg_retained_low", "ndcg_retained_high"),
+        "shadows (AUC)": ("shadow_auc", "shadow_auc_low", "shadow_auc_high"),
     }
     rows = [
         _share(f"{of}: {name}", Interval(*(getattr(row, each) for each in measures), 0))
@@ -106,9 +106,9 @@ def _of_setting(row: Setting) -> list[Row]:
         return rows
     del rows[2]  # a raw row without a word is no worse told for that
     counts = "compared, exact counts of items with words instead: shadows (AUC)"
-    rows.append(Row(counts, row.shadows_counts_auc, form=".2f"))
+    rows.append(Row(counts, row.shadow_auc_baseline, form=".2f"))
     floor = "compared, each item's commonest word: told rightly"
-    return [*rows, Row(floor, row.commonest_right, form=".1%")]
+    return [*rows, Row(floor, row.baseline_nominal_accuracy, form=".1%")]
 
 
 def _share(label: str, found: Interval) -> Row:

@@ -129,10 +129,10 @@ class TestDrawn:
 
     def test_it_is_judged_by_lists(self, likes, made):
         found = evaluate(made / "drawn", likes, split=0.2, targets=9, with_membership=False)
-        told = found.to_json()
-        assert 0.5 < told["recipient"]["kept"]["chosen"]["lists"]["value"] < 1.3
-        assert told["recipient"]["kept"]["chosen"]["ratings"]["value"] is None
-        assert any("no error or deviation is told" in note for note in told["notes"])
+        told = found.to_dict()
+        assert 0.5 < told["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1.3
+        assert told["recipient"]["utility_retained"]["chosen"]["ratings"]["value"] is None
+        assert any("without errors or deviations" in note for note in told["notes"])
 
     @pytest.mark.parametrize("name", ["drawn", "sparse"])
     def test_it_is_read_and_converted(self, made, tmp_path, capsys, name):
@@ -152,7 +152,7 @@ class TestDrawn:
 @pytest.fixture(scope="module")
 def judged(likes, made):
     options = {"split": 0.2, "targets": 20, "with_membership": False}
-    return {name: evaluate(made / name, likes, **options).to_json() for name in METHODS}
+    return {name: evaluate(made / name, likes, **options).to_dict() for name in METHODS}
 
 
 class TestEvaluate:
@@ -169,7 +169,7 @@ class TestEvaluate:
         assert not [path for path in told if "rmse" in path or path.endswith("mae")]
         assert judged[method]["target_deviation"] is None
         assert judged[method]["fidelity"]["rating_distance"] is None
-        assert any("no error or deviation is told" in note for note in judged[method]["notes"])
+        assert any("without errors or deviations" in note for note in judged[method]["notes"])
 
     @pytest.mark.parametrize("method", METHODS)
     def test_lists_are_judged(self, judged, method):
@@ -178,8 +178,8 @@ class TestEvaluate:
             *("popularity", "EASE on liked", "item cosine, 100 neighbours", "PureSVD")
         ]
         assert told["lists"]["best_raw"]["ndcg@10"] > 0.1
-        assert 0.3 < told["kept"]["chosen"]["lists"]["value"] < 1.2
-        assert told["kept"]["chosen"]["ratings"]["value"] is None
+        assert 0.3 < told["utility_retained"]["chosen"]["lists"]["value"] < 1.2
+        assert told["utility_retained"]["chosen"]["ratings"]["value"] is None
 
     def test_the_table_must_be_what_the_release_was_made_from(self, likes, ratings, made):
         with raises("release.mismatch"):
@@ -191,4 +191,4 @@ class TestEvaluate:
 class TestCompare:
     def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
         with raises("option.unsupported", "--for"):
-            compare(likes, tmp_path / "out", ks=[5], targets=20, worth="ratings")
+            compare(likes, tmp_path / "out", ks=[5], targets=20, utility="ratings")

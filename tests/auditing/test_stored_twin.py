@@ -29,7 +29,7 @@ def test_an_audit_knows_who_is_who(here):
 def test_an_evaluation_serves_everybody(here):
     found = evaluate(
         here / "out", here / "ratings.csv", split=0.2, targets=9, with_membership=False
-    ).to_json()
+    ).to_dict()
     assert found["served"] > 0
 
 

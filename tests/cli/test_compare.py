@@ -23,7 +23,7 @@ def test_no_result_at_all_ends_with_1(run):
         (("ratings.csv", "-o", "out", "--k", "2;3"), "--k '2;3'"),
         (("ratings.csv", "-o", "out", "--k", "1"), "k is 1"),
         (("ratings.csv", "-o", "out", "--split", "2"), "share is 2"),
-        (("ratings.csv", "-o", "."), "holds something else"),
+        (("ratings.csv", "-o", "."), "has files that are not of a comparison"),
         (("ratings.csv", "-o", "a/b"), "create it first"),
         (("ratings.csv", "-o", "out", "--max-risk", "0"), "is 0.0; expected a share above 0"),
         (("ratings.csv", "-o", "out", "--json", "ratings.csv"), "the input itself"),

@@ -1,15 +1,21 @@
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
 from recveil.evaluation import (
-    TOO_SMALL,
+    Evaluation,
+    Measured,
+    RetainedUtility,
+    Served,
+    Utility,
     evaluate,
 )
-from recveil.evaluation.headline import headline
+from recveil.evaluation.recipient import AVERAGES, POPULARITY
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
+from recveil.report.evaluation.text import explain_unreliable, headline
 from shared.cli_evaluate import (
     FILES,
     QUICK,
@@ -30,7 +36,7 @@ def test_without_the_private_twin_it_says_what_is_missing(run, tmp_path):
     (tmp_path / "out.private").rename(tmp_path / "elsewhere")
     code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
     assert (code, err) == (0, "")
-    assert "Nobody knows whose rows these are (out.private is not there)" in out
+    assert "The map of users to rows is unknown (out.private does not exist)" in out
     assert "insider" not in out
 
 
@@ -62,7 +68,7 @@ def test_a_release_of_all_ratings_is_refused(run):
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(whole).write("whole")
     code, out, err = run("evaluate", *FILES, "--release", "whole", *QUICK)
     assert (code, out) == (2, "")
-    assert "perhaps with the test ratings among them" in err
+    assert "made from other ratings" in err
 
 
 def test_levels_of_ones_own_cannot_be_made_anew(run):
@@ -71,7 +77,7 @@ def test_levels_of_ones_own_cannot_be_made_anew(run):
     PredictiveAnonymizer(4, privacy_levels=levels, seed=1).anonymize(train).write("levels")
     code, _, err = run("evaluate", "ratings.csv", "--split", 0.2, "--release", "levels")
     assert code == 2
-    assert "do not say how to make another such release" in err
+    assert "do not suffice to make another such release" in err
 
 
 def test_the_scale_is_that_of_the_release(run, tmp_path):
@@ -95,58 +101,57 @@ def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
 
 
 class TestHeadline:
-    def told(self, **changes):
-        chosen = {"rmse": 0.9, "recommender": "kNN", "ndcg@10": 0.2, "ranker": "kNN"}
-        gain = {"value": 0.04, "low": 0.03, "high": 0.05, "is_told": True, "why_not_told": None}
-        return {
-            "chosen": {"raw": chosen, "release": chosen},
-            "best": {"raw": chosen, "release": chosen},
-            "popularity": {"ndcg@10": 0.1},
-            "averages": {"rmse": 0.94, "recommender": "means"},
-            **{"raw_gain": gain, "raw_lists": gain, "release_gain": gain},
-            "kept": self.kept(),
-        } | changes
+    HALF = Measured(0.5, 0.4, 0.6, 99)
+    GAIN = Measured(0.04, 0.03, 0.05, 99)
 
-    def kept(self, **changes):
-        half = {"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
-        return {"chosen": {"ratings": half, "lists": half, "lists_gain": half} | changes}
+    def served(self, ndcg=0.2):
+        rest = (10, 1, 1, 0, (), 0.0)
+        utilities = {
+            AVERAGES: Utility(0.94, 0.7, np.nan, np.nan, np.nan, *rest),
+            POPULARITY: Utility(np.nan, np.nan, ndcg / 2, 0.1, 0.1, *rest),
+            "kNN": Utility(0.9, 0.7, ndcg, 0.1, 0.1, *rest),
+        }
+        return Served(utilities, "kNN", "kNN")
 
-    def test_lists_are_told_from_popularity_on(self):
-        assert "give 0.1000; from there, 50.0% of the gain is left (40.0% to 60.0%)" in self.say()
-        for value, high, words in ((-0.2, -0.1, "worse"), (-0.2, 0.1, "not told to be better")):
-            share = {"value": value, "low": -0.4, "high": high, "is_told": True}
-            told = self.say(kept=self.kept(lists_gain=share))
-            assert f"give 0.1000: the release's lists are {words}." in told
+    def headline(self, ndcg=0.2, retained=None, **changes):
+        fields = dict.fromkeys(field.name for field in dataclasses.fields(Evaluation))
+        shares = {"ratings": self.HALF, "lists": self.HALF, "lists_gain": self.HALF}
+        fields |= {
+            **{"raw": self.served(ndcg), "release": self.served(ndcg)},
+            **dict.fromkeys(("raw_gain", "raw_lists", "release_gain"), self.GAIN),
+            "retained": RetainedUtility(**shares | (retained or {})),
+        }
+        return headline(Evaluation(**fields | changes))
 
-    def say(self, **changes):
-        return headline({"recipient": self.told(**changes)})
+    def test_lists_are_compared_with_popularity(self):
+        assert "retains 50.0% of the gain above them (40.0% to 60.0%)" in self.headline()
+        for value, high, words in ((-0.2, -0.1, "worse"), (-0.2, 0.1, "not significantly better")):
+            share = Measured(value, -0.4, high, 99)
+            text = self.headline(retained={"lists_gain": share})
+            assert f"have 0.1000; the release's lists are {words}." in text
 
-    def test_worse_than_averages_only_where_the_interval_tells(self):
-        share = {"value": -0.037, "low": -1.43, "high": 0.62, "is_told": False}
-        wide = {"value": -0.001, "low": -0.04, "high": 0.02}
-        told = self.say(kept=self.kept(ratings=share), release_gain=wide)
-        assert "not told from averages of the raw ratings; what share of the gain of coll" in told
-        assert "is not told (-143.0% to 62.0%)" in told
-        assert "-3.7%" not in told
-        sure = share | {"is_told": True, "low": -0.1, "high": 0.05}
-        told = self.say(kept=self.kept(ratings=sure), release_gain=wide)
-        assert "not told from averages of the raw ratings: -3.7% of the gain" in told
-        assert "worth less" not in told
-        told = self.say(
-            kept=self.kept(ratings=share | {"high": -0.1}), release_gain=wide | {"high": -0.001}
-        )
-        assert "the release is worth less than averages" in told
+    def test_worse_than_averages_only_if_the_interval_is_below_0(self):
+        share, wide = Measured(-0.037, -1.43, 0.62, 99), Measured(-0.001, -0.04, 0.02, 99)
+        text = self.headline(retained={"ratings": share}, release_gain=wide)
+        assert "not significantly better than averages" in text
+        assert "(-143.0% to 62.0%)" in text
+        assert "-3.7%" not in text
+        narrow = share._replace(low=-0.1, high=0.05)
+        text = self.headline(retained={"ratings": narrow}, release_gain=wide)
+        assert "not significantly better than averages of the raw ratings: it retains -3.7%" in text
+        below = wide._replace(high=-0.001)
+        text = self.headline(retained={"ratings": share._replace(high=-0.1)}, release_gain=below)
+        assert "the release is worse than averages" in text
 
-    def test_worse_than_averages_is_said_where_the_raw_gain_is_too_small(self):
-        gain = self.told()["raw_gain"] | {"is_told": False, "why_not_told": TOO_SMALL}
-        told = self.say(raw_gain=gain, release_gain={"value": -0.02, "low": -0.04, "high": -0.01})
-        assert "the release is worth less than averages" in told
-        assert "too small to tell" in told
+    def test_worse_than_averages_is_stated_if_the_raw_gain_is_too_small(self):
+        small, below = Measured(0.01, -0.01, 0.03, 99), Measured(-0.02, -0.04, -0.01, 99)
+        text = self.headline(raw_gain=small, release_gain=below)
+        assert "the release is worse than averages" in text
+        assert explain_unreliable("imprecise", 99) in text
 
-    def test_lists_that_cannot_be_told_are_named(self):
-        none = {"rmse": 0.9, "recommender": "kNN", "ndcg@10": None, "ranker": "kNN"}
-        told = self.say(chosen={"raw": none, "release": none})
-        assert told.startswith("Lists cannot be told")
-        assert "The release keeps 50.0% of the gain" in told
-        few = self.told()["raw_lists"] | {"is_told": False, "why_not_told": "only 1 was judged"}
-        assert "Lists cannot be told: of their nDCG, only 1 was judged." in self.say(raw_lists=few)
+    def test_lists_that_cannot_be_evaluated_are_named(self):
+        text = self.headline(ndcg=np.nan)
+        assert text.startswith("Lists cannot be evaluated")
+        assert "The release retains 50.0% of the gain" in text
+        few = self.headline(raw_lists=self.GAIN._replace(n_users=1))
+        assert explain_unreliable("too-few-users", 1) in few

@@ -8,7 +8,7 @@ from recveil.comparison.rows import Row
 
 
 def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
-    """What `Evaluation.to_json` gives, as far as a comparison looks at it."""
+    """What `Evaluation.to_dict` gives, as far as a comparison looks at it."""
 
     def attack(name, share, looked):
         return {
@@ -47,8 +47,8 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
     def share(value, spread=0.1):
         return {"value": value, "low": value - spread, "high": value + spread}
 
-    gain = share(0.06, 0.01) | {"is_told": True, "why_not_told": None, "n_judged": 200}
-    lists = share(0.4, 0.05) | {"is_told": True, "why_not_told": None, "n_ranked": 190}
+    gain = share(0.06, 0.01) | {"is_reliable": True, "unreliable_reason": None, "n_judged": 200}
+    lists = share(0.4, 0.05) | {"is_reliable": True, "unreliable_reason": None, "n_ranked": 190}
     best = {"recommender": "kNN", "rmse": rmse - 0.001, "ranker": "kNN", "ndcg@10": 0.32}
     served = {"recommender": "kNN", "mae": 0.7, "ndcg@10": 0.2, "recall@10": 0.1}
     return {
@@ -64,7 +64,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             "raw_gain": gain,
             "raw_lists": lists,
             "release_gain": share(0.96 - rmse, 0.01),
-            "kept": {
+            "utility_retained": {
                 "chosen": {"ratings": share(kept), "lists": share(0.75), "lists_gain": share(0.7)},
                 "best": {
                     "ratings": share(kept + 0.02),
@@ -109,7 +109,7 @@ class _Evaluation:
     def __init__(self, plain):
         self.plain = plain
 
-    def to_json(self):
+    def to_dict(self):
         return self.plain
 
 
@@ -142,12 +142,12 @@ def evaluator(monkeypatch):
 @pytest.fixture
 def row():
     """A finished row, everybody looked for, to be changed."""
-    counts = {"looked_for": 900, "attacked": 900, "most_attacked": 900}
+    counts = {"targets": 900, "targets_attacked": 900, "most_targets_attacked": 900}
     return Row(
         *("padded", 5, "k-anonymity", None),
-        **{"verified_k": 5, "bound": 0.2, "adversary": "paper", "attack": "nearest"},
-        **{"risk": 0.1, "risk_low": 0.08, "risk_high": 0.12, "gain_kept": 0.5, "rmse": 0.93},
-        **{"is_gain_told": True, "ndcg_kept": 0.75, "is_ndcg_told": True},
+        **{"verified_k": 5, "bound": 0.2, "risk_by": "paper", "attack": "nearest"},
+        **{"risk": 0.1, "risk_low": 0.08, "risk_high": 0.12, "gain_retained": 0.5, "rmse": 0.93},
+        **{"is_gain_reliable": True, "ndcg_retained": 0.75, "is_ndcg_reliable": True},
         **counts,
     )
 

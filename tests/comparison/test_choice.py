@@ -1,4 +1,4 @@
-"""The cheapest setting, on a table small enough to choose from by hand."""
+"""The setting with the highest utility, on a table small enough to choose from by hand."""
 
 import math
 
@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.comparison import Row, cheapest, frontier, utility_of
-from recveil.comparison.choice import warnings_of
+from recveil.comparison import Row, choose_setting, frontier, utility_of
+from recveil.comparison.rows import shares_of
+from recveil.report.comparison.text import (
+    caveats_of,
+    describe_advice,
+    describe_answer,
+    risk_warnings,
+)
+from recveil.report.evaluation.text import explain_unreliable
 
-LOOKED_FOR = {"looked_for": 900, "attacked": 900, "most_attacked": 900}
+TARGETS = {"targets": 900, "targets_attacked": 900, "most_targets_attacked": 900}
 
 
 def made(method, k, promise, high, rmse, **changes):
@@ -18,13 +25,13 @@ def made(method, k, promise, high, rmse, **changes):
 
     Lists keep half a point more of what they were than ratings do of their gain, up to raw.
     """
-    row = Row(method, k, promise, None, **LOOKED_FOR)
+    row = Row(method, k, promise, None, **TARGETS)
     bound = 1 / k if promise == "k-anonymity" else None
     return row._replace(
-        **{"bound": bound, "adversary": "paper", "attack": "nearest", "verified_k": k},
+        **{"bound": bound, "risk_by": "paper", "attack": "nearest", "verified_k": k},
         **{"risk": 0.8 * high, "risk_low": 0.6 * high, "risk_high": high},
-        **{"rmse": rmse, "gain_kept": 10 * (1 - rmse), "is_gain_told": True, "ndcg": 0.1},
-        **{"ndcg_kept": min(1, 10 * (1 - rmse) + 0.005), "is_ndcg_told": True},
+        **{"rmse": rmse, "gain_retained": 10 * (1 - rmse), "is_gain_reliable": True, "ndcg": 0.1},
+        **{"ndcg_retained": min(1, 10 * (1 - rmse) + 0.005), "is_ndcg_reliable": True},
         **{"ranker": "kNN", "raw_ranker": "EASE", "recommender": "kNN"},
     )._replace(**changes)
 
@@ -57,51 +64,54 @@ TABLE = [
     ],
 )
 def test_the_best_of_the_safe_ones(max_risk, min_k, expected):
-    choice = cheapest(TABLE, max_risk, min_k)
+    choice = choose_setting(TABLE, max_risk, min_k)
     assert (choice.row and choice.row.title) == expected
-    assert (expected or "no setting that was tried will do") in choice.sentence
+    assert (expected or "no compared setting qualifies") in describe_answer(choice)
 
 
 def test_no_answer_names_the_safest():
-    (caveat,) = cheapest(TABLE, 0.01).caveats
-    assert "“padded, k = 50”: 1.6% of 900 people found (1.2% to 2%)" in caveat
-    assert cheapest(TABLE[5:], 0.5).caveats == [
-        "No setting that promises anything could be judged."
+    (caveat,) = caveats_of(choose_setting(TABLE, 0.01))
+    assert (
+        "“padded, k = 50”: 1.6% of users re-identified by “paper” (1.2% to 2%, 900 targets)"
+        in caveat
+    )
+    assert caveats_of(choose_setting(TABLE[5:], 0.5)) == [
+        "No setting with a guarantee could be evaluated."
     ]
 
 
 def test_a_measured_risk_is_not_called_proven():
-    told = " ".join(cheapest(TABLE, 0.15).caveats)
-    assert "9.6% of 900 people (7.2% to 12%)" in told
-    assert "proven is at most 20%" in told
+    told = " ".join(caveats_of(choose_setting(TABLE, 0.15)))
+    assert "9.6% of users re-identified by “paper” (7.2% to 12%, 900 targets)" in told
+    assert "The proven bound is 20%" in told
     assert "k = 7 or more" in told
-    proven = " ".join(cheapest(TABLE, 0.05).caveats)
-    assert "proven is that no attack on this release alone finds more than 2%." in proven
-    assert any("no promise" in caveat for caveat in cheapest(TABLE, 1.0).caveats)
+    proven = " ".join(caveats_of(choose_setting(TABLE, 0.05)))
+    assert "no attack on this release alone re-identifies more than 2%, which is proven." in proven
+    assert any("not guaranteed" in caveat for caveat in caveats_of(choose_setting(TABLE, 1.0)))
 
 
 def test_caveats_tell_what_else_is_given_away():
-    row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership=0.99)
+    row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership_auc=0.99)
     row = row._replace(published_share=0.63)
-    told = " ".join(cheapest([row._replace(membership_low=0.98)], 0.5).caveats)
-    stand = "63% of all ratings stand in it exactly as they were given; 43% because nobody else in"
-    assert stand in told
+    told = " ".join(caveats_of(choose_setting([row._replace(membership_auc_low=0.98)], 0.5)))
+    published = "63% of all ratings are published exactly in the user's row; 43% because no other"
+    assert published in told
     assert "An adversary can nearly always tell who was in the data at all (AUC 0.99" in told
     row = row._replace(published_share=0.0, lone_share=0.0)
-    row = row._replace(membership=0.57, membership_low=0.49, membership_high=0.64)
-    unsure = " ".join(cheapest([row], 0.5).caveats)
+    row = row._replace(membership_auc=0.57, membership_auc_low=0.49, membership_auc_high=0.64)
+    unsure = " ".join(caveats_of(choose_setting([row], 0.5)))
     assert "exactly" not in unsure
     assert "only, it is not shown that an adversary can tell who was in the data" in unsure
     assert "at all (AUC 0.57, 0.49 to 0.64;" in unsure
     assert "“recveil compare FILE --shadows 32”" in unsure
     assert "This area is a lower bound" in unsure
-    shadows = {"shadows_auc": 0.93, "shadows_auc_low": 0.9, "shadows_auc_high": 0.95}
-    beside = " ".join(cheapest([row._replace(**shadows)], 0.5).caveats)
+    shadows = {"shadow_auc": 0.93, "shadow_auc_low": 0.9, "shadow_auc_high": 0.95}
+    beside = " ".join(caveats_of(choose_setting([row._replace(**shadows)], 0.5)))
     assert "comparison, of halves of the people, AUC 0.93 (0.90 to 0.95) was reached" in beside
-    row = row._replace(membership=None)
-    told = " ".join(cheapest([row], 0.5).caveats)
+    row = row._replace(membership_auc=None)
+    told = " ".join(caveats_of(choose_setting([row], 0.5)))
     assert "AUC" not in told
-    assert "in the data was not measured: “recveil compare FILE --shadows 32” does" in told
+    assert "Membership inference was not measured; “recveil compare FILE --shadows 32”" in told
 
 
 class TestWorth:
@@ -110,82 +120,99 @@ class TestWorth:
     # The first trials: ratings better than raw, lists fallen to 18 %.
     SMOOTH = made(
         *("padded", 10, "k-anonymity", 0.08, 0.87),
-        **{"gain_kept": 1.33, "gain_low": 0.9, "gain_high": 1.7, "ndcg_kept": 0.18},
-        **{"ndcg_low": 0.15, "ndcg_high": 0.21, "ndcg": 0.03},
+        **{
+            "gain_retained": 1.33,
+            "gain_retained_low": 0.9,
+            "gain_retained_high": 1.7,
+            "ndcg_retained": 0.18,
+        },
+        **{"ndcg_retained_low": 0.15, "ndcg_retained_high": 0.21, "ndcg": 0.03},
     )
     EVEN = made(
         *("simple", 10, "k-anonymity", 0.09, 0.95),
-        **{"gain_kept": 0.5, "gain_low": 0.4, "gain_high": 0.6, "ndcg_kept": 0.9},
-        **{"ndcg_low": 0.8, "ndcg_high": 0.95},
+        **{
+            "gain_retained": 0.5,
+            "gain_retained_low": 0.4,
+            "gain_retained_high": 0.6,
+            "ndcg_retained": 0.9,
+        },
+        **{"ndcg_retained_low": 0.8, "ndcg_retained_high": 0.95},
     )
     ROWS = (SMOOTH, EVEN)
 
     def test_the_smaller_share_counts(self):
-        choice = cheapest(self.ROWS, 0.1)
-        assert choice.sentence == (
-            "With at most 10% of the people found, “simple, k = 10” keeps most: lists 90% of raw, "
-            "ratings 50% of the raw gain."
+        choice = choose_setting(self.ROWS, 0.1)
+        assert describe_answer(choice) == (
+            "With at most 10% of users re-identified, “simple, k = 10” retains most: lists retain "
+            "90% of raw, ratings retain 50% of the raw gain."
         )
-        assert choice.worth == "both"
-        assert any("worth the smaller of its two shares" in caveat for caveat in choice.caveats)
+        assert choice.utility == "both"
+        assert any("the smaller of its two shares" in caveat for caveat in caveats_of(choice))
 
     @pytest.mark.parametrize("worth", ["both", "lists"])
     def test_lists_worse_than_popular_items_are_not_kept(self, worth):
         """Nine tenths of the best lists, and yet nothing that takes a release."""
-        worse = {"lists_gain_kept": -0.1, "lists_gain_low": -0.2, "lists_gain_high": -0.05}
+        worse = {
+            "lists_gain_retained": -0.1,
+            "lists_gain_retained_low": -0.2,
+            "lists_gain_retained_high": -0.05,
+        }
         row = self.EVEN._replace(**worse)
-        better = self.EVEN._replace(k=5, ndcg_kept=0.4, lists_gain_kept=0.1)
+        better = self.EVEN._replace(k=5, ndcg_retained=0.4, lists_gain_retained=0.1)
         assert utility_of(row, worth)[:3] == (-0.1, -0.2, -0.05)
         assert utility_of(row, "ratings").value == 0.5
-        choice = cheapest([row, better], 0.1, worth=worth)
+        choice = choose_setting([row, better], 0.1, utility=worth)
         assert choice.row == better
-        rule = "Lists that are no better than popular items alone count as nothing kept."
-        assert any(rule in caveat for caveat in choice.caveats)
+        rule = "Lists that are no better than popular items alone count as retaining nothing."
+        assert any(rule in caveat for caveat in caveats_of(choice))
         assert frontier([row, better], worth)[-1] == better
-        alone = cheapest([row], 0.1, worth=worth)
-        assert "lists 90% of raw, which is no better than popular items alone" in alone.sentence
-        assert "(worse than popular items alone)" in alone.advice
-        assert ("nothing collaborative is left" in alone.sentence) == (worth == "lists")
+        alone = choose_setting([row], 0.1, utility=worth)
+        assert (
+            "lists retain 90% of raw, which is no better than popular items alone"
+            in describe_answer(alone)
+        )
+        assert "(worse than popular items alone)" in describe_advice(alone)
+        assert ("no collaborative gain" in describe_answer(alone)) == (worth == "lists")
 
     def test_who_asks_for_ratings_is_told_of_the_lists_in_the_same_sentence(self):
-        choice = cheapest(self.ROWS, 0.1, worth="ratings")
-        assert choice.sentence == (
-            "With at most 10% of the people found, “padded, k = 10” keeps most for ratings: "
-            "ratings as good as raw, lists only 18% of raw."
+        choice = choose_setting(self.ROWS, 0.1, utility="ratings")
+        assert describe_answer(choice) == (
+            "With at most 10% of users re-identified, “padded, k = 10” retains most for ratings: "
+            "ratings are as good as raw, lists retain only 18% of raw."
         )
-        assert cheapest(self.ROWS, 0.1, worth="lists").row == self.EVEN
+        assert choose_setting(self.ROWS, 0.1, utility="lists").row == self.EVEN
 
     @pytest.mark.parametrize("worth", ["both", "ratings", "lists"])
     def test_nothing_is_better_than_raw(self, worth):
-        choice = cheapest([self.SMOOTH], 0.1, worth=worth)
-        told = " ".join([choice.sentence, *choice.caveats])
+        choice = choose_setting([self.SMOOTH], 0.1, utility=worth)
+        told = " ".join([describe_answer(choice), *caveats_of(choice)])
         assert "133" not in told
         assert "170" not in told
-        assert "ratings as good as raw" in choice.sentence
+        assert "ratings are as good as raw" in describe_answer(choice)
         assert "ratings 90% to as good as raw" in told
 
     def test_what_is_as_good_as_raw_goes_to_the_safer(self):
-        one = self.SMOOTH._replace(ndcg_kept=1.0, ndcg_low=None, ndcg_high=None)
-        safer = one._replace(gain_kept=1.01, risk_high=0.05, k=20)
-        assert cheapest([one, safer], 0.1).row == safer
+        one = self.SMOOTH._replace(
+            ndcg_retained=1.0, ndcg_retained_low=None, ndcg_retained_high=None
+        )
+        safer = one._replace(gain_retained=1.01, risk_high=0.05, k=20)
+        assert choose_setting([one, safer], 0.1).row == safer
 
     def test_a_gain_that_is_too_small_to_tell_makes_no_headline(self):
-        gain = {"is_gain_told": False, "raw_gain": 0.001, "raw_gain_low": -0.002}
+        gain = {"is_gain_reliable": False, "raw_gain": 0.001, "raw_gain_low": -0.002}
         gain |= {"raw_gain_high": 0.004, "raw_rmse": 0.943, "averages_rmse": 0.944}
         rows = [row._replace(**gain) for row in self.ROWS]
-        both = cheapest(rows, 0.1)
-        assert both.sentence == (
-            "With at most 10% of the people found, “simple, k = 10” keeps most, as far as can be "
-            "told: lists 90% of raw, for ratings, the gain of the raw table itself is too small "
-            "to tell (RMSE 0.9500; raw 0.9430, averages 0.9440)."
-        )
-        assert any("is 0.0010 (-0.0020 to 0.0040)" in caveat for caveat in both.caveats)
-        ratings = cheapest(rows, 0.1, worth="ratings")
+        both = choose_setting(rows, 0.1)
+        assert (both.row, both.decided_by) == (rows[1], "lists")
+        assert "RMSE 0.9500; raw 0.9430, averages 0.9440" in describe_answer(both)
+        assert shares_of(both.row).ratings is None
+        assert any("is 0.0010 (-0.0020 to 0.0040)" in caveat for caveat in caveats_of(both))
+        ratings = choose_setting(rows, 0.1, utility="ratings")
         assert ratings.row == rows[0]  # the safest
-        assert "which setting keeps most cannot be told; “padded, k = 10” is the safest" in (
-            ratings.sentence
+        assert ratings.decided_by is None
+        assert "%" not in describe_answer(ratings).partition("identified")[2].replace(
+            "only 18% of raw", ""
         )
-        assert "%" not in ratings.sentence.partition("found")[2].replace("only 18% of raw", "")
         assert frontier(rows, "ratings") == []
 
     def test_shares_that_are_told_of_no_setting_decide_nothing(self):
@@ -195,67 +222,81 @@ class TestWorth:
             5: (0.87, 0.8, 0.93, 0.19, -0.55, 0.73),
             10: (0.49, 0.42, 0.56, 0.18, -0.46, 0.65),
         }
-        names = ("ndcg_kept", "ndcg_low", "ndcg_high", "gain_kept", "gain_low", "gain_high")
+        names = (
+            "ndcg_retained",
+            "ndcg_retained_low",
+            "ndcg_retained_high",
+            "gain_retained",
+            "gain_retained_low",
+            "gain_retained_high",
+        )
         rows = [
             made("simple", k, "k-anonymity", 0.9 / k, 0.95, **dict(zip(names, kept, strict=True)))
             for k, kept in found.items()
         ]
-        choice = cheapest(rows, 0.5)
+        choice = choose_setting(rows, 0.5)
         assert choice.row.k == 2
-        assert choice.sentence.endswith(
-            "“simple, k = 2” keeps most, as far as can be told: lists 99% of raw, ratings not "
-            "told (-71% to 90% of the raw gain)."
-        )
-        assert "So only lists decide here." in choice.caveats
+        assert choice.decided_by == "lists"
+        assert not shares_of(choice.row).ratings.is_reliable
+        assert "(-71% to 90% of the raw gain)" in describe_answer(choice)
+        assert "So only lists decide here." in caveats_of(choice)
         # One point narrower, the share of k = 10 is told: the answer is the same.
-        narrow = [*rows[:2], rows[2]._replace(gain_high=0.53)]
-        assert cheapest(narrow, 0.5).row.k == 2
+        narrow = [*rows[:2], rows[2]._replace(gain_retained_high=0.53)]
+        assert choose_setting(narrow, 0.5).row.k == 2
         assert [row.k for row in frontier(narrow)] == [10, 5, 2]
-        assert "cannot be told; “simple, k = 10” is the safest" in (
-            cheapest(rows, 0.5, worth="ratings").sentence
-        )
+        ratings = choose_setting(rows, 0.5, utility="ratings")
+        assert (ratings.decided_by, ratings.row.k) == (None, 10)
 
     def test_the_widest_interval_is_that_before_it_is_cut_off_at_raw(self):
-        wide = self.EVEN._replace(gain_kept=1.33, gain_low=0.02, gain_high=2.66)
-        wide = wide._replace(ndcg_kept=1.0, ndcg_low=0.95, ndcg_high=1.05)
-        both = {"gain_kept": 0.95, "gain_low": 0.9, "gain_high": 1.0}
-        both |= {"ndcg_kept": 0.95, "ndcg_low": 0.9, "ndcg_high": 1.0}
+        wide = self.EVEN._replace(
+            gain_retained=1.33, gain_retained_low=0.02, gain_retained_high=2.66
+        )
+        wide = wide._replace(ndcg_retained=1.0, ndcg_retained_low=0.95, ndcg_retained_high=1.05)
+        both = {"gain_retained": 0.95, "gain_retained_low": 0.9, "gain_retained_high": 1.0}
+        both |= {"ndcg_retained": 0.95, "ndcg_retained_low": 0.9, "ndcg_retained_high": 1.0}
         even = self.EVEN._replace(k=11, **both)
-        assert cheapest([wide, even], 0.1).row == even
-        alone = cheapest([wide], 0.1).sentence
-        assert "ratings not told (2% to as good as raw" in alone
-        assert "ratings as good" not in alone
+        assert choose_setting([wide, even], 0.1).row == even
+        alone = describe_answer(choose_setting([wide], 0.1))
+        assert "(2% to as good as raw" in alone
+        assert "ratings are as good" not in alone
 
     def test_nothing_is_left_only_where_it_is_so_whoever_is_judged(self):
-        nothing = {"ndcg_kept": 0.0, "ndcg_low": 0.0, "ndcg_high": 0.0}
-        row = self.EVEN._replace(gain_kept=-0.1, gain_low=-0.3, gain_high=0.1, **nothing)
-        told = cheapest([row], 0.5, worth="ratings").sentence
-        assert "nothing collaborative" not in told
-        assert "ratings not told from averages (-30% to 10% of the raw gain)" in told
-        told = cheapest([row._replace(gain_high=-0.05)], 0.5, worth="ratings").sentence
-        assert "nothing collaborative is left: ratings worse than averages" in told
+        nothing = {"ndcg_retained": 0.0, "ndcg_retained_low": 0.0, "ndcg_retained_high": 0.0}
+        row = self.EVEN._replace(
+            gain_retained=-0.1, gain_retained_low=-0.3, gain_retained_high=0.1, **nothing
+        )
+        told = describe_answer(choose_setting([row], 0.5, utility="ratings"))
+        assert "no collaborative gain" not in told
+        assert "not significantly better than averages (-30% to 10% of the raw gain)" in told
+        told = describe_answer(
+            choose_setting([row._replace(gain_retained_high=-0.05)], 0.5, utility="ratings")
+        )
+        assert "retains no collaborative gain: ratings are worse than averages" in told
 
     def test_worse_than_averages_is_said_where_the_raw_gain_is_too_small(self):
-        row = self.EVEN._replace(is_gain_told=False, gain_kept=-0.73, is_below_averages=True)
-        assert "ratings worse than averages; for ratings, the gain" in cheapest([row], 0.5).sentence
+        row = self.EVEN._replace(
+            is_gain_reliable=False, gain_retained=-0.73, is_below_averages=True
+        )
+        assert "ratings are worse than averages; no share is reported for ratings" in (
+            describe_answer(choose_setting([row], 0.5))
+        )
 
     def test_why_a_share_is_not_told_is_said(self):
-        few = "only 1 of the 20 people that it takes could be judged"
-        row = self.EVEN._replace(is_gain_told=False, gain_not_told=few)
-        row = row._replace(is_ndcg_told=False, ndcg_not_told=few)
-        told = cheapest([row], 0.5).sentence
-        assert f"lists cannot be told: of those of the raw table, {few}" in told
-        assert f"a share cannot be told, since {few}" in told
+        few = "too-few-users"
+        row = self.EVEN._replace(is_gain_reliable=False, gain_unreliable_reason=few)
+        row = row._replace(is_ndcg_reliable=False, ndcg_unreliable_reason=few)
+        told = describe_answer(choose_setting([row], 0.5))
+        assert told.count(explain_unreliable(few, 0)) == 2
 
     def test_who_serves_and_the_best_of_all_are_told(self):
-        row = self.EVEN._replace(best_ndcg_kept=0.95, best_gain_kept=1.02)
-        told = " ".join(cheapest([row], 0.5).caveats)
+        row = self.EVEN._replace(best_ndcg_retained=0.95, best_gain_retained=1.02)
+        told = " ".join(caveats_of(choose_setting([row], 0.5)))
         assert "lists by “kNN” (nDCG 0.100; best on raw: “EASE”)" in told
-        assert "which nobody could know: lists 95%, ratings as good as raw." in told
+        assert "cannot know in advance: lists 95%, ratings as good as raw." in told
 
     def test_an_unknown_worth_is_refused(self):
         with raises("option.value") as caught:
-            cheapest(self.ROWS, 0.1, worth="fun")
+            choose_setting(self.ROWS, 0.1, utility="fun")
         assert "'fun'" in str(caught.value)
 
     def test_the_frontier_is_that_of_the_worth(self):
@@ -267,79 +308,85 @@ def test_what_one_split_cannot_tell_apart():
     """Gains 0.9, 0.7 and 0.3; the best reaches down to 0.65, so that only 0.3 is worse for sure."""
     ends = {2: (0.65, 1.1), 5: (0.5, 0.8), 50: (0.2, 0.4)}
     rows = [
-        row._replace(gain_low=ends[row.k][0], gain_high=ends[row.k][1], ndcg_low=1, ndcg_high=1)
+        row._replace(
+            gain_retained_low=ends[row.k][0],
+            gain_retained_high=ends[row.k][1],
+            ndcg_retained_low=1,
+            ndcg_retained_high=1,
+        )
         for row in TABLE[:3]
     ]
-    choice = cheapest(rows, 0.5)
-    told = " ".join(choice.caveats)
+    choice = choose_setting(rows, 0.5)
+    told = " ".join(caveats_of(choice))
     assert choice.row.title == "padded, k = 2"
-    assert choice.not_told_apart == ["padded, k = 5"]
-    assert "on one split, lists as good as raw, ratings 65% to as good as raw (95 %)" in told
-    assert "Not told apart from it: “padded, k = 5”." in told
-    touching = rows[1]._replace(gain_high=0.65)
-    assert cheapest([rows[0], touching], 0.5).not_told_apart == ["padded, k = 5"]
-    below = rows[1]._replace(gain_high=0.649)
-    assert cheapest([rows[0], below], 0.5).not_told_apart == []
-    unsafe = cheapest(rows, 0.15)  # what is not safe enough is not named
-    assert (unsafe.row.k, unsafe.not_told_apart) == (5, [])
-    assert cheapest([], 0.5).not_told_apart == []
+    assert [row.title for row in choice.tied] == ["padded, k = 5"]
+    assert "on one split: lists as good as raw, ratings 65% to as good as raw;" in told
+    assert "not distinguish it from “padded, k = 5”." in told
+    touching = rows[1]._replace(gain_retained_high=0.65)
+    assert choose_setting([rows[0], touching], 0.5).tied == [touching]
+    below = rows[1]._replace(gain_retained_high=0.649)
+    assert choose_setting([rows[0], below], 0.5).tied == []
+    unsafe = choose_setting(rows, 0.15)  # what is not safe enough is not named
+    assert (unsafe.row.k, unsafe.tied) == (5, [])
+    assert choose_setting([], 0.5).tied == []
 
 
 def test_nothing_left_is_said_plainly():
-    row = made("padded", 50, "k-anonymity", 0.02, 1.0, ndcg_kept=0.0)
-    assert "nothing collaborative is left" in cheapest([row], 0.5).sentence
+    row = made("padded", 50, "k-anonymity", 0.02, 1.0, ndcg_retained=0.0)
+    assert "no collaborative gain" in describe_answer(choose_setting([row], 0.5))
 
 
 def test_where_nothing_can_be_told_the_safest_is_named():
-    rows = [row._replace(gain_kept=None, ndcg_kept=None) for row in TABLE]
-    choice = cheapest(rows, 0.3)
+    rows = [row._replace(gain_retained=None, ndcg_retained=None) for row in TABLE]
+    choice = choose_setting(rows, 0.3)
     assert choice.row.title == "padded, k = 50"
-    assert "which setting keeps most cannot be told" in choice.sentence
+    assert choice.decided_by is None
 
 
 @pytest.mark.parametrize("looked", [0, 854])
 def test_who_was_not_looked_for_is_safe_by_proof_alone(looked):
     """Of 900 people, 95 % are 855. Padded at 2 proves 50 %, at 50 it proves 2 %."""
-    rows = [row._replace(most_attacked=looked) for row in TABLE]
-    assert cheapest(rows, 0.51).row.title == "padded, k = 2"
-    assert cheapest(rows, 0.19).row.title == "padded, k = 50"
-    assert cheapest(rows, min_k=5).row.title == "simple, k = 5"
-    choice = cheapest(rows, 0.019)
+    rows = [row._replace(most_targets_attacked=looked) for row in TABLE]
+    assert choose_setting(rows, 0.51).row.title == "padded, k = 2"
+    assert choose_setting(rows, 0.19).row.title == "padded, k = 50"
+    assert choose_setting(rows, min_k=5).row.title == "simple, k = 5"
+    choice = choose_setting(rows, 0.019)
     assert choice.row is None
-    assert "No measured risk can be trusted" in choice.caveats[0]
-    assert cheapest([TABLE[1]._replace(most_attacked=855)], 0.19).row is not None
+    assert choice.safest is not None
+    assert "No measured risk is reliable" in caveats_of(choice)[0]
+    assert choose_setting([TABLE[1]._replace(most_targets_attacked=855)], 0.19).row is not None
 
 
 def test_a_proof_outweighs_the_interval():
     """Measured 9.9 % with an interval up to 11.9 %, but 1/10 is proven."""
     row = made("padded", 10, "k-anonymity", 0.119, 0.95)
-    assert cheapest([row], 0.1).row == row
-    assert cheapest([row._replace(bound=None)], 0.1).row is None
+    assert choose_setting([row], 0.1).row == row
+    assert choose_setting([row._replace(bound=None)], 0.1).row is None
 
 
 def test_warnings():
-    assert warnings_of(TABLE) == []
-    assert warnings_of([]) == []
+    assert risk_warnings(TABLE) == []
+    assert risk_warnings([]) == []
     weak = [TABLE[0], TABLE[5]._replace(risk=0.31)]
-    assert "finds 31% of the people only" in warnings_of(weak)[0]
-    alone = warnings_of([TABLE[0]._replace(most_attacked=600)])
+    assert "only 31% of users re-identified" in risk_warnings(weak)[0]
+    alone = risk_warnings([TABLE[0]._replace(most_targets_attacked=600)])
     assert "add raw" in alone[0]
-    assert "more than 600 of 900 people" in alone[1]
+    assert "more than 600 of 900 targets" in alone[1]
 
 
 def test_unfinished_and_unattacked_rows_are_never_chosen():
     failed = Row("padded", 2, "k-anonymity", "no room")
     unattacked = TABLE[0]._replace(risk=None, risk_low=None, risk_high=None)
-    assert cheapest([failed, unattacked], 1.0).row is None
+    assert choose_setting([failed, unattacked], 1.0).row is None
     assert frontier([failed, unattacked]) == []
 
 
 def test_equal_settings_go_to_the_safer_then_the_larger_k():
     equal = made("padded", 9, "k-anonymity", 0.1, 0.93)
     safer = equal._replace(method="simple", risk_high=0.09)
-    assert cheapest([equal, safer], 0.5).row == safer
+    assert choose_setting([equal, safer], 0.5).row == safer
     larger = equal._replace(k=10)
-    assert cheapest([equal, larger], 0.5).row == larger
+    assert choose_setting([equal, larger], 0.5).row == larger
 
 
 def test_the_frontier_by_hand():
@@ -374,7 +421,7 @@ def worth(row):
 def test_no_safe_setting_beats_the_answer(rows, limit):
     able = [row for row in rows if row.promise != "nothing"]
     safe = [row for row in able if min(row.risk_high, row.bound or 1) <= limit]
-    choice = cheapest(rows, limit)
+    choice = choose_setting(rows, limit)
     assert (choice.row is None) == (not safe)
     assert choice.row is None or (choice.row in safe)
     assert choice.row is None or worth(choice.row) == max(worth(row) for row in safe)
@@ -398,7 +445,7 @@ def test_the_frontier_is_what_nobody_dominates(rows):
 @pytest.mark.parametrize("limits", [(0, None), (1.1, None), (math.nan, None), (None, 1)])
 def test_limits_that_make_no_sense(limits):
     with raises("option.value"):
-        cheapest(TABLE, *limits)
+        choose_setting(TABLE, *limits)
 
 
 figures = st.floats(-2, 0.99)
@@ -407,8 +454,16 @@ uncertain_rows = st.lists(
     st.builds(
         lambda k, high, gain, lists, below, above, promise: made(
             *("simple", k, promise, high, 0.95),
-            **{"gain_kept": gain, "gain_low": gain - below, "gain_high": gain + above},
-            **{"ndcg_kept": lists, "ndcg_low": lists - above, "ndcg_high": lists + below},
+            **{
+                "gain_retained": gain,
+                "gain_retained_low": gain - below,
+                "gain_retained_high": gain + above,
+            },
+            **{
+                "ndcg_retained": lists,
+                "ndcg_retained_low": lists - above,
+                "ndcg_retained_high": lists + below,
+            },
         ),
         st.integers(2, 99),
         st.sampled_from([0.1, 0.2, 0.3]),
@@ -423,7 +478,7 @@ uncertain_rows = st.lists(
 
 def beats(one, other):
     """Tell whether a setting as safe keeps more of one, and no less of the other, as measured."""
-    pairs = (one.gain_kept, other.gain_kept), (one.ndcg_kept, other.ndcg_kept)
+    pairs = (one.gain_retained, other.gain_retained), (one.ndcg_retained, other.ndcg_retained)
     return (
         one.risk_high <= other.risk_high
         and all(mine >= theirs for mine, theirs in pairs)
@@ -433,7 +488,7 @@ def beats(one, other):
 
 @given(uncertain_rows, st.sampled_from(["both", "lists", "ratings"]))
 def test_no_answer_is_dominated_however_wide_the_intervals(rows, worth):
-    answer = cheapest(rows, 0.5, worth=worth).row
+    answer = choose_setting(rows, 0.5, utility=worth).row
     assert not any(beats(row, answer) for row in rows)
     for row in frontier(rows, worth):
         assert not any(beats(other, row) for other in rows)
@@ -443,38 +498,34 @@ class TestPassedOver:
     """Settings that keep more than the answer, of which too few people could be looked for."""
 
     TABLE = (
-        made("sparse", 5, "k-anonymity", 0.02, 0.91, most_attacked=700),
-        made("sparse", 6, "k-anonymity", 0.02, 0.915, most_attacked=700),
-        made("simple", 10, "k-anonymity", 0.09, 0.92, most_attacked=700),
-        made("sparse", 10, "k-anonymity", 0.02, 0.95, most_attacked=700),
+        made("sparse", 5, "k-anonymity", 0.02, 0.91, most_targets_attacked=700),
+        made("sparse", 6, "k-anonymity", 0.02, 0.915, most_targets_attacked=700),
+        made("simple", 10, "k-anonymity", 0.09, 0.92, most_targets_attacked=700),
+        made("sparse", 10, "k-anonymity", 0.02, 0.95, most_targets_attacked=700),
     )
 
     def test_what_keeps_more_is_named_and_why_it_is_not_the_answer(self):
-        choice = cheapest(self.TABLE, 0.1)
+        choice = choose_setting(self.TABLE, 0.1)
         assert choice.row.title == "simple, k = 10"
-        (told,) = [caveat for caveat in choice.caveats if "passed over" in caveat]
-        assert told == (
-            "“sparse, k = 5” keeps more, and is passed over, with 1 more that would come before "
-            "the answer: measured is 1.6% of 900 people found (1.2% to 2%), but no adversary knew "
-            "enough of more than 700 of them, and users who were not attacked are not safe; nor is "
-            "it proven to be at most 10%. Whoever can answer for those may take it."
-        )
+        (told,) = [caveat for caveat in caveats_of(choice) if "is rejected" in caveat]
+        assert [row.k for row in choice.rejected] == [5, 6]
+        assert "could attack more than 700 of the targets" in told
 
     @pytest.mark.parametrize(
-        "changes", [{"most_attacked": 900}, {"risk_high": 0.2}, {"gain_kept": 0.1}]
+        "changes", [{"most_targets_attacked": 900}, {"risk_high": 0.2}, {"gain_retained": 0.1}]
     )
     def test_nothing_is_said_of_others(self, changes):
         """What is safe is the answer; what is found too often, or keeps less, is no loss."""
         first, _, *others = self.TABLE
-        choice = cheapest([first._replace(**changes), *others], 0.1)
-        assert not any("passed over" in caveat for caveat in choice.caveats)
+        choice = choose_setting([first._replace(**changes), *others], 0.1)
+        assert not any("is rejected" in caveat for caveat in caveats_of(choice))
 
 
 def test_lists_of_popular_items_are_no_sign_of_anything_kept():
     popular = made("simple", 10, "k-anonymity", 0.09, 0.92, raw_ranker="popularity")
-    choice = cheapest([popular], 0.1)
-    assert "lists 80% of raw, which is of popular items alone" in choice.sentence
-    assert "the best on the raw data (which are of popular items alone)" in choice.advice
-    told = " ".join(choice.caveats)
+    choice = choose_setting([popular], 0.1)
+    assert "lists retain 80% of raw, which popular items alone reach" in describe_answer(choice)
+    assert "(which popular items alone reach)" in describe_advice(choice)
+    told = " ".join(caveats_of(choice))
     assert "no lists were better than those of popular items alone" in told
-    assert "count as nothing kept" not in told
+    assert "count as retaining nothing" not in told

@@ -55,8 +55,8 @@ class TestResuming:
 
     def test_another_question_computes_nothing(self, run):
         run()
-        assert run(max_risk=0.5, worth="ratings").computed == 0
-        assert run(max_risk=0.5, worth="lists").to_dict()["answer"]["worth"] == "lists"
+        assert run(max_risk=0.5, utility="ratings").computed == 0
+        assert run(max_risk=0.5, utility="lists").to_dict()["answer"]["utility"] == "lists"
 
     def test_cells_of_an_older_form_are_computed_anew(self, run, monkeypatch):
         from recveil.comparison import cells
@@ -165,7 +165,7 @@ class TestFailures:
         ({"seed": -1}, "option.value"),
         ({"split": 1.0}, "option.value"),
         ({"max_risk": 2}, "option.value"),
-        ({"worth": "fun"}, "option.value"),
+        ({"utility": "fun"}, "option.value"),
     ],
 )
 def test_settings_that_make_no_sense(run, tmp_path, changes, code):
@@ -272,13 +272,18 @@ class TestResult:
         No interval reaches above what is proven. The lists are those of the best rankers.
         """
         row = run().rows[1]
-        assert (row.adversary, row.bound) == ("paper", 0.2)
+        assert (row.risk_by, row.bound) == ("paper", 0.2)
         assert (row.risk, row.risk_low, row.risk_high) == pytest.approx((0.18, 0.09, 0.2))
         # Who knows all ratings tells membership best.
-        assert (row.membership, row.order_kept, row.ndcg) == (0.71, 0.9, 0.3)
+        assert (row.membership_auc, row.order_tau, row.ndcg) == (0.71, 0.9, 0.3)
         assert (row.ranker, row.raw_ranker) == ("kNN", "popularity")
-        assert row.ndcg_kept == pytest.approx(0.75)  # 0.3 / 0.4
-        assert (row.gain_kept, row.gain_low, row.gain_high, row.is_gain_told) == (
+        assert row.ndcg_retained == pytest.approx(0.75)  # 0.3 / 0.4
+        assert (
+            row.gain_retained,
+            row.gain_retained_low,
+            row.gain_retained_high,
+            row.is_gain_reliable,
+        ) == (
             0.5,
             0.4,
             0.6,
@@ -294,17 +299,17 @@ class TestResult:
         (row,) = run(methods=["rotation"]).rows
         assert row.problem is None
         assert row.rmse is not None
-        assert (row.risk, row.risk_high, row.group_found, row.membership) == (None,) * 4
+        assert (row.risk, row.risk_high, row.class_reidentified, row.membership_auc) == (None,) * 4
 
     def test_json_and_parquet_agree(self, run, tmp_path):
         plain = json.loads(json.dumps(run(ks=[3, 301], max_risk=0.5).to_dict()))
         table = pq.read_table(tmp_path / "out" / "comparison.parquet")
         assert table.column_names == list(Row._fields)
         rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]
-        assert plain["rows"][0]["kept"]["ratings"] == {
-            **{"value": 0.5, "low": 0.4, "high": 0.6, "is_told": True}
+        assert plain["rows"][0]["utility_retained"]["ratings"] == {
+            **{"value": 0.5, "low": 0.4, "high": 0.6, "is_reliable": True}
         }
-        assert plain["rows"][0]["kept"]["lists"]["value"] == 0.75
+        assert plain["rows"][0]["utility_retained"]["lists"]["value"] == 0.75
         assert table.to_pylist() == rows
         assert plain["answer"]["row"] == "simple, k = 3"
         assert set(plain["methods"]) == {"simple", "padded", "raw"}

@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.comparison import compare
 from recveil.evaluation import evaluate
 from recveil.ratings import RatingScale
-from recveil.report.comparison_page import compare_page
+from recveil.report.comparison.text import describe_advice, describe_answer
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
@@ -21,7 +21,7 @@ class TestEvaluateAndCompare:
         found = evaluate(
             words_made / "simple", words_file, split=0.2, targets=20, with_membership=False
         )
-        assert found.to_json()["recipient"]["release"]["rmse"] > 0
+        assert found.to_dict()["recipient"]["release"]["rmse"] > 0
 
     def test_another_order_is_refused(self, words_file, words_made):
         other = RatingScale.of_words(WORDS[::-1])
@@ -52,13 +52,19 @@ class TestWithoutAnOrder:
         assert rows["words, k = 5"].verified_k >= 5
         assert rows["words, k = 5"].risk_low <= rows["words, k = 5"].bound == 0.2
         assert rows["raw"].risk > 0.5
-        assert rows["raw"].gain_kept in (1.0, None)
-        assert rows["raw"].best_ndcg_kept == 1.0
+        assert rows["raw"].gain_retained in (1.0, None)
+        assert rows["raw"].best_ndcg_retained == 1.0
 
     def test_words_and_lists_are_judged_and_no_error(self, found):
         for row in found.rows:
             if row.problem is None:
-                assert 0 < row.words_right_low < row.words_right < row.words_right_high < 1
+                assert (
+                    0
+                    < row.nominal_accuracy_low
+                    < row.nominal_accuracy
+                    < row.nominal_accuracy_high
+                    < 1
+                )
                 assert row.ndcg is not None
                 assert row.rmse is None
                 assert row.target_rmse is None
@@ -66,18 +72,19 @@ class TestWithoutAnOrder:
     def test_an_answer_speaks_of_words(self, found):
         choice = found.choice()
         assert choice.row.method in ("words", "words-shares")
-        told = " ".join([choice.advice, choice.sentence])
-        assert "words" in told.replace("“words", "").replace("“words-shares", "")
+        told = " ".join([describe_advice(choice), describe_answer(choice)])
+        assert "labels" in told
         assert "ratings" not in told
         assert "RMSE" not in told
 
     def test_a_page_and_a_table(self, found, out):
-        page = compare_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
-        assert "words told rightly" in page
+        json.dumps(found.to_dict(), allow_nan=False)
+        page = found.to_html()
+        assert "accuracy of own row" in page
         assert "RMSE" not in page.partition("<body>")[2]
-        assert "no better than commonest words" in page or "Nothing to draw" in page
+        assert "no better than most frequent labels" in page or "Nothing to draw" in page
         table = pq.read_table(out / "comparison.parquet")
-        assert table["words_right"].null_count == 2
+        assert table["nominal_accuracy"].null_count == 2
 
     def test_finished_cells_are_found_again_but_not_for_other_liked_words(
         self, found, unordered, out
@@ -92,7 +99,7 @@ class TestWithoutAnOrder:
         ("options", "code"),
         [
             ({"methods": ["simple"]}, "method.unsupported"),
-            ({"worth": "lists"}, "option.required"),
+            ({"utility": "lists"}, "option.required"),
             ({"liked": "loved"}, "option.value"),
         ],
         ids=str,

@@ -15,7 +15,7 @@ from recveil.evaluation import (
     fidelity,
     find_similar_users,
     fit_all,
-    gain_kept,
+    gain_retained,
     serve,
     similar_user_deviation,
     split_ratings,
@@ -68,14 +68,14 @@ def test_raw_keeps_all(split, raw):
     _, table = opened(BASELINES["raw"](1), split)
     served = served_by(table, split)
     assert served == raw
-    assert gain_kept(raw, served) == 1
+    assert gain_retained(raw, served) == 1
     same = fidelity(TrainingTable.from_ratings(split.train), table)
     assert (same.rating_distance, same.item_mean_rmse) == (0, 0)
 
 
 def test_random_ratings_are_worth_no_more_than_averages(split, raw):
     _, table = opened(BASELINES["random-values"](1), split)
-    assert gain_kept(raw, served_by(table, split)) <= 0
+    assert gain_retained(raw, served_by(table, split)) <= 0
 
 
 def test_item_means_are_worth_averages(split, raw):
@@ -84,7 +84,7 @@ def test_item_means_are_worth_averages(split, raw):
     # But for the tenth to which labels are rounded.
     averages = raw.utilities["item mean"].rmse
     assert served.utilities["item mean"].rmse == pytest.approx(averages, abs=0.005)
-    assert gain_kept(raw, served) < 0.1
+    assert gain_retained(raw, served) < 0.1
 
 
 def test_one_group_of_everybody_serves_as_item_means_do(split):

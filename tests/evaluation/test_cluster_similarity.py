@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from error_assertions import raises
 from recveil.evaluation import (
     closeness,
-    cluster_similarity,
+    fidelity_metrics,
     rating_histogram,
     similarity_distributions,
     weighted,
@@ -114,8 +114,8 @@ class TestDistributions:
     def test_pairs_are_of_two_people_and_of_one_group(self):
         rng = np.random.default_rng(0)
         labels = np.array([3, 7, 3, 9, 7, 3])
-        any_two = cluster_similarity._any_pairs(6, 2_000, rng)
-        together = cluster_similarity._pairs_in_groups(labels, 2_000, rng)
+        any_two = fidelity_metrics._any_pairs(6, 2_000, rng)
+        together = fidelity_metrics._pairs_in_groups(labels, 2_000, rng)
         for pairs in (any_two, together):
             assert pairs.shape == (2_000, 2)
             assert (pairs[:, 0] != pairs[:, 1]).all()
@@ -135,7 +135,7 @@ class TestDistributions:
         labels = np.arange(invented.n_users) // 5
         whole = similarity_distributions(invented, padding, labels, n_pairs=200, seed=1)
         other = similarity_distributions(invented, padding, labels, n_pairs=200, seed=2)
-        monkeypatch.setattr(cluster_similarity, "_TILE_CELLS", 1)
+        monkeypatch.setattr(fidelity_metrics, "_TILE_CELLS", 1)
         tiled = similarity_distributions(invented, padding, labels, n_pairs=200, seed=1)
         assert tiled.mean_before == pytest.approx(whole.mean_before, abs=1e-6)
         assert tiled.mean_after == pytest.approx(whole.mean_after, abs=1e-6)
@@ -174,7 +174,7 @@ class TestHistogram:
 
     @pytest.mark.parametrize("tile", [1, 500, 1 << 24])
     def test_it_counts_the_fully_built_matrix_for_any_tile(self, invented, tile, monkeypatch):
-        monkeypatch.setattr(cluster_similarity, "_TILE_CELLS", tile)
+        monkeypatch.setattr(fidelity_metrics, "_TILE_CELLS", tile)
         padding = FunkSVD(rank=3).fit(invented).padding()
         full = padding.rows(slice(None)).astype(float)
         full[invented.user_positions(), invented.indices] = invented.values

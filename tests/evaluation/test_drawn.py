@@ -28,4 +28,4 @@ def test_items_that_nobody_rated_are_left_out(synthetic, ratings):
     )
     parts = split_ratings(fewer, 0.2, 0)
     found = Evaluator(parts, n_targets=20, with_membership=False).evaluate(release)
-    assert found.to_json()["recipient"]["release"]["rmse"] > 0
+    assert found.to_dict()["recipient"]["release"]["rmse"] > 0

@@ -7,14 +7,14 @@ from error_assertions import raises
 from recveil.evaluation import (
     Measured,
     gain_interval,
-    gain_kept,
-    kept,
-    lists_gain_kept,
+    gain_retained,
+    lists_gain_retained,
     lists_interval,
-    lists_kept,
+    lists_retained,
     raw_gain,
     raw_lists,
     release_gain,
+    utility_retained,
 )
 from recveil.evaluation.recipient import AVERAGES, PerUserUtility, Served, Utility
 
@@ -30,7 +30,7 @@ class TestGainInterval:
             return Utility(float(np.sqrt(np.sum(squares) / np.sum(cells))), *rest)
 
         utilities = {AVERAGES: utility(averages), "kNN": utility(best)}
-        return Served(utilities, "kNN", people=people)
+        return Served(utilities, "kNN", per_user=people)
 
     def test_people_who_are_all_alike_leave_no_doubt(self):
         """Errors 1.0, 0.8 and 0.9 of everybody: half of the gain is kept, whoever is drawn."""
@@ -58,14 +58,14 @@ class TestGainInterval:
         # the 975th and 976th; each end takes the outer one.
         found = gain_interval(raw, release, seed=7)
         assert found == pytest.approx((shares[24], shares[975]), abs=1e-12)
-        assert found[0] < gain_kept(raw, release) < found[1]
+        assert found[0] < gain_retained(raw, release) < found[1]
         assert gain_interval(raw, release, seed=7) == found
         assert gain_interval(raw, release, seed=8) != found
 
     def test_a_gain_that_may_be_none_has_no_interval(self):
         """The raw data serve one of two people badly: a quarter of the draws is of them alone."""
         raw = self.plain([1.0, 1.0], [0.1, 1.2], [1, 1])
-        assert gain_kept(raw, raw) == 1
+        assert gain_retained(raw, raw) == 1
         assert np.isnan(gain_interval(raw, raw)).all()
 
     def test_without_a_gain_there_is_none(self):
@@ -86,16 +86,16 @@ class TestRawGain:
         errors = np.tile([0.63, 0.65], 10)
         raw = self.plain([1.0] * 20, errors, [1] * 20)
         assert raw_gain(raw).value == pytest.approx(0.2)
-        assert raw_gain(raw).is_told
+        assert raw_gain(raw).unreliable_reason is None
         fewer = self.plain([1.0] * 19, errors[:19], [1] * 19)
-        assert "only 19 of the 20 people" in raw_gain(fewer).why_not_told
+        assert raw_gain(fewer).unreliable_reason == "too-few-users"
 
     def test_without_a_width_there_is_no_interval(self):
         """Everybody alike, and one person alone: a bootstrap over them has no width."""
         for n in (1, 50):
             gain = raw_gain(self.plain([1.0] * n, [0.64] * n, [1] * n))
             assert gain.low == gain.high
-            assert not gain.is_told
+            assert gain.unreliable_reason is not None
 
     def test_worse_than_averages_is_told_without_a_gain_of_the_raw_data(self):
         raw = self.plain([1.0] * 30, [1.0] * 30, [1] * 30)
@@ -111,12 +111,12 @@ class TestRawGain:
         raw = self.plain(averages, averages + rng.normal(-0.01, 0.3, 50), np.ones(50))
         gain = raw_gain(raw)
         assert gain.low < 0 < gain.high
-        assert not gain.is_told
+        assert gain.unreliable_reason is not None
 
     def test_a_gain_smaller_than_its_interval_is_not(self):
-        assert Measured(0.02, 0.0101, 0.0301, 20).is_told
-        assert not Measured(0.02, 0.0099, 0.0301, 20).is_told
-        assert not Measured(0.02, 0.0, 0.01, 20).is_told
+        assert Measured(0.02, 0.0101, 0.0301, 20).unreliable_reason is None
+        assert Measured(0.02, 0.0099, 0.0301, 20).unreliable_reason is not None
+        assert Measured(0.02, 0.0, 0.01, 20).unreliable_reason is not None
 
 
 class TestLists:
@@ -137,14 +137,14 @@ class TestLists:
         raw = self.served([0.4, 0.2, np.nan], [0.6, 0.2, np.nan])
         release = self.served([0.1, 0.2, np.nan], [0.5, 0.3, np.nan])
         # Against the best lists of the raw data: 0.15 / 0.4.
-        assert lists_kept(raw, release) == pytest.approx(0.375)
-        assert lists_kept(raw, release, best=True) == pytest.approx(1)
+        assert lists_retained(raw, release) == pytest.approx(0.375)
+        assert lists_retained(raw, release, best=True) == pytest.approx(1)
         # Whoever is drawn twice: 0.1 / 0.6 and 0.2 / 0.2.
         assert lists_interval(raw, release) == pytest.approx((1 / 6, 1))
-        of_both = kept(raw, release)
+        of_both = utility_retained(raw, release)
         assert of_both.lists == pytest.approx((0.375, 1 / 6, 1, 2))
         assert np.isnan(of_both.ratings[:3]).all()  # averages are chosen: nothing is gained
-        assert kept(raw, release, best=True).ratings.value == pytest.approx(1)
+        assert utility_retained(raw, release, best=True).ratings.value == pytest.approx(1)
 
     def test_the_gain_is_counted_from_popularity(self):
         ndcg = {"popularity": [0.1, 0.3], "kNN": [0.4, 0.8]}
@@ -158,10 +158,14 @@ class TestLists:
             }.items()
         }
         raw = served["raw"]
-        shares = [lists_gain_kept(raw, served[name]) for name in ("raw", "same", "half", "worse")]
+        shares = [
+            lists_gain_retained(raw, served[name]) for name in ("raw", "same", "half", "worse")
+        ]
         assert shares == pytest.approx([1, 0, 0.5, -0.25])
         # Whoever is drawn twice: 0.2 / 0.3 and 0.2 / 0.5.
-        assert kept(raw, served["half"]).lists_gain == pytest.approx((0.5, 0.4, 2 / 3, 2))
+        assert utility_retained(raw, served["half"]).lists_gain == pytest.approx(
+            (0.5, 0.4, 2 / 3, 2)
+        )
 
     def of_two(self, ndcg):
         rest = (10, 1, 1, 0, (), 0.0)
@@ -173,14 +177,14 @@ class TestLists:
 
     def test_lists_that_are_always_wrong_have_no_share(self):
         nothing = self.served([0.0, 0.0], [0.0, 0.0])
-        assert np.isnan(lists_kept(nothing, nothing))
+        assert np.isnan(lists_retained(nothing, nothing))
         assert np.isnan(lists_interval(nothing, nothing)).all()
-        assert not raw_lists(nothing).is_told
+        assert raw_lists(nothing).unreliable_reason is not None
 
     def test_lists_that_are_all_perfect_tell_nothing(self):
         perfect = raw_lists(self.served([1.0] * 40, [1.0] * 40))
         assert perfect[:3] == (1, 1, 1)
-        assert perfect.why_not_told == "nothing could be told apart: it is 1.0000 whoever is judged"
+        assert perfect.unreliable_reason == "no-variation"
 
     def test_the_interval_of_the_raw_lists(self):
         told = raw_lists(self.served([0.4, 0.2, np.nan], [0.0, 0.0, np.nan]))

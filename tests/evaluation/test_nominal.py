@@ -5,7 +5,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.evaluation.nominal import liked_words, serve_liked
+from recveil.evaluation.nominal import liked_values, serve_liked
 from recveil.evaluation.split import TrainingTable, UserRows, split_ratings
 from recveil.ratings import Ratings, RatingScale
 
@@ -14,7 +14,7 @@ SCALE = RatingScale.of_words("down,meh,up", ordered=False)
 
 @pytest.mark.parametrize("liked", ["up,meh", ["up", "meh"], "meh, up"], ids=str)
 def test_they_come_in_the_order_of_the_scale(liked):
-    assert liked_words(liked, SCALE) == ("meh", "up")
+    assert liked_values(liked, SCALE) == ("meh", "up")
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,14 @@ def test_they_come_in_the_order_of_the_scale(liked):
 )
 def test_a_scale_says_itself_what_is_liked(scale):
     with raises("option.unsupported") as caught:
-        liked_words("up", scale)
+        liked_values("up", scale)
     assert "liked" in str(caught.value)
 
 
 @pytest.mark.parametrize("liked", ["", "Up", "up,none", "down,meh,up", []], ids=str)
 def test_what_are_no_liked_words(liked):
     with raises("option.value") as caught:
-        liked_words(liked, SCALE)
+        liked_values(liked, SCALE)
     assert "liked" in str(caught.value)
 
 

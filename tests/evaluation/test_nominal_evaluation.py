@@ -6,7 +6,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
-from recveil.evaluation.nominal_evaluation import WordsEvaluator
+from recveil.evaluation.evaluator import NominalEvaluator
 from recveil.evaluation.split import split_ratings
 from recveil.methods.baselines.perturbation import RawRelease
 from recveil.methods.nominal.anonymizer import SharedWords
@@ -24,7 +24,7 @@ def test_the_command_shows_it(made, capsys):
         )
     assert not ended.value.code
     out = " ".join(capsys.readouterr().out.split())
-    assert "the item's commonest word" in out
+    assert "the item's most frequent label" in out
     assert "RMSE" not in out
 
 
@@ -33,7 +33,7 @@ def judged():
     words = make_ratings(80, 30, 1_200, seed=4, scale=RatingScale(1, 3, 1)).with_scale(SCALE)
     parts = split_ratings(words, 0.25, seed=1)
     options = {"n_targets": 80, "with_membership": False, "liked": ("up",)}
-    evaluator = WordsEvaluator(parts, **options)
+    evaluator = NominalEvaluator(parts, **options)
     made = {"raw": RawRelease(seed=1), "one row": SharedWords(80, seed=1)}
     return {name: evaluator.evaluate(each.anonymize(parts.train)) for name, each in made.items()}
 
@@ -41,16 +41,16 @@ def judged():
 def test_raw_words_keep_all_and_hide_nobody(judged):
     found = judged["raw"]
     assert found.release_gain == found.raw_gain
-    kept = found.to_json()["recipient"]["kept"]["best"]
+    kept = found.to_dict()["recipient"]["utility_retained"]["best"]
     assert kept["lists"]["value"] == 1.0
-    person = [attack["reidentified"]["rate"] for attack in found.to_json()["disclosure"]["attacks"]]
+    person = [attack["person_found"]["rate"] for attack in found.to_dict()["disclosure"]["attacks"]]
     assert max(person) > 0.5
 
 
 def test_one_row_for_everybody_tells_no_lists_and_finds_nobody(judged):
-    told = judged["one row"].to_json()
+    told = judged["one row"].to_dict()
     assert told["recipient"]["lists"]["release"]["ndcg@10"] is None or (
-        told["recipient"]["kept"]["chosen"]["lists"]["value"] < 1
+        told["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1
     )
     for attack in told["disclosure"]["attacks"]:
         assert attack["reidentified"]["rate"] <= 1 / 80 + 1e-9
@@ -58,15 +58,13 @@ def test_one_row_for_everybody_tells_no_lists_and_finds_nobody(judged):
 
 def test_without_liked_words_no_list_is_told_and_it_says_so(made):
     options = {"split": 0.2, "with_membership": False, "targets": 9}
-    told = evaluate(made / "out", made / "words.csv", **options).to_json()
+    told = evaluate(made / "out", made / "words.csv", **options).to_dict()
     assert told["disclosure"]["worst"]["targets_requested"] == 9
     assert told["disclosure"]["membership"] is None
     assert told["liked"] is None
-    assert told["recipient"]["raw_lists"]["why_not_told"] == (
-        "nobody said which words count as liked (--liked)"
-    )
-    assert told["recipient"]["kept"]["chosen"]["lists"]["is_told"] is False
-    assert any("Lists are not judged" in note for note in told["notes"])
+    assert told["recipient"]["raw_lists"]["unreliable_reason"] == "no-liked-labels"
+    assert told["recipient"]["utility_retained"]["chosen"]["lists"]["is_reliable"] is False
+    assert any("Lists are not evaluated" in note for note in told["notes"])
 
 
 @pytest.mark.parametrize(
@@ -97,5 +95,5 @@ def test_the_command_shows_lists(made, capsys):
         )
     assert not ended.value.code
     out = " ".join(capsys.readouterr().out.split())
-    assert "Liked are items with up." in out
-    assert "of the nDCG of lists" in out or "Lists cannot be told" in out or "too poor" in out
+    assert "Items with up count as liked." in out
+    assert "nDCG:" in out or "Lists cannot be evaluated" in out

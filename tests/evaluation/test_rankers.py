@@ -71,10 +71,10 @@ def test_it_is_ease_by_a_plain_inverse(invented):
 
 def test_planted_ratings_make_better_lists_than_labels_alone(planted):
     split, table = planted
-    makers = [Popularity(), Ease("labels"), EaseOnLikely()]
+    makers = [Popularity(), Ease("values"), EaseOnLikely()]
     served = serve(fit_all(table, makers), UserRows.from_ratings(split.train), split.test)
     gained = {name: utility.ndcg for name, utility in served.utilities.items()}
-    assert gained["EASE on likely ratings"] > 1.1 * gained["EASE on labels"]
+    assert gained["EASE on likely ratings"] > 1.1 * gained["EASE on values"]
     assert served.ranker == "EASE on likely ratings"
 
 
@@ -87,15 +87,15 @@ def test_nothing_comes_of_rows_that_hold_no_ratings(invented):
     )
     table = null_table(split.train, 40, np.random.default_rng(1))
     served = serve(fit_all(table, [EaseOnLikely()]), people, split.test)
-    assert served.people is not None
-    apart = served.people.ndcg["EASE on likely ratings"] - raw.people.ndcg["popularity"]
+    assert served.per_user is not None
+    apart = served.per_user.ndcg["EASE on likely ratings"] - raw.per_user.ndcg["popularity"]
     apart = apart[~np.isnan(apart)]
     assert apart.mean() < 2 * apart.std(ddof=1) / np.sqrt(apart.size)
 
 
 class TestWhereItMakesNoLists:
     def test_everybody_in_one_row(self, invented):
-        self.check(padded(invented, invented.n_users), invented, "EASE on labels")
+        self.check(padded(invented, invented.n_users), invented, "EASE on values")
 
     def test_raw_ratings(self, invented):
         self.check(TrainingTable.from_ratings(invented), invented)
@@ -105,7 +105,7 @@ class TestWhereItMakesNoLists:
         alone = TrainingTable.from_rows(
             table.rows, np.ones(30, np.int64), table.n_items, table.scale
         )
-        self.check(alone, invented, "EASE on labels")
+        self.check(alone, invented, "EASE on values")
 
     def test_likes_alone(self):
         items = np.tile(np.arange(4, dtype=np.int32), 5)
@@ -116,10 +116,10 @@ class TestWhereItMakesNoLists:
     def check(self, table, ratings, expected=None):
         split = split_ratings(ratings, 0.2, seed=1)
         people = UserRows.from_ratings(split.train)
-        served = serve(fit_all(table, [Ease("labels"), EaseOnLikely()]), people, split.test)
+        served = serve(fit_all(table, [Ease("values"), EaseOnLikely()]), people, split.test)
         told = served.utilities["EASE on likely ratings"]
         assert np.isnan([told.ndcg, told.recall, told.coverage, told.inner_ndcg]).all()
-        assert (served.ranker, served.best_ranker) == ("EASE on labels",) * 2
+        assert (served.ranker, served.best_ranker) == ("EASE on values",) * 2
         assert told.setting == ()
         assert expected in (None, served.ranker)
 

@@ -176,7 +176,7 @@ class TestWhoMakesTheLists:
 
 
 def test_what_people_add_up_to(split, served_raw):
-    people = served_raw.people
+    people = served_raw.per_user
     assert people.cells.sum() == split.test.users.size
     for name, squares in people.squares.items():
         total = (squares.sum() / people.cells.sum()) ** 0.5

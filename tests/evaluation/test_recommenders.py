@@ -270,7 +270,7 @@ class TestListMakers:
             [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], [1, 2, 3, 1, 2, 2], scale=RatingScale(1, 5, 1)
         )
         table, people = TrainingTable.from_ratings(ratings), UserRows.from_ratings(ratings)
-        both, labels = EaseOnBoth(), Ease("labels")
+        both, labels = EaseOnBoth(), Ease("values")
         got = both._serve(both._learn(table, ()), people, (20.0,))
         alone = labels._serve(labels._learn(table, ()), people, (20.0,))
         assert (np.argsort(got, axis=1) == np.argsort(alone, axis=1)).all()
@@ -296,15 +296,15 @@ class TestListMakers:
         assert np.allclose(got, x @ similar, rtol=0, atol=1e-6)
 
     def test_of_many_items_those_with_most_are_told_apart(self, invented, monkeypatch):
-        monkeypatch.setattr(rankers, "MOST_TOLD", 30)
+        monkeypatch.setattr(rankers, "MOST_MODELLED", 30)
         table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         for maker in (Ease("liked"), PureSVD(), ItemCosine()):
             scores = maker.fit(table).predict(people)
             told = maker._learn(table, ()) if maker.name != ItemCosine().name else None
             spectrum = told or maker._learn(table, ())[0]
-            others = np.setdiff1d(np.arange(invented.n_items), spectrum.told)
-            assert (spectrum.told.size, scores.shape[1]) == (30, invented.n_items)
-            assert (scores[:, others].max(axis=1) < scores[:, spectrum.told].min(axis=1)).all()
+            others = np.setdiff1d(np.arange(invented.n_items), spectrum.modelled)
+            assert (spectrum.modelled.size, scores.shape[1]) == (30, invented.n_items)
+            assert (scores[:, others].max(axis=1) < scores[:, spectrum.modelled].min(axis=1)).all()
 
     def test_a_null_release_gives_nobody_a_list_of_their_own(self, invented):
         """Everybody in one row: what is left is the order of the items, the same for everybody."""

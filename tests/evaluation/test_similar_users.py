@@ -14,7 +14,7 @@ from recveil.evaluation import (
     split_ratings,
     target_deviation,
 )
-from recveil.evaluation.similar_users import find_labels
+from recveil.evaluation.fidelity_metrics import values_at
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
@@ -103,7 +103,7 @@ def test_labels_are_those_of_the_rows(invented):
         items, labels = released.row(record)
         dense[record, items] = labels
     records, items = (grid.ravel() for grid in np.indices(dense.shape))
-    assert np.array_equal(find_labels(released, records, items), dense.ravel(), equal_nan=True)
+    assert np.array_equal(values_at(released, records, items), dense.ravel(), equal_nan=True)
 
 
 class TestSimilarUsers:
@@ -121,7 +121,7 @@ class TestSimilarUsers:
         assert found.nearest.tolist() == [0, 1, 0, 0, 0]
         # 1's own record 0 comes after the 3 people of record 1; 2's own after 2; 3 ties; 4 after 2.
         assert found.self_rank.tolist() == [1, 4, 3, 1, 3]
-        assert found.n_people == 5
+        assert found.n_users == 5
         ranks = self_rank(found)
         assert ranks.first_share == 2 / 5
         # (rank - 1) / 5 = 0, 0.6, 0.4, 0, 0.4
@@ -136,7 +136,7 @@ class TestSimilarUsers:
             items, values = invented.row(user)
             distance = []
             for record in range(released.candidates.n_records):
-                labels = find_labels(released, np.full(items.size, record), items)
+                labels = values_at(released, np.full(items.size, record), items)
                 d = np.where(np.isnan(labels), 1, np.abs(labels - values) / invented.scale.range)
                 distance.append(np.mean(2 * d - d**2))
             distance = np.array(distance)
@@ -171,7 +171,7 @@ class TestSimilarUsers:
             items, values = invented.row(user)
             distance = np.ones(released.candidates.n_records)
             for record in range(distance.size):
-                labels = find_labels(released, np.full(items.size, record), items)
+                labels = values_at(released, np.full(items.size, record), items)
                 common = ~np.isnan(labels)
                 d = np.abs(labels - values)[common] / invented.scale.range
                 distance[record] = np.mean(2 * d - d**2) if common.any() else 1

@@ -29,7 +29,7 @@ def table_of(lists, sizes, n_items=4) -> TrainingTable:
 def assert_same(one: TrainingTable, two: TrainingTable) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(one.rows, two.rows, strict=True))
     assert np.array_equal(one.sizes, two.sizes)
-    assert (one.n_items, one.n_people, one.scale) == (two.n_items, two.n_people, two.scale)
+    assert (one.n_items, one.n_users, one.scale) == (two.n_items, two.n_users, two.scale)
 
 
 class TestTrainingTable:
@@ -48,7 +48,7 @@ class TestTrainingTable:
 
     def test_people_without_labels_are_counted_but_teach_nothing(self):
         table = table_of([{}, {0: 1.0}], [3, 2])
-        assert (table.n_people, table.sizes.tolist()) == (5, [2])
+        assert (table.n_users, table.sizes.tolist()) == (5, [2])
         with raises("table.no-ratings"):
             table_of([{}], [1])
 
@@ -56,7 +56,7 @@ class TestTrainingTable:
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(invented)
         released = ReleasedTable.from_release(release, invented)
         table = TrainingTable.from_released(released, invented.scale)
-        assert table.sizes.sum() == table.n_people == invented.n_users
+        assert table.sizes.sum() == table.n_users == invented.n_users
         carried = table.support > 0
         means = table.item_means()[carried]
         assert np.allclose(means, released.item_means()[carried], rtol=0, atol=1e-12)
@@ -79,7 +79,7 @@ class TestInnerSplits:
         for inner in splits:
             learnt = row_digests(inner.table.rows)
             assert learnt < everything
-            assert inner.table.n_people == inner.table.sizes.sum() < table.n_people
+            assert inner.table.n_users == inner.table.sizes.sum() < table.n_users
             held = np.bincount(inner.held_out.users, minlength=inner.known.n_users)
             lengths = np.diff(inner.known.indptr) + held
             assert (held == np.floor(lengths / 5 + 0.5)).all()

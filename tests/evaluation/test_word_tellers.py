@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from recveil.evaluation.nominal import (
-    COMMONEST,
-    CommonestWord,
-    LikeMinded,
-    WordsOfBoth,
-    choose_teller,
-    default_tellers,
-    serve_words,
-    words_gain,
-    words_kept,
+    MOST_FREQUENT,
+    AgreementWeighted,
+    MostFrequentValue,
+    NaiveBayes,
+    choose_predictor,
+    nominal_gain,
+    nominal_gain_retained,
+    nominal_predictors,
+    serve_nominal,
 )
 from recveil.evaluation.split import TrainingTable, UserRows, split_ratings
 from recveil.ratings import Ratings, RatingScale
@@ -34,11 +34,11 @@ def three():
 def tell(teller, ratings, user, item):
     people = UserRows.from_ratings(ratings)
     table = TrainingTable.from_ratings(ratings)
-    return int(teller.fit(table).tell(people, np.array([user]), np.array([item]))[0])
+    return int(teller.fit(table).predict(people, np.array([user]), np.array([item]))[0])
 
 
 def test_the_commonest_word_by_hand(three):
-    assert [tell(CommonestWord(), three, 0, item) for item in (0, 1)] == [2, 1]
+    assert [tell(MostFrequentValue(), three, 0, item) for item in (0, 1)] == [2, 1]
 
 
 def test_words_of_item_and_person_by_hand(three):
@@ -48,7 +48,7 @@ def test_words_of_item_and_person_by_hand(three):
     1/4 · 2/3 / (3/7) = 0.3889.
     """
     people = UserRows.from_ratings(three)
-    teller = WordsOfBoth().fit(TrainingTable.from_ratings(three))
+    teller = NaiveBayes().fit(TrainingTable.from_ratings(three))
     likely = teller._likely(people, np.array([1]), np.array([1]))
     assert likely[0] == pytest.approx([0.4375, 0.38889], abs=1e-4)
 
@@ -58,7 +58,7 @@ def test_an_item_that_no_row_holds_has_the_commonest_word_of_all(three):
         *(three.users, np.array(["a", "b", "c"], object), three.indptr, three.indices),
         *(three.values, None, SCALE),
     )
-    for teller in default_tellers():
+    for teller in nominal_predictors():
         assert tell(teller, wider, 0, 2) == 1
 
 
@@ -73,28 +73,28 @@ def kinds(n_kinds=2, n_people=30, n_items=60):
 @pytest.fixture(scope="module")
 def served():
     train, test = split_ratings(kinds(), 0.25, seed=1)
-    return serve_words(TrainingTable.from_ratings(train), UserRows.from_ratings(train), test)
+    return serve_nominal(TrainingTable.from_ratings(train), UserRows.from_ratings(train), test)
 
 
 class TestPlantedKinds:
     def test_like_minded_rows_tell_them_and_item_and_person_do_not(self, served):
-        assert served.chosen == served.best == LikeMinded.name
-        assert served.mean(LikeMinded.name).mean == 1.0
-        assert served.mean(WordsOfBoth.name).mean < 0.7
+        assert served.chosen == served.best == AgreementWeighted.name
+        assert served.mean(AgreementWeighted.name).mean == 1.0
+        assert served.mean(NaiveBayes.name).mean < 0.7
 
     def test_all_is_kept_of_oneself_and_nothing_of_commonest_words(self, served):
-        assert words_kept(served, served).value == 1.0
-        nothing = served._replace(chosen=COMMONEST)
-        assert words_kept(served, nothing).value == 0.0
-        assert words_gain(served, nothing).value == 0.0
-        assert words_gain(served, served).low > 0.2
+        assert nominal_gain_retained(served, served).value == 1.0
+        nothing = served._replace(chosen=MOST_FREQUENT)
+        assert nominal_gain_retained(served, nothing).value == 0.0
+        assert nominal_gain(served, nothing).value == 0.0
+        assert nominal_gain(served, served).low > 0.2
 
     def test_without_a_gain_there_is_no_share(self, served):
-        nothing = served._replace(chosen=COMMONEST)
-        assert np.isnan(words_kept(nothing, served).value)
+        nothing = served._replace(chosen=MOST_FREQUENT)
+        assert np.isnan(nominal_gain_retained(nothing, served).value)
 
 
 def test_a_table_of_one_row_lets_nobody_choose(three):
     rows = UserRows.from_ratings(three).take(np.array([0]))
     table = TrainingTable.from_rows(rows, np.array([3]), three.n_items, SCALE)
-    assert choose_teller(table, default_tellers()) == COMMONEST
+    assert choose_predictor(table, nominal_predictors()) == MOST_FREQUENT

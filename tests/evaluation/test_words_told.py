@@ -4,7 +4,7 @@ import numpy as np
 
 from recveil.attacks import ReleasedTable
 from recveil.datasets import make_ratings
-from recveil.evaluation.nominal import commonest_words, score_labels
+from recveil.evaluation.nominal import most_frequent_values, row_accuracy
 from recveil.evaluation.split import HeldOut, Split, split_ratings
 from recveil.methods.nominal.anonymizer import SharedWords
 from recveil.ratings import Ratings, RatingScale
@@ -22,7 +22,7 @@ def kinds(n_kinds=2, n_people=20, n_items=12):
 
 def told_of(parts, k, seed=1):
     release = SharedWords(k, seed=seed).anonymize(parts.train)
-    return score_labels(parts, ReleasedTable.from_release(release, parts.train))
+    return row_accuracy(parts, ReleasedTable.from_release(release, parts.train))
 
 
 def test_by_hand():
@@ -32,8 +32,8 @@ def test_by_hand():
     )
     test = HeldOut(np.array([1]), np.array([1]), np.array([2.0]))  # Ben says down to b
     found = told_of(Split(train, test), 2)
-    assert (found.cells, found.right.mean, found.commonest.mean) == (1, 0.0, 0.0)
-    assert commonest_words(train).tolist() == [1.0, 1.0]
+    assert (found.cells, found.accuracy.mean, found.baseline.mean) == (1, 0.0, 0.0)
+    assert most_frequent_values(train).tolist() == [1.0, 1.0]
 
 
 def test_an_item_that_nobody_rated_has_the_commonest_word_of_all():
@@ -42,14 +42,14 @@ def test_an_item_that_nobody_rated_has_the_commonest_word_of_all():
         train.users, np.array(["a", "b", "c"], object), train.indptr, train.indices, train.values,
         None, SCALE,
     )  # fmt: skip
-    assert commonest_words(held).tolist() == [2.0, 1.0, 2.0]
+    assert most_frequent_values(held).tolist() == [2.0, 1.0, 2.0]
 
 
 def test_planted_kinds_are_told_by_their_rows_and_not_by_the_commonest_word():
     parts = split_ratings(kinds(), 0.25, seed=1)
     found = told_of(parts, 5)
-    assert found.right.low > 0.7
-    assert found.commonest.high < 0.7
+    assert found.accuracy.low > 0.7
+    assert found.baseline.high < 0.7
     assert found.gain.low > 0.2
 
 
@@ -65,4 +65,4 @@ def test_a_row_need_not_be_worth_more_than_the_commonest_word():
     made = make_ratings(120, 40, 2_400, seed=5, scale=RatingScale(1, 4, 1)).with_scale(scale)
     parts = split_ratings(made, 0.2, seed=0)
     found = told_of(parts, 5, seed=0)
-    assert (round(found.right.mean, 3), round(found.commonest.mean, 3)) == (0.444, 0.502)
+    assert (round(found.accuracy.mean, 3), round(found.baseline.mean, 3)) == (0.444, 0.502)

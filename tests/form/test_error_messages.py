@@ -17,7 +17,9 @@ from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
 MESSAGES = Path(__file__).with_name("error_messages.txt")
 ERRORS = {"RecveilError", "MachineError", "MemoryLimitError"}
-LIBRARY = [file for file in MODULES if file.relative_to(SOURCE).parts[0] != "cli"]
+# What the command line prints, names its options.
+TERMINAL = {"cli", "terminal.py"}
+LIBRARY = [file for file in MODULES if TERMINAL.isdisjoint(file.relative_to(SOURCE).parts)]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 # A flag within a command that is to be typed needs no name in Python.
 COMMAND = re.compile(r"recveil (audit|anonymize|verify|evaluate|compare|convert|demo) [^.;]*")
@@ -132,7 +134,7 @@ def _flags_without_a_parameter(text: str) -> list[str]:
     words = FLAG.sub("", said)
     flags = FLAG.findall(said) if " " in text.partition(", ")[0] else []
     names = {flag: flag.removeprefix("--").replace("-", "_") for flag in flags}
-    names |= {"--for": "worth"} if "--for" in names else {}  # a word that Python keeps to itself
+    names |= {"--for": "utility"} if "--for" in names else {}  # a word that Python keeps to itself
     return [flag for flag in flags if not re.search(rf"(?<![\w-]){names[flag]}", words)]
 
 

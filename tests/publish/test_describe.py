@@ -247,10 +247,10 @@ class TestEvaluation:
         words = Ratings.from_columns(users, MADE.indices, said, scale=scale)
         SharedWords(4, seed=1).anonymize(words).write(tmp_path / "out")
         found = evaluate(tmp_path / "out", words, split=0.2)
-        (tmp_path / "e.json").write_text(json.dumps(found.to_json()))
+        (tmp_path / "e.json").write_text(json.dumps(found.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         told = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert "each item's commonest word, which takes no release" in told[1]
+        assert "each item's most frequent label, which needs no release" in told[1]
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release_sha256": "x"}', "7"])
     def test_what_is_none_is_refused(self, padded, tmp_path, content):

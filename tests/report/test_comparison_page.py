@@ -1,14 +1,14 @@
 """The page stands alone, answers first, hides nothing, and trusts no label."""
 
+import dataclasses
 import html
 import re
 
 import numpy as np
 import pytest
 
-from recveil.comparison.frontier_chart import draw_frontier, looks_of, utilities_of
-from recveil.report.comparison_page import compare_page
-from shared.report_comparison_page import VARIANTS, page, result, rows, text_of  # noqa: F401 (fixtures)
+from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
+from shared.report_comparison_page import VARIANTS, comparison, page, result, rows, text_of  # noqa: F401 (fixtures)
 
 SECTIONS = ("frontier", "ladder", "measures", "promises", "all", "notes")
 
@@ -22,7 +22,7 @@ def test_the_answer_comes_first(page, result):
     assert page.index("<h1>") < page.index('id="frontier"') < page.index('id="ladder"')
     for caveat in result["answer"]["caveats"]:
         assert caveat in text_of(page)
-    assert "For the owner of the data alone." in text_of(page)
+    assert "For the publisher only." in text_of(page)
 
 
 def test_all_sections_are_there(page):
@@ -37,7 +37,7 @@ def test_numbers_are_those_of_the_comparison(page, result):
             assert f"no result: {row['problem']}" in text
             continue
         for name in ("lists", "ratings"):
-            share = row["kept"][name]
+            share = row["utility_retained"][name]
             high = "as raw" if share["value"] >= 1 else f"{share['value']:.1%}"
             assert (high if share["value"] > -1 else "below -100%") in text
         numbers = f"{row['ndcg']:.3f} best: 0.110 {row['rmse']:.4f} best: {row['best_rmse']:.4f}"
@@ -46,8 +46,8 @@ def test_numbers_are_those_of_the_comparison(page, result):
             assert f"{row['risk']:.1%} {row['risk_low']:.1%} – {row['risk_high']:.1%}" in text
     assert "rotation not attacked" in text
     assert "whole gain over averages is 0.0600 in RMSE, 0.0400 to 0.0800" in text
-    assert "Not drawn: rotation," in text
-    assert "what the best recommender on the raw data gives (“popularity”)" in text
+    assert "Not drawn: rotation." in text
+    assert "the best recommender on the raw data (“popularity”)" in text
 
 
 def test_every_setting_with_a_risk_answers_the_mouse_where_it_is_drawn(page, result):
@@ -63,9 +63,9 @@ def test_every_setting_with_a_risk_answers_the_mouse_where_it_is_drawn(page, res
 
 
 @pytest.mark.parametrize("utility", utilities_of([]), ids=lambda utility: utility.name)
-def test_spots_stand_upon_the_points_of_the_drawing(result, utility):
+def test_spots_stand_upon_the_points_of_the_drawing(comparison, utility):
     """The drawing moves each mark to its place; all groups around it add their own moves."""
-    chart, spots = draw_frontier(result["rows"], utility, None)
+    chart, spots = draw_frontier(comparison.rows, utility, None)
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', chart.svg).groups())
     left, top = map(float, re.search(r"translate\(([^,]*),([^)]*)\)", chart.svg).groups())
     marks = re.findall(r'<g class="mark-symbol[^>]*>(.*?)</g>', chart.svg, re.DOTALL)
@@ -84,21 +84,17 @@ def test_methods_are_named_beside_the_drawing(page, result):
         assert (f">{name}" in drawing) == (name != "rotation")
     assert ">random-values (-735%)<" in drawing
     assert ">random-values (-725%)<" in drawing
-    assert drawing.index("<h3>Lists kept") < drawing.index("<h3>Ratings kept")
+    assert drawing.index("<h3>Lists retained") < drawing.index("<h3>Ratings retained")
 
 
 def test_methods_differ_without_colours(result):
-    everything = [
-        {"method": name, "promise": VARIANTS[name][1].about_claim.promise} for name in VARIANTS
-    ]
-    looks = looks_of(everything)
-    assert len({look.series for look in looks}) == len(VARIANTS)
-    drawn = looks_of(result["rows"])
+    assert len(styles_of(VARIANTS)) == len(VARIANTS)
+    drawn = styles_of(row["method"] for row in result["rows"]).values()
     assert len({(look.colour, look.shape, tuple(look.dash)) for look in drawn}) == len(drawn)
 
 
-def test_if_all_failed_there_is_a_page(result):
-    failed = [row for row in result["rows"] if row["problem"]]
-    page = compare_page({"rows": failed, "methods": {}, "ladder": []})
+def test_if_all_failed_there_is_a_page(comparison):
+    failed = [row for row in comparison.rows if row.problem]
+    page = dataclasses.replace(comparison, rows=failed, reference=None).to_html()
     assert "no result" in page
     assert '<section id="frontier">' not in page

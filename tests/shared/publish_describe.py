@@ -76,7 +76,7 @@ def found(padded):
 def judged(padded):
     """The file of an evaluation, and what stands in it."""
     file = padded.parent / "evaluation.json"
-    told = evaluate(padded, RATINGS, split=0.2, targets=10, with_membership=False).to_json()
+    told = evaluate(padded, RATINGS, split=0.2, targets=10, with_membership=False).to_dict()
     file.write_text(json.dumps(told))
     return file, told
 

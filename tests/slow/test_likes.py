@@ -97,7 +97,7 @@ class TestCompare:
         assert not any(told[name] for name in ("k-corating-likes", "sparse", "raw"))
         # 120 people are too few for little an epsilon, and that is said in a line.
         assert "epsilon" in told["synthetic-1"]
-        assert found.worth == "lists"
+        assert found.utility == "lists"
         assert all(row.rmse is None for row in found.rows)
 
     def test_there_is_an_answer_and_it_speaks_of_lists_alone(self, likes, tmp_path):

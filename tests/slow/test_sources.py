@@ -27,7 +27,7 @@ def results(kind, source, plain, folder):
     scale = reading_of(kind)
     made = anonymize(source(), folder / "out", k=4, seed=1, **scale)
     found = audit(source(), targets=5, curves=False, release=plain / "out", **scale).to_dict()
-    judged = evaluate(plain / "out", source(), split=0.3, **QUICK, **scale).to_json()
+    judged = evaluate(plain / "out", source(), split=0.3, **QUICK, **scale).to_dict()
     compared = compare(source(), folder / "all", methods=["raw"], targets=5, **scale).to_dict()
     understood = understand(source(), **scale)
     convert(source(), folder / "other.csv", **scale)

@@ -1,13 +1,21 @@
 from error_assertions import raises
 from recveil.comparison.rows import Row
+from recveil.report.comparison.text import caveats_of
 from recveil.workbench.frontier import Question, answer, rows_of
 
-FOUND = {"looked_for": 900, "attacked": 900, "most_attacked": 900, "rmse": 0.95}
-FOUND |= {"adversary": "insider", "risk": 0.1, "risk_low": 0.08, "risk_high": 0.12}
-KEPT = {"is_gain_told": True, "gain_kept": 0.7, "is_ndcg_told": True, "ndcg_kept": 0.6}
+FOUND = {"targets": 900, "targets_attacked": 900, "most_targets_attacked": 900, "rmse": 0.95}
+FOUND |= {"risk_by": "insider", "risk": 0.1, "risk_low": 0.08, "risk_high": 0.12}
+KEPT = {
+    "is_gain_reliable": True,
+    "gain_retained": 0.7,
+    "is_ndcg_reliable": True,
+    "ndcg_retained": 0.6,
+}
 SPARSE = Row("sparse", 5, "k-anonymity", None, bound=0.2, **FOUND, **KEPT)
-PADDED = SPARSE._replace(method="padded", ndcg_kept=0.4)
-RISKY = SPARSE._replace(method="simple", k=2, bound=0.5, risk=0.4, risk_high=0.45, ndcg_kept=0.9)
+PADDED = SPARSE._replace(method="padded", ndcg_retained=0.4)
+RISKY = SPARSE._replace(
+    method="simple", k=2, bound=0.5, risk=0.4, risk_high=0.45, ndcg_retained=0.9
+)
 DRAWN = Row("synthetic-10", None, "differential privacy", None, rmse=0.96, **KEPT)
 RAW = SPARSE._replace(method="raw", k=None, promise="nothing", bound=None, risk=0.99, risk_high=1)
 FAILED = Row("padded", 99, "k-anonymity", "60 users cannot form a group of k = 99")
@@ -25,8 +33,8 @@ def test_the_answer_is_what_keeps_most_within_the_limits():
     assert found.row == SPARSE
     assert found.is_publishable
     assert found.why[0].startswith("Publish “sparse, k = 5”")
-    assert "next is “padded, k = 5”" in found.why[1]
-    assert found.caveats == found.choice.caveats
+    assert "next comes “padded, k = 5”" in found.why[1]
+    assert found.caveats == caveats_of(found.choice)
 
 
 def test_with_other_limits_it_is_another_one():
@@ -37,9 +45,9 @@ def test_with_other_limits_it_is_another_one():
 def test_where_nothing_will_do_it_says_so():
     found = answer(ROWS, Question(limit=1))
     assert found.row is None
-    assert not found.is_publishable
-    assert "no setting that was tried will do" in found.why[0]
-    assert "The safest was" in found.why[1]
+    assert not found.may_be_taken
+    assert "no compared setting qualifies" in found.why[0]
+    assert "The safest is" in found.why[1]
 
 
 def test_nothing_is_answered_before_anything_is_finished():
@@ -49,7 +57,7 @@ def test_nothing_is_answered_before_anything_is_finished():
 
 
 def test_another_setting_is_told_beside_the_answer():
-    assert "retains more utility: lists 60% of raw" in why("padded, k = 5", limit=20)
+    assert "keeps more: lists retain 60% of raw" in why("padded, k = 5", limit=20)
 
 
 def test_what_breaks_the_limits_is_told_with_the_end_of_its_interval():
@@ -78,13 +86,13 @@ def test_a_setting_without_a_result_says_why():
 
 
 def test_whoever_was_not_looked_for_is_not_safe():
-    rare = SPARSE._replace(most_attacked=30, bound=None)
+    rare = SPARSE._replace(most_targets_attacked=30, bound=None)
     told = answer([rare], Question(limit=20, setting=rare.title)).why[1]
     assert "users who were not attacked are not safe" in told
 
 
 def test_settings_that_are_not_told_apart_are_named():
-    near = {"ndcg_low": 0.3, "ndcg_high": 0.8}
+    near = {"ndcg_retained_low": 0.3, "ndcg_retained_high": 0.8}
     found = answer(
         [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, worth="lists")
     )
@@ -97,5 +105,5 @@ def test_what_is_not_finished_cannot_be_looked_at():
 
 
 def test_rows_come_back_from_plain_data():
-    plain = [row._asdict() | {"title": row.title, "kept": {}} for row in ROWS]
+    plain = [row._asdict() | {"title": row.title, "utility_retained": {}} for row in ROWS]
     assert rows_of(plain) == ROWS

@@ -1,18 +1,19 @@
-from recveil.comparison.frontier_chart import utilities_of
-from recveil.comparison.risk_axes import AXES, PERSON
+from recveil.comparison.choice import AXES, REIDENTIFICATION
+from recveil.comparison.rows import Row
+from recveil.report.comparison.charts import utilities_of
 from recveil.workbench.frontier import draw
 
 LISTS, RATINGS = utilities_of([])
 
 
 def setting(method="sparse", k=5, risk=0.1, share=0.8, **more):
-    kept = {"lists": {"value": share, "is_told": True}, "ratings": None}
+    kept = {"lists": {"value": share, "is_reliable": True}, "ratings": None}
     return {
         "method": method,
         "k": k,
         "title": f"{method}, k = {k}",
         "promise": "k-anonymity",
-        "kept": kept,
+        "utility_retained": kept,
         "risk": risk,
         "risk_low": risk and risk / 2,
         "risk_high": risk and min(1, 2 * risk),
@@ -22,7 +23,7 @@ def setting(method="sparse", k=5, risk=0.1, share=0.8, **more):
 
 def test_safer_is_left_and_better_is_up():
     safe, good = draw(
-        [setting(risk=0.01, share=0.5), setting(risk=0.5, share=0.9)], LISTS, PERSON
+        [setting(risk=0.01, share=0.5), setting(risk=0.5, share=0.9)], LISTS, REIDENTIFICATION
     ).dots
     assert safe.x < good.x
     assert safe.y > good.y  # downwards in SVG
@@ -31,7 +32,7 @@ def test_safer_is_left_and_better_is_up():
 
 def test_all_stands_within_the_plot():
     rows = [setting(risk=risk, share=share) for risk in (0, 1e-9, 1) for share in (-56.0, 0, 1)]
-    drawn = draw(rows, LISTS, PERSON, max_risk=0.01)
+    drawn = draw(rows, LISTS, REIDENTIFICATION, max_risk=0.01)
     for dot in drawn.dots:
         assert drawn.left <= dot.low <= dot.x <= dot.high <= drawn.right
         assert drawn.top <= dot.y <= drawn.bottom
@@ -42,22 +43,24 @@ def test_what_has_no_place_is_named():
     rows = [
         setting(),
         setting(k=9, risk=None, risk_low=None, risk_high=None),
-        setting(k=10, kept={"lists": None, "ratings": None}),
-        setting(k=11, kept={"lists": {"value": 0.5, "is_told": False}, "ratings": None}),
+        setting(k=10, utility_retained={"lists": None, "ratings": None}),
+        setting(
+            k=11, utility_retained={"lists": {"value": 0.5, "is_reliable": False}, "ratings": None}
+        ),
     ]
-    drawn = draw(rows, LISTS, PERSON)
+    drawn = draw(rows, LISTS, REIDENTIFICATION)
     assert [dot.row["k"] for dot in drawn.dots] == [5]
     assert drawn.not_drawn == ["sparse, k = 9", "sparse, k = 10", "sparse, k = 11"]
 
 
 def test_an_unknown_end_of_an_interval_is_the_widest():
-    (dot,) = (drawn := draw([setting(risk_low=None, risk_high=None)], LISTS, PERSON)).dots
+    (dot,) = (drawn := draw([setting(risk_low=None, risk_high=None)], LISTS, REIDENTIFICATION)).dots
     assert (dot.low, dot.high) == (drawn.left, drawn.right)
 
 
 def test_a_method_with_several_points_gets_a_line_from_the_safest_on():
     rows = [setting(k=2, risk=0.4), setting(k=9, risk=0.1), setting("padded", 5, 0.2)]
-    ((look, points),) = draw(rows, LISTS, PERSON).lines
+    ((look, points),) = draw(rows, LISTS, REIDENTIFICATION).lines
     assert look.series == "sparse"
     first, second = (float(point.partition(",")[0]) for point in points.split())
     assert first < second
@@ -65,14 +68,16 @@ def test_a_method_with_several_points_gets_a_line_from_the_safest_on():
 
 def test_the_frontier_leads_through_the_best_alone():
     rows = [setting(k=2, risk=0.4), setting(k=9, risk=0.1), setting("padded", 5, 0.2)]
-    drawn = draw(rows, LISTS, PERSON, best=["sparse, k = 9", "sparse, k = 2", "not drawn"])
+    drawn = draw(
+        rows, LISTS, REIDENTIFICATION, best=["sparse, k = 9", "sparse, k = 2", "not drawn"]
+    )
     assert len(drawn.frontier.split()) == 2
-    assert draw(rows, LISTS, PERSON, best=["sparse, k = 9"]).frontier == ""
+    assert draw(rows, LISTS, REIDENTIFICATION, best=["sparse, k = 9"]).frontier == ""
 
 
 def test_what_promises_nothing_is_told_apart():
-    drawn = draw([setting(), setting("raw", None, promise="nothing")], LISTS, PERSON)
-    assert [dot.has_claim for dot in drawn.dots] == [True, False]
+    drawn = draw([setting(), setting("raw", None, promise="nothing")], LISTS, REIDENTIFICATION)
+    assert [dot.promises for dot in drawn.dots] == [True, False]
 
 
 def test_nothing_is_drawn_of_nothing():
@@ -81,5 +86,5 @@ def test_nothing_is_drawn_of_nothing():
 
 
 def test_of_words_it_is_told_what_is_upwards():
-    (words,) = utilities_of([{"words_right": 0.6}])
-    assert draw([], words, PERSON).up_title == "words: share of the raw data’s gain →"
+    (words,) = utilities_of([Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6)])
+    assert draw([], words, REIDENTIFICATION).up_title == "labels: share of the raw data’s gain →"

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
 
 _LIMITS = "Question"
-# What "all" stands for differs with what the table holds, which is read later.
+# "all" depends on the kind of table, which is read later.
 _OTHERS: dict[str, Literal["likes", "words"]] = {
     "likes": "likes",
-    "words without an order": "words",
+    "nominal labels": "words",
 }
 
 
@@ -27,8 +27,8 @@ def compare(
         typer.Option(
             "--output",
             "-o",
-            help="The folder for the page, the table and all finished settings; you alone can"
-            " read it.",
+            help="The folder for the page, the table and all finished settings, readable by you"
+            " alone.",
         ),
     ],
     methods: Annotated[
@@ -36,26 +36,24 @@ def compare(
         typer.Option(
             metavar="all|NAME,NAME...",
             autocompletion=some_of(compared_methods),
-            help="Which methods to try, such as padded,simple,sparse,synthetic-3,raw; the error "
-            "over an unknown name lists others.",
+            help="The methods to compare, such as padded,simple,sparse,synthetic-3,raw; the error "
+            "for an unknown name lists others.",
         ),
     ] = "all",
     ks: Annotated[
         str,
         typer.Option(
-            "--k", metavar="K,K...", help="Which k to try: how many people at least share a row."
+            "--k", metavar="K,K...", help="The k to compare: the minimum number of users per row."
         ),
     ] = "2,3,5,10,20,50",
     split: Annotated[
         float,
-        typer.Option(
-            metavar="SHARE", help="The share of everybody's ratings that is held out, to judge by."
-        ),
+        typer.Option(metavar="SHARE", help="The share of every user's ratings that is held out."),
     ] = 0.2,
     targets: Annotated[
         int,
         typer.Option(
-            metavar="N", help="How many people each adversary looks for; they are drawn at random."
+            metavar="N", help="The number of targets of each adversary, sampled at random."
         ),
     ] = 1_000,
     seed: Annotated[int, options.seed_of("comparison")] = 0,
@@ -64,8 +62,8 @@ def compare(
         typer.Option(
             metavar="SHARE",
             rich_help_panel=_LIMITS,
-            help="Name the setting that keeps most at no more than this risk: the share of "
-            "the people who are found, unless --risk says otherwise.",
+            help="Choose the setting that retains most utility with at most this risk: the share "
+            "of users re-identified, unless --risk selects another.",
         ),
     ] = None,
     min_k: Annotated[
@@ -73,40 +71,41 @@ def compare(
         typer.Option(
             metavar="K",
             rich_help_panel=_LIMITS,
-            help="Name the setting that keeps most with at least this many people on each row.",
+            help="Choose the setting that retains most utility with at least this many users per "
+            "row.",
         ),
     ] = None,
-    worth: Annotated[
+    utility: Annotated[
         Literal["both", "ratings", "lists"],
         typer.Option(
             "--for",
             metavar="ratings|lists|both",
             autocompletion=one_of(lambda: ("ratings", "lists", "both")),
             rich_help_panel=_LIMITS,
-            help="What the release is to be good for: predicted ratings, lists of recommended"
-            " items, or both (the one that keeps less counts).",
+            help="The purpose of the release: predicted ratings, lists of recommended items, or "
+            "both (the smaller retained share counts).",
         ),
     ] = "both",
     risk: Annotated[
         str | None,
         typer.Option(
-            metavar="person|group|membership|links|shadows",
-            autocompletion=one_of(lambda: ("person", "group", "membership", "links", "shadows")),
+            metavar="reidentification|class|membership|links|shadows",
+            autocompletion=one_of(
+                lambda: ("reidentification", "class", "membership", "links", "shadows")
+            ),
             rich_help_panel=_LIMITS,
-            help="Which risk counts. person (default): the share of the people who are found;"
-            " group: whose group is found; membership: who are recognized as being in "
-            "the data; links: of the pairs of person and item that are told; shadows "
-            "(default with --shadows): who are recognized by comparison with other "
-            "releases.",
+            help="The risk. reidentification (default): the share of users re-identified; class: of"
+            " users whose equivalence class is re-identified; membership: of members recognized "
+            "by membership inference; links: of user-item links inferred; shadows (default with "
+            "--shadows): of members recognized with shadow releases.",
         ),
     ] = None,
     shadows: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="For each setting make N more releases, of halves of the people (32, say), "
-            "and measure by them how well somebody tells who is in one: a risk that all "
-            "methods share.",
+            help="Make N shadow releases of halves of the users per setting, such as 32, and "
+            "measure membership inference with them: a risk that all methods have.",
         ),
     ] = None,
     allow_large: options.AllowLarge = False,
@@ -115,19 +114,19 @@ def compare(
     json: Json = None,
     **reading: "Unpack[ReadingOptions]",
 ) -> None:
-    """Draw risk against utility for many methods and k, on your own data.
+    """Measure risk and utility of many methods and k on your own data.
 
-    Finished settings are kept in OUTPUT: a run that was stopped writes the page of these, and the
-    same command goes on where it was.
+    Finished settings are kept in OUTPUT: a stopped run writes their page, and the same command
+    resumes it.
 
     Example: `recveil compare ratings.csv --k 2,5,10,50 --max-risk 0.1 -o comparison`
     """
+    from recveil.cli.explanations import explain as explain_words
     from recveil.cli.show import show_read, write_json
-    from recveil.cli.show_comparison import show_comparison
     from recveil.comparison import compare
     from recveil.comparison._compare import usual_methods
     from recveil.comparison.cells import PAGE
-    from recveil.report.comparison_page import write_compare_page
+    from recveil.report.comparison import terminal
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if "all" in names:
@@ -137,13 +136,13 @@ def compare(
         )
         echo(
             f"Comparing {len(usual)} methods: {', '.join(usual)} ({others}). Fewer take less time "
-            f"(--methods); Ctrl-C keeps what is finished.",
+            f"(--methods); Ctrl-C keeps the finished settings.",
             err=True,
         )
 
-    def show_so_far(so_far: "Comparison") -> None:
-        write_compare_page(so_far.to_dict(), out / PAGE)
-        echo(f"{out / PAGE} shows what is finished.", err=True)
+    def write_page(comparison: "Comparison") -> None:
+        comparison.write_html(out / PAGE)
+        echo(f"{out / PAGE} shows the finished settings.", err=True)
 
     comparison = compare(
         source,
@@ -156,21 +155,24 @@ def compare(
         allow_large=allow_large,
         max_risk=max_risk,
         min_k=min_k,
-        worth=worth,
+        utility=utility,
         risk=risk,
         shadows=shadows,
         liked=liked,
-        stopped=show_so_far,
+        stopped=write_page,
         **reading,
     )
-    plain = comparison.to_dict()
-    write_compare_page(plain, out / PAGE)
-    if write_json({"output": str(out), **plain}, json):
+    comparison.write_html(out / PAGE)
+    if write_json({"output": str(out), **comparison.to_dict()}, json):
         show_read(comparison.reading)
-        show_comparison(comparison, plain, is_explained=explain)
-        echo(f"Wrote {out / PAGE}. It is for you alone, as is all of {out}.")
-    answer = plain["answer"]
-    if all(row.problem for row in comparison.rows) or (answer and answer["row"] is None):
+        terminal.show_comparison(comparison)
+        if explain:
+            explain_words(terminal.words_of(comparison))
+        else:
+            echo("--explain explains the terms.")
+        echo(f"Wrote {out / PAGE}. {out} is private: do not publish it.")
+    is_unanswered = comparison.has_question and comparison.choice().row is None
+    if is_unanswered or all(row.problem for row in comparison.rows):
         raise typer.Exit(1)
 
 

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
 from recveil.cli import options
-from recveil.cli.options import Json
+from recveil.cli.options import Json, echo
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
@@ -23,7 +25,7 @@ def evaluate(
     ] = None,
     release: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The release to be judged."),
+        typer.Option(metavar="DIR", help="The release to evaluate."),
     ] = None,
     train: Annotated[
         str | None,
@@ -38,7 +40,7 @@ def evaluate(
         typer.Option(
             metavar="FILE",
             rich_help_panel=_GROUND,
-            help="Other ratings of the same people, to judge by.",
+            help="Other ratings of the same users, to evaluate on.",
         ),
     ] = None,
     split: Annotated[
@@ -46,29 +48,27 @@ def evaluate(
         typer.Option(
             metavar="SHARE",
             rich_help_panel=_GROUND,
-            help="Hold out this share of SOURCE to judge by, and judge a release that is made"
-            " of the rest with the settings of DIR.",
+            help="Hold out this share of SOURCE, and evaluate a release that is made of the rest"
+            " with the settings of DIR.",
         ),
     ] = None,
     null_rule: Annotated[
         Literal["zero", "lowest", "skip", "item_mean"],
         typer.Option(
             metavar="RULE",
-            help="What to take for the rating of an item that a row lacks: zero, the lowest "
-            "of the scale, the item's mean (item_mean), or skip the item.",
+            help="The value of an item that a row lacks: zero, the lowest of the scale, the item's "
+            "mean (item_mean), or skip the item.",
         ),
     ] = "zero",
     targets: Annotated[
         int,
-        typer.Option(
-            min=1, help="How many people each adversary looks for; they are drawn at random."
-        ),
+        typer.Option(min=1, help="The number of targets of each adversary, sampled at random."),
     ] = 1_000,
     with_membership: Annotated[
         bool,
         typer.Option(
             "--membership/--no-membership",
-            help="Measure how well an adversary can tell who was in the data.",
+            help="Measure membership inference.",
         ),
     ] = True,
     liked: options.Liked = None,
@@ -77,21 +77,23 @@ def evaluate(
         bool,
         typer.Option(
             "--all",
-            help="Show every recommender, how far rows lie from the ratings, and what became of "
-            "the whole table; else what decides.",
+            help="Show every recommender, the distance of rows from the ratings, and the "
+            "fidelity of the whole table.",
         ),
     ] = False,
     explain: options.Explain = False,
     json: Json = None,
     **reading: "Unpack[ReadingOptions]",
 ) -> None:
-    """Say what a release is still worth to a recommender, and what it gives away.
+    """Evaluate the utility that a release retains, and what it discloses.
 
     Example: `recveil evaluate --train train.csv --test test.csv --release out`
     """
+    from recveil.cli.explanations import explain as explain_words
     from recveil.cli.show import describe, show_read, write_json
-    from recveil.cli.show_evaluation import show_evaluation, show_words
     from recveil.evaluation import evaluate
+    from recveil.report.audit.terminal import show_disclosure, show_rates, terms_of_release
+    from recveil.report.evaluation import terminal
 
     if release is None:
         raise typer.BadParameter("expected --release DIR, the folder of a release")
@@ -109,22 +111,31 @@ def evaluate(
         liked=liked,
         **reading,
     )
-    plain = {"data": describe(result.train), **result.to_json()}
-    if write_json(plain, json):
-        for read in result.readings:
-            show_read(read)
-        if "words_told" in plain:
-            show_words(plain, is_explained=explain)
-        else:
-            show_evaluation(plain, is_explained=explain, is_whole=whole)
+    plain = {"data": describe(result.train), **result.to_dict()}
+    if not write_json(plain, json):
+        return
+    for read in result.readings:
+        show_read(read)
+    console, disclosure = Console(), plain["disclosure"]
+    terminal.show_utility(console, result, is_whole=whole)
+    if disclosure is not None:
+        console.print(escape(disclosure["headline"]))
+        show_rates(console, disclosure)
+        show_disclosure(console, disclosure)
+    terminal.show_remarks(console, result, is_whole=whole)
+    if explain:
+        of_release = () if disclosure is None else terms_of_release(disclosure)
+        explain_words([*terminal.words_of(result, is_whole=whole), *of_release])
+    else:
+        echo("--explain explains the terms.")
 
 
 def _check_ground(
     source: str | None, train: str | None, test: str | None, split: float | None
 ) -> None:
-    """Refuse files that leave open what is held out."""
-    given = {"SOURCE": source, "--split": split, "--train": train, "--test": test}
-    names = {name for name, value in given.items() if value is not None}
+    """Reject files that do not define what is held out."""
+    named = {"SOURCE": source, "--split": split, "--train": train, "--test": test}
+    names = {name for name, value in named.items() if value is not None}
     if names not in ({"SOURCE", "--split"}, {"--train", "--test"}):
         raise typer.BadParameter(
             f"expected --train FILE and --test FILE, or SOURCE and --split SHARE; got "

@@ -96,12 +96,13 @@ MEANINGS = {
     # What is kept.
     "RMSE": "root of the mean squared error of predicted ratings, in points; lower is better",
     "MAE": "mean absolute error of predicted ratings, in points; lower is better",
-    "nDCG": "of lists of ten recommended items: how high those stand that the person rated well "
-    "later; higher is better",
-    "recall": "of what a person rated well later, the share that is in a list of ten",
+    "nDCG": "of lists of ten recommended items: how high the items rank that the user rated well "
+    "in held-out ratings; higher is better",
+    "recall": "the share of the items that a user rated well in held-out ratings that are in a "
+    "list of ten",
     "Kendall's tau": "how alike two orders are: 1 for the same one, 0 for unrelated ones, -1 for "
     "the opposite",
-    "label": "a rating as it is published: a mean, a prediction, or drawn",
+    "label": "a published rating: a mean, a prediction, or sampled",
     "Jensen-Shannon": "how far two distributions are apart, in bits: 0 for the same ones, 1 for "
     "ones without anything in common",
     "total variation": "how far two histograms are apart: 0 for the same ones, 1 for ones without "
@@ -109,17 +110,17 @@ MEANINGS = {
     "Kolmogorov-Smirnov": "how far two distributions are apart, where they differ most: 0 for the "
     "same ones, 1 for ones without anything in common",
     "density": "the share of all pairs of user and item that have a rating",
-    "promises": "what everybody can rely on, whoever attacks: a k, an epsilon, or nothing",
-    "proven": "the most that any attack can find of a release that keeps its claim, behind a ≤",
+    "guarantee": "what holds for every adversary: a k, an epsilon, or nothing",
+    "proven": "the highest rate of any attack on a release that keeps its claim, after a ≤",
     "gain": "how much better lists are than popular items alone, or predicted ratings than "
     "averages",
-    "lists kept": "the nDCG of the release's lists as a share of the best that the raw ratings "
-    "give",
-    "ratings kept": "how much better than averages a recommender predicts ratings from the "
-    "release, as a share of the same from the raw ratings: as raw is 100 %, as averages 0 %",
-    "words kept": "how many more words a recommender tells rightly from the release than each "
-    "item's commonest word does, as a share of the same from the raw words",
-    "★": "of a setting that promises anything: no other one that does is both safer and better",
+    "lists retained": "the nDCG of the release's lists as a share of the best that the raw "
+    "ratings give",
+    "ratings retained": "the gain over averages in predicted ratings from the release, as a share "
+    "of the gain from the raw ratings: 100 % is as good as raw, 0 % as averages",
+    "labels retained": "the gain over most frequent labels in predicted labels from the release, "
+    "as a share of the gain from the raw labels",
+    "★": "no other setting with a guarantee is both safer and better",
 }
 
 

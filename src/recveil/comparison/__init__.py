@@ -2,13 +2,18 @@
 
 from recveil.comparison._compare import choose_methods, compare, usual_methods
 from recveil.comparison.cells import Cell
-from recveil.comparison.choice import Choice, cheapest, frontier
-from recveil.comparison.measure import Line, Measure, Panel
-from recveil.comparison.measures import MEASURES, register_measure
+from recveil.comparison.choice import (
+    AXES,
+    Axis,
+    Choice,
+    axis_named,
+    choose_setting,
+    frontier,
+    register_axis,
+)
+from recveil.comparison.measures import MEASURES, Line, Measure, Panel, register_measure
 from recveil.comparison.results import Comparison
-from recveil.comparison.risk_axes import AXES, Axis, axis_named, register_axis
-from recveil.comparison.rows import Row
-from recveil.comparison.utility import Share, Shares, Worth, percent, shares_of, utility_of
+from recveil.comparison.rows import Purpose, Row, Share, Shares, shares_of, utility_of
 
 __all__ = [
     "AXES",
@@ -20,16 +25,15 @@ __all__ = [
     "Line",
     "Measure",
     "Panel",
+    "Purpose",
     "Row",
     "Share",
     "Shares",
-    "Worth",
     "axis_named",
-    "cheapest",
     "choose_methods",
+    "choose_setting",
     "compare",
     "frontier",
-    "percent",
     "register_axis",
     "register_measure",
     "shares_of",

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.comparison.cells import (
+    AnyEvaluator,
     Cell,
     Ground,
-    Judge,
     Setting,
     lacks_shadows,
     load_cell,
@@ -19,14 +19,16 @@ from recveil.comparison.cells import (
     save_cell,
     with_shadows,
 )
-from recveil.comparison.choice import cheapest
+from recveil.comparison.choice import (
+    REIDENTIFICATION,
+    SHADOWS,
+    choose_setting,
+    usual_axis,
+)
 from recveil.comparison.results import Comparison, Reference
-from recveil.comparison.risk_axes import PERSON, SHADOWS, usual_axis
-from recveil.comparison.rows import to_row
-from recveil.comparison.utility import Worth
-from recveil.evaluation.evaluator import Evaluator
-from recveil.evaluation.nominal import liked_words
-from recveil.evaluation.nominal_evaluation import WordsEvaluator
+from recveil.comparison.rows import Purpose, to_row
+from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
+from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.split import Split, split_ratings
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
@@ -39,15 +41,15 @@ from recveil.runtime.errors import RecveilError, describe_count, listed, suggest
 from recveil.runtime.progress import THE_REST, parts
 
 # What a table holds, as far as methods differ in their input.
-Of = Literal["ratings", "likes", "words"]
-_FITTING: dict[Of, tuple[str, ...]] = {
+Feedback = Literal["ratings", "likes", "words"]
+_FITTING: dict[Feedback, tuple[str, ...]] = {
     "ratings": ("ratings", "both", "any"),
     "likes": ("likes", "both", "any"),
     "words": ("words", "any"),
 }
 
 
-def kind_of(ratings: Ratings) -> Of:
+def kind_of(ratings: Ratings) -> Feedback:
     """Return what a table holds; "words" are nominal labels.
 
     Examples
@@ -60,7 +62,7 @@ def kind_of(ratings: Ratings) -> Of:
     return "likes" if ratings.is_unary else "ratings"
 
 
-def usual_methods(*, of: Of = "ratings") -> list[str]:
+def usual_methods(*, of: Feedback = "ratings") -> list[str]:
     """Return the methods that "all" selects: one of each kind, and baselines.
 
     Parameters
@@ -83,12 +85,12 @@ def usual_methods(*, of: Of = "ratings") -> list[str]:
     ]
 
 
-def variants_of(of: Of) -> list[str]:
+def variants_of(of: Feedback) -> list[str]:
     """Return the names of the variants for ratings, likes, or words."""
     return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
 
 
-def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
+def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[str]:
     """Return the names of methods, "all" spelled out, each once.
 
     Parameters
@@ -119,7 +121,7 @@ def choose_methods(names: Iterable[str], *, of: Of = "ratings") -> list[str]:
             )
         if name != "all" and name not in fitting:
             raise RecveilError(
-                f"method {name!r}: not of {_WORDS_OF[of]}; {expected}", code="method.unsupported"
+                f"method {name!r}: not of {_NAMES[of]}; {expected}", code="method.unsupported"
             )
         chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
     if not chosen:
@@ -138,15 +140,15 @@ def reject_unknown(names: Iterable[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for name in names:
         kinds = (kind for kind in _FITTING if name in variants_of(kind))
-        of: Of = next(kinds, "ratings")
+        of: Feedback = next(kinds, "ratings")
         chosen |= dict.fromkeys(choose_methods([name], of=of))
     return list(chosen) or choose_methods([])
 
 
-_WORDS_OF: dict[Of, str] = {
+_NAMES: dict[Feedback, str] = {
     "ratings": "ratings",
     "likes": "likes",
-    "words": "words without an order",
+    "words": "nominal labels",
 }
 
 
@@ -166,7 +168,7 @@ def compare(
     targets: int = 1_000,
     max_risk: float | None = None,
     min_k: int | None = None,
-    worth: Worth = "both",
+    utility: Purpose = "both",
     risk: str | None = None,
     shadows: int | None = None,
     allow_large: bool = False,
@@ -199,16 +201,16 @@ def compare(
     targets : int
         Number of targets per adversary; all users if there are fewer.
     max_risk, min_k : optional
-        The limits; see `cheapest`.
-    worth : {"both", "ratings", "lists"}
+        The limits; see `choose_setting`.
+    utility : {"both", "ratings", "lists"}
         Utility to choose a setting by (``--for`` on the command line): the retained share of the
         gain in predicted ratings, of the lists, or the smaller of the two. It changes no
         measurement, so nothing is recomputed.
-    risk : {"person", "group", "membership", "links", "shadows"}, optional
-        Risk to choose a setting by: the share of users re-identified, of users whose group is
-        found, of members recognized, of user-item links revealed, each by the strongest adversary;
-        or of members recognized with shadow releases; see `AXES`. It changes no measurement. By
-        default the last, if shadow releases were made, and otherwise the first.
+    risk : {"reidentification", "class", "membership", "links", "shadows"}, optional
+        Risk to choose a setting by: the share of users re-identified, of users whose equivalence
+        class is re-identified, of members recognized, of user-item links inferred, each by the
+        strongest adversary; or of members recognized with shadow releases; see `AXES`. It changes
+        no measurement. By default the last, if shadow releases were made, and otherwise the first.
     shadows : int, optional
         Number of shadow releases per setting, even and at least 8, such as 32, for the strongest
         membership inference, comparable across methods. Takes as long as that many releases; the
@@ -217,7 +219,7 @@ def compare(
         Allow releases of more than 100 values per rating; see `Release.write`.
     liked : str or sequence of str, optional
         Nominal labels that mean that a user liked the item, such as "up,love". Without them lists
-        are not evaluated, and predicted words alone decide.
+        are not evaluated, and predicted labels alone decide.
     stopped : callable, optional
         Called with the finished part if a KeyboardInterrupt ends the run; the table holds it, too.
     so_far : callable, optional
@@ -245,17 +247,17 @@ def compare(
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> with TemporaryDirectory() as folder:
     ...     out = Path(folder, "comparison")
-    ...     found = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    ...     result = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
     ...     again = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
-    >>> [(row.title, row.verified_k) for row in found.rows], found.computed, again.computed
+    >>> [(row.title, row.verified_k) for row in result.rows], result.computed, again.computed
     ([('simple, k = 5', 5), ('simple, k = 99', None), ('raw', None)], 3, 0)
-    >>> print(found.rows[1].problem)
+    >>> print(result.rows[1].problem)
     60 users cannot form a group of k = 99; lower k, or add users
     """
     reject_unknown_keywords("compare", reading, "k", "people_in", "times")
     _settings(reject_unknown(methods), ks)
     # Check the question before the work.
-    cheapest([], max_risk, min_k, worth, risk or PERSON.name)
+    choose_setting([], max_risk, min_k, utility, risk or REIDENTIFICATION.name)
     _check_shadows(shadows, risk)
     if targets < 1:
         raise RecveilError(f"targets is {targets}; expected at least 1", code="option.value")
@@ -270,13 +272,13 @@ def compare(
         # Released rows carry no times, so that invalid ones are no error.
         read = understand(source, times=False, **reading).settled()
         ratings = read.ratings
-        named = liked_words(liked, ratings.scale)
+        liked_named = liked_values(liked, ratings.scale)
         settings = _settings(choose_methods(methods, of=kind_of(ratings)), ks)
-        worth = _utility_of_setting(ratings, worth, named)
+        utility = _utility_of_table(ratings, utility, liked_named)
         divided = split_ratings(ratings, split, seed)
         open_folder(out)
-        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, named)
-        evaluator = _evaluator(divided, targets, seed, named)
+        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, liked_named)
+        evaluator = _evaluator(divided, targets, seed, liked_named)
 
         def write(cells: list[Cell], computed: int) -> Comparison:
             rows = [to_row(cell) for cell in cells]
@@ -290,51 +292,51 @@ def compare(
                 reference=_reference(cells),
                 max_risk=max_risk,
                 min_k=min_k,
-                worth=worth,
+                utility=utility,
                 risk=risk or usual_axis(rows).name,
                 unfinished=len(settings) - len(cells),
             )
             comparison.write_table(out)
             return comparison
 
-        def tell(hear: Callable[[Comparison], object] | None, cells: list[Cell]) -> None:
-            if hear is not None and cells:
-                hear(write(cells, 0))
+        def report(callback: Callable[[Comparison], object] | None, cells: list[Cell]) -> None:
+            if callback is not None and cells:
+                callback(write(cells, 0))
 
         begin(THE_REST)
-        told = partial(tell, stopped), partial(tell, so_far)
-        return write(*_fill(out, settings, ground, evaluator, shadows, *told))
+        callbacks = partial(report, stopped), partial(report, so_far)
+        return write(*_fill(out, settings, ground, evaluator, shadows, *callbacks))
 
 
-def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> Judge:
+def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> AnyEvaluator:
     """Return the evaluator for such a table."""
     if parts.train.scale.ordered:
         return Evaluator(parts, n_targets=targets, seed=seed)
-    return WordsEvaluator(parts, targets, seed, liked=liked)
+    return NominalEvaluator(parts, targets, seed, liked=liked)
 
 
-def _utility_of_setting(ratings: Ratings, worth: Worth, liked: tuple[str, ...]) -> Worth:
-    """Return the utility that settings are chosen by, where a table does not have both.
+def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]) -> Purpose:
+    """Return the utility that settings are chosen by, given what the table has.
 
-    Likes are evaluated by lists alone; nominal labels by words, in place of ratings, unless liked
-    words are given.
+    Implicit feedback is evaluated by lists alone; nominal labels by predictions alone, unless liked
+    labels are given.
     """
     if not ratings.scale.ordered and not liked:
-        if worth == "lists":
+        if utility == "lists":
             raise RecveilError(
-                "worth (--for) is lists, but these are words without an order, and nobody said "
-                "which of them count as liked; name them (--liked up,love)",
+                "utility (--for) is lists, but these are nominal labels, and none is declared as "
+                "liked; name the liked ones (--liked up,love)",
                 code="option.required",
             )
         reject_likes(ratings, PREDICTED)
         return "ratings"
     if not ratings.is_unary:
         reject_likes(ratings, PREDICTED)
-        return worth
-    if worth == "ratings":
+        return utility
+    if utility == "ratings":
         raise RecveilError(
-            "worth (--for) is ratings, but these are likes, of which there are none to be "
-            "predicted; choose by lists",
+            "utility (--for) is ratings, but implicit feedback has no ratings to predict; choose "
+            "by lists",
             code="option.unsupported",
         )
     return "lists"
@@ -364,8 +366,8 @@ def _check_shadows(shadows: int | None, risk: str | None) -> None:
         check_shadows(shadows)
     elif risk == SHADOWS.name:
         raise RecveilError(
-            f"risk (--risk) is {risk}, which shadow releases measure; say how many shadows of each "
-            f"setting to make (--shadows 32): those that were made before are kept",
+            f"risk (--risk) is {risk}, which needs shadow releases; set shadows (--shadows 32), "
+            f"their number per setting: finished ones are kept",
             code="option.required",
         )
 
@@ -374,7 +376,7 @@ def _fill(
     out: Path,
     settings: list[Setting],
     ground: Ground,
-    evaluator: Judge,
+    evaluator: AnyEvaluator,
     shadows: int | None,
     stop_with: Callable[[list[Cell]], None],
     go_on_with: Callable[[list[Cell]], None],
@@ -424,15 +426,15 @@ _OF_LISTS = "ndcg@10", "recall@10", "coverage@10", "inner_ndcg"
 def _reference(cells: Iterable[Cell]) -> Reference | None:
     """Return the utility of the raw ratings, which is equal in all cells."""
     for cell in cells:
-        told = cell.told("recipient")
-        if told is not None:
-            ranked = told["lists"]["best_raw"]
+        recipient = cell.figure("recipient")
+        if recipient is not None:
+            ranked = recipient["lists"]["best_raw"]
             lists = {name: ranked[name] for name in _OF_LISTS if name in ranked}
             return Reference(
-                raw={**told["raw"], **lists, "ranker": ranked["recommender"]},
-                averages=told["averages"],
-                popularity=told["popularity"],
-                raw_gain=told["raw_gain"],
-                raw_lists=told["raw_lists"],
+                raw={**recipient["raw"], **lists, "ranker": ranked["recommender"]},
+                averages=recipient["averages"],
+                popularity=recipient["popularity"],
+                raw_gain=recipient["raw_gain"],
+                raw_lists=recipient["raw_lists"],
             )
     return None

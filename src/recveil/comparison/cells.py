@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 from recveil.attacks.membership.inference import KNOWN, SCORERS
 from recveil.attacks.registry import ATTACKS
 from recveil.auditing.shadow_releases import attack_by_shadows
-from recveil.evaluation.evaluator import Evaluator
-from recveil.evaluation.nominal_evaluation import WordsEvaluator
+from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.methods.registry import make_variant
 from recveil.publish import write_release
 from recveil.release.claim import claim_kind
@@ -69,10 +68,10 @@ class Setting(NamedTuple):
         return f"{self.method}.json" if self.k is None else f"{self.method}-k{self.k}.json"
 
 
-class Counted(NamedTuple):
-    """What the checker counted in the files of a setting's release."""
+class VerifiedK(NamedTuple):
+    """What verification counted in the files of a setting's release."""
 
-    # The claim that was checked
+    # The verified claim
     claim: str
     # Number of users that must share each row (or set of items), and that do
     k_required: int
@@ -93,10 +92,10 @@ class Cell:
         Why there is no result; then there is no evaluation.
     is_fault : bool
         Whether the problem is a bug or a fault of the machine, so that a retry makes sense.
-    verified : Counted or None
+    verified : VerifiedK or None
         None for a baseline, which makes no claim.
     evaluation : mapping or None
-        The JSON data of `recveil.evaluation.Evaluation.to_json`.
+        The JSON data of `recveil.evaluation.Evaluation.to_dict`.
     lone_share : float or None
         With simple homogenizing, the share of ratings published unchanged.
     seconds : mapping of str to float
@@ -108,7 +107,7 @@ class Cell:
     Examples
     --------
     >>> cell = Cell("4f", Setting("raw", None), evaluation={"recipient": {"rmse": 0.9}})
-    >>> cell.told("recipient", "rmse"), Cell.from_json(cell.to_json()) == cell
+    >>> cell.figure("recipient", "rmse"), Cell.from_json(cell.to_json()) == cell
     (0.9, True)
     """
 
@@ -116,7 +115,7 @@ class Cell:
     setting: Setting
     problem: str | None = None
     is_fault: bool = False
-    verified: Counted | None = None
+    verified: VerifiedK | None = None
     evaluation: Mapping[str, Any] | None = None
     lone_share: float | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -134,7 +133,7 @@ class Cell:
 
     @property
     def bound(self) -> float | None:
-        """The highest rate that the checked claim allows; a claim about items allows all."""
+        """The highest rate that the verified claim allows; a claim about items allows all."""
         if self.verified is None:
             return None
         return claim_kind(self.verified.claim).bound(self.verified.k_required)
@@ -142,11 +141,11 @@ class Cell:
     @property
     def attacks(self) -> list[dict[str, Any]]:
         """Results of each adversary."""
-        return self.told("disclosure", "attacks") or []
+        return self.figure("disclosure", "attacks") or []
 
     @property
     def strongest(self) -> dict[str, Any] | None:
-        """Results of the adversary who finds most users; None if no attack fits the method.
+        """Results of the adversary who re-identifies most users; None if no attack fits the method.
 
         Attacks that do not know how to undo a method would be falsely reassuring.
         """
@@ -162,13 +161,12 @@ class Cell:
         """
         if not variant_of(self.setting.method).is_attacked:
             return None
-        told: dict[str, Any] = self.told("disclosure", "membership") or {}
-        ways = [told] if told else []
-        ways += [told[known] for known in KNOWN if known in told]
-        measured = [way["auc"] for way in ways if way["is_measured"]]
+        membership: dict[str, Any] = self.figure("disclosure", "membership") or {}
+        results = [membership, *(membership[known] for known in KNOWN if known in membership)]
+        measured = [result["auc"] for result in results if result.get("is_measured")]
         return max(measured, key=lambda area: area["rate"]) if measured else None
 
-    def told(self, *path: str) -> Any:
+    def figure(self, *path: str) -> Any:
         """Return the value under nested keys of the evaluation; None if it could not be measured.
 
         Raises
@@ -193,7 +191,7 @@ class Cell:
             setting=Setting(plain["method"], plain["k"]),
             problem=plain["problem"],
             is_fault=plain["is_fault"],
-            verified=None if verified is None else Counted(**verified),
+            verified=None if verified is None else VerifiedK(**verified),
             evaluation=plain["evaluation"],
             lone_share=plain["lone_share"],
             seconds=plain["seconds"],
@@ -216,7 +214,7 @@ class Cell:
         }
 
     def _facts(self) -> dict[str, object]:
-        verdict = "no result" if self.problem else "judged"
+        verdict = "no result" if self.problem else "finished"
         return {"": f"{self.setting.title}: {verdict}", "k as counted": self.counted_k}
 
 
@@ -235,10 +233,9 @@ def dig(plain: Any, *path: str) -> Any:
     return plain
 
 
-# Evaluates releases: of ratings and likes, or of nominal labels.
-Judge: TypeAlias = Evaluator | WordsEvaluator
+AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-9"
+_FORMAT = "recveil-cell-10"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.
@@ -251,7 +248,7 @@ _COSTS = {_MAKING: 10, _WRITING: 5, THE_REST: 85}
 
 @brief
 class Ground(NamedTuple):
-    """What all cells of a comparison share; a cell is outdated if any of it changes."""
+    """The input that all cells of a comparison share; a cell is outdated if any of it changes."""
 
     # The digest of the ratings
     data: str
@@ -268,8 +265,8 @@ class Ground(NamedTuple):
         """Return what identifies the result of a setting: 64 hexadecimal digits."""
         # Variants and adversaries can be registered anew under the same name.
         variant = variant_of(setting.method)
-        meant = [variant.claim, sorted(variant.options.items()), list(ATTACKS), list(SCORERS)]
-        parts = [_FORMAT, version("recveil"), *self, *setting, *meant]
+        identity = [variant.claim, sorted(variant.options.items()), list(ATTACKS), list(SCORERS)]
+        parts = [_FORMAT, version("recveil"), *self, *setting, *identity]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -287,7 +284,7 @@ def open_folder(out: Path) -> None:
         )
     if out.exists() and (others := _others(out)):
         raise RecveilError(
-            f"{out} holds something else than a comparison ({', '.join(others[:3])}); "
+            f"{out} has files that are not of a comparison ({', '.join(others[:3])}); "
             f"choose another output",
             code="output.exists",
         )
@@ -311,17 +308,16 @@ def open_folder(out: Path) -> None:
 def _reject_prepared(out: Path) -> None:
     """Reject a comparison in which another account may have written results."""
     for path in (out, out / CELLS, *sorted((out / CELLS).iterdir())):
-        found = path.lstat()
-        if is_anothers(found):
-            why = f"belongs to the user {owner_name(found)}"
-        elif is_written_by_others(found):
+        status = path.lstat()
+        if is_anothers(status):
+            why = f"belongs to the user {owner_name(status)}"
+        elif is_written_by_others(status):
             why = "can be written by others"
         else:
             continue
-        told = path.relative_to(out.parent)
         raise RecveilError(
-            f"{told} {why}, who may have put results there that nobody measured; choose another "
-            f"output, or remove this one",
+            f"{path.relative_to(out.parent)} {why}, who may have written false results; choose "
+            f"another output, or remove this one",
             code="output.untrusted",
         )
 
@@ -332,19 +328,19 @@ def _others(out: Path) -> list[str]:
     Links count as foreign: writing through one would replace a file elsewhere.
     """
     # A page alone may be any page.
-    own = {CELLS, PAGE, TABLE} if (out / CELLS).is_dir() else set()
-    found = [(path, path.name in own) for path in out.iterdir()]
+    known = {CELLS, PAGE, TABLE} if (out / CELLS).is_dir() else set()
+    entries = [(path, path.name in known) for path in out.iterdir()]
     if (out / CELLS).is_dir():
-        found += [(path, path.suffix == ".json") for path in (out / CELLS).iterdir()]
+        entries += [(path, path.suffix == ".json") for path in (out / CELLS).iterdir()]
     return sorted(
         path.name
-        for path, is_own in found
-        if path.is_symlink() or not (is_own or _is_ours(path.name))
+        for path, is_known in entries
+        if path.is_symlink() or not (is_known or _is_temporary(path.name))
     )
 
 
-def _is_ours(name: str) -> bool:
-    """Return whether an interrupted run can have left this."""
+def _is_temporary(name: str) -> bool:
+    """Return whether an interrupted run may have left this."""
     return bool(re.fullmatch(rf"{_WORKS}|{temporary_names()}", name, re.DOTALL))
 
 
@@ -370,30 +366,31 @@ def save_cell(out: Path, cell: Cell) -> None:
     write_atomically(target, lambda path: path.write_text(text, "utf-8", "replace"))
 
 
-def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: Judge) -> Cell:
+def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: AnyEvaluator) -> Cell:
     """Make the release of a setting, verify it, attack it and evaluate it.
 
     A failure caused by the data is recorded in the cell and does not stop other cells.
     """
     key, watch = ground.key(setting), _Watch()
     try:
-        return _judge(out, setting, ground, evaluator, watch)
+        with parts(setting.title, _COSTS) as begin:
+            return _run_steps(out, setting, ground, evaluator, watch, begin)
     except Exception as error:  # a bug in one cell should not stop the others
-        _reject_keeping(error, setting)
+        _reject_fault(error, setting)
         if isinstance(error, RecveilError):
             return Cell(key, setting, problem=str(error), seconds=watch.seconds)
         problem = f"{type(error).__name__}: {error}"
         return Cell(key, setting, problem=problem, is_fault=True, seconds=watch.seconds)
 
 
-def _reject_keeping(error: Exception, setting: Setting) -> None:
+def _reject_fault(error: Exception, setting: Setting) -> None:
     """Raise errors that the data did not cause: an interrupt, or a fault of the machine."""
     reject_interruption(error)
     if is_of_machine(error):
         reason = not_enough() if lacks_memory(error) else str(error)
         raise MachineError(
-            f"{setting.title}: {reason} (it is not kept as a result; mend that, and run again: "
-            f"finished settings are kept)",
+            f"{setting.title}: {reason} (this is not a result; fix that and run again: finished "
+            f"settings are kept)",
             code="machine.memory"
             if lacks_memory(error)
             else "machine.files"
@@ -404,16 +401,11 @@ def _reject_keeping(error: Exception, setting: Setting) -> None:
         ) from error
 
 
-def _judge(out: Path, setting: Setting, ground: Ground, evaluator: Judge, watch: "_Watch") -> Cell:
-    with parts(setting.title, _COSTS) as begin:
-        return _judge_by_parts(out, setting, ground, evaluator, watch, begin)
-
-
-def _judge_by_parts(
+def _run_steps(
     out: Path,
     setting: Setting,
     ground: Ground,
-    evaluator: Judge,
+    evaluator: AnyEvaluator,
     watch: "_Watch",
     begin: Callable[[str], None],
 ) -> Cell:
@@ -432,13 +424,13 @@ def _judge_by_parts(
     begin(_WRITING)
     verified = None
     if variant_of(setting.method).about_claim.is_published:
-        # The checker reads files only, as a recipient would get them.
+        # Verification reads files only, as a recipient would get them.
         with temporary_folder_near(out, WORK) as folder:
-            found = write_release(release, folder / "release", allow_large=ground.allow_large)
-        verified = Counted(found.claim, found.k_required, found.k_achieved)
+            verdict = write_release(release, folder / "release", allow_large=ground.allow_large)
+        verified = VerifiedK(verdict.claim, verdict.k_required, verdict.k_achieved)
         watch.stop("verify")
     begin(THE_REST)
-    evaluation = evaluator.evaluate(release, anonymizer=anonymizer).to_json()
+    evaluation = evaluator.evaluate(release, anonymizer=anonymizer).to_dict()
     watch.stop("evaluate")
     lone = release.private.lone_ratings
     return Cell(
@@ -464,21 +456,21 @@ def lacks_shadows(cell: Cell, n: int | None) -> bool:
     return cell.shadows is None or cell.shadows["n"] != n
 
 
-def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: Judge) -> Cell:
+def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: AnyEvaluator) -> Cell:
     """Measure membership with shadow releases of a finished setting, on the same halves for all."""
     watch, (method, k) = _Watch(), cell.setting
-    told: dict[str, Any] = {"n": n}
+    results: dict[str, Any] = {"n": n}
     try:
-        told = attack_by_shadows(
+        results = attack_by_shadows(
             evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
         ).to_dict()
     except Exception as error:  # half of the users may be fewer than k
-        _reject_keeping(error, cell.setting)
+        _reject_fault(error, cell.setting)
         if not isinstance(error, RecveilError):
             raise
-        told["problem"] = str(error)
+        results["problem"] = str(error)
     watch.stop("shadows")
-    return replace(cell, shadows=told, seconds={**cell.seconds, **watch.seconds})
+    return replace(cell, shadows=results, seconds={**cell.seconds, **watch.seconds})
 
 
 class _Watch:

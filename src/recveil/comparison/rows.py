@@ -1,12 +1,19 @@
-"""Rows of a comparison's table: one per cell, with its measures."""
+"""Rows of a comparison's table, one per setting, and the utility that a setting retains."""
 
-from typing import Any, NoReturn, Self
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, NoReturn, Self, get_args
+
+import numpy as np
 
 from recveil.comparison.cells import Cell, Setting
-from recveil.comparison.measure import Value
-from recveil.comparison.measures import MEASURES, SETTING_FIELDS, measure_named
+from recveil.comparison.measures import MEASURES, SETTING_FIELDS, Value, measure_named
+from recveil.evaluation.recipient import POPULARITY
+from recveil.evaluation.retained import is_share_reliable
 from recveil.release.registry import variant_of
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
+
+Purpose = Literal["both", "ratings", "lists"]
 
 
 class _Fields:
@@ -20,9 +27,8 @@ class _Fields:
 class Row:
     """Results of one setting, immutable.
 
-    Each measure of `recveil.comparison.MEASURES` is an attribute, described by its ``words``. None
-    means that it could not be measured. Only the attributes that recveil itself reads are declared
-    below; `_fields` has all of them.
+    Each measure of `recveil.comparison.MEASURES` is an attribute. None means that it could not be
+    measured. `_fields` has all names.
 
     Parameters
     ----------
@@ -41,7 +47,6 @@ class Row:
     RecveilError
         If there is no such measure, or a value is not of its kind.
 
-
     Examples
     --------
     >>> row = Row("padded", 5, "k-anonymity", None, risk=0.1)
@@ -57,57 +62,14 @@ class Row:
     k: int | None
     promise: str
     problem: str | None
-    bound: float | None
-    adversary: str | None
-    risk: float | None
-    risk_low: float | None
-    risk_high: float | None
-    looked_for: int | None
-    most_attacked: int | None
-    lone_share: float | None
-    published_share: float | None
-    group_risk: float | None
-    members_told: float | None
-    links_told: float | None
-    shadows_told: float | None
-    shadows_auc: float | None
-    shadows_auc_low: float | None
-    shadows_auc_high: float | None
-    membership: float | None
-    membership_low: float | None
-    membership_high: float | None
-    gain_kept: float | None
-    gain_low: float | None
-    gain_high: float | None
-    is_gain_told: bool | None
-    gain_not_told: str | None
-    is_below_averages: bool | None
-    raw_gain: float | None
-    raw_gain_low: float | None
-    raw_gain_high: float | None
-    raw_rmse: float | None
-    averages_rmse: float | None
-    words_right: float | None
-    raw_words_right: float | None
-    commonest_right: float | None
-    recommender: str | None
-    rmse: float | None
-    best_gain_kept: float | None
-    ranker: str | None
-    ndcg: float | None
-    ndcg_kept: float | None
-    ndcg_low: float | None
-    ndcg_high: float | None
-    lists_gain_kept: float | None
-    lists_gain_low: float | None
-    lists_gain_high: float | None
-    popularity_ndcg: float | None
-    is_ndcg_told: bool | None
-    ndcg_not_told: str | None
-    raw_ranker: str | None
-    best_ndcg_kept: float | None
 
     _fields = _Fields()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return None for a measure registered after the row was made."""
+        if name in MEASURES:
+            return None
+        raise AttributeError(f"a row has no measure {name!r}")
 
     def __init__(
         self,
@@ -137,6 +99,27 @@ class Row:
         """The setting's display name."""
         return Setting(self.method, self.k).title
 
+    @property
+    def is_nominal(self) -> bool:
+        """Whether nominal labels are predicted, not ratings."""
+        return self.nominal_accuracy is not None
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether lists were evaluated; nominal labels need liked ones."""
+        return not self.is_nominal or self.ndcg is not None
+
+    @property
+    def has_ratings(self) -> bool:
+        """Whether ratings or labels were predicted; implicit feedback has none."""
+        figures = (self.gain_retained, self.rmse, self.nominal_accuracy)
+        return self.ndcg is None or any(figure is not None for figure in figures)
+
+    @property
+    def is_all_popular(self) -> bool:
+        """Whether the best lists of the raw data are those of popular items alone."""
+        return self.lists_gain_retained is None and self.raw_ranker == POPULARITY
+
     def _asdict(self) -> dict[str, Any]:
         """Return all values by name; None for a measure registered after the row was made."""
         return {name: vars(self).get(name) for name in self._fields}
@@ -147,8 +130,8 @@ class Row:
 
     def _facts(self) -> dict[str, object]:
         verdict = "no result" if self.problem else self.promise
-        told = {"k": self.k, "risk": self.risk, "gain kept": self.gain_kept}
-        return {"": f"{self.method}: {verdict}", **told, "nDCG kept": self.ndcg_kept}
+        figures = {"k": self.k, "risk": self.risk, "gain retained": self.gain_retained}
+        return {"": f"{self.method}: {verdict}", **figures, "nDCG retained": self.ndcg_retained}
 
 
 def to_row(cell: Cell) -> Row:
@@ -164,3 +147,144 @@ def to_row(cell: Cell) -> Row:
     if cell.problem is None:
         measured = {name: measure.of(cell) for name, measure in MEASURES.items()}
     return Row(method, k, variant_of(method).about_claim.promise, cell.problem, **measured)
+
+
+class Share(NamedTuple):
+    """A retained share, at most 1: larger values count as being as good as raw.
+
+    Attributes
+    ----------
+    value : float
+        If its interval is too wide to report it, it is never as good as raw: a value measured above
+        raw is replaced by the lower end of its interval.
+    low, high : float or None
+        Its 95 % interval over the evaluated users; None if there is none.
+    is_reliable : bool
+        Whether its interval, before it is cut off at raw, is narrow enough to report it; see
+        `recveil.evaluation.is_share_reliable`.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    is_reliable: bool = True
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is retained."""
+        return self.value <= 0 and (self.high is None or self.high <= 0)
+
+
+class Shares(NamedTuple):
+    """Retained shares of ratings and of lists; None where a share is meaningless."""
+
+    ratings: Share | None
+    lists: Share | None
+
+
+def shares_of(row: Row) -> Shares:
+    """Return a setting's retained shares, where a share of the raw gain (or nDCG) is meaningful.
+
+    Examples
+    --------
+    >>> row = Row("padded", 5, "k-anonymity", None, gain_retained=1.33, gain_retained_low=0.9,
+    ...           gain_retained_high=1.5, is_gain_reliable=True, ndcg_retained=0.18,
+    ...           is_ndcg_reliable=True)
+    >>> shares_of(row).ratings, shares_of(row).lists.value
+    (Share(value=1, low=0.9, high=1, is_reliable=True), 0.18)
+    >>> shares_of(row._replace(gain_retained_low=0.02, gain_retained_high=2.66)).ratings
+    Share(value=0.02, low=0.02, high=1, is_reliable=False)
+    >>> shares_of(row._replace(is_gain_reliable=False)).ratings
+    """
+    return Shares(
+        _share(row, "gain_retained") if row.is_gain_reliable else None,
+        _share(row, "ndcg_retained") if row.is_ndcg_reliable else None,
+    )
+
+
+def _share(row: Row, name: str) -> Share | None:
+    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    if value is None:
+        return None
+    is_reliable = is_share_reliable(value, low, high)
+    if not is_reliable and value >= 1 and low is not None:
+        value = low
+    low, high = (None if end is None else min(end, 1) for end in (low, high))
+    return Share(min(value, 1), low, high, is_reliable)
+
+
+def utility_of(row: Row, purpose: Purpose = "both") -> Share | None:
+    """Return a setting's utility: with "both", the smaller of its two shares.
+
+    None if a share is meaningless. `deciding` selects the shares that count among several settings.
+    Lists that are no better than popular items alone retain nothing, however close they come to the
+    raw data's, since popularity needs no release. There the share of the gain, which is 0 or less,
+    replaces the share of the nDCG.
+
+    Examples
+    --------
+    >>> row = Row("padded", 5, "k-anonymity", None, gain_retained=1.33, is_gain_reliable=True,
+    ...           ndcg_retained=0.18, is_ndcg_reliable=True)
+    >>> utility_of(row).value, utility_of(row, "ratings").value
+    (0.18, 1)
+    >>> utility_of(row._replace(lists_gain_retained=-0.3)).value
+    -0.3
+    """
+    counted = [share for share in counted_shares(row, purpose) if share is not None]
+    if not counted:
+        return None
+    lows = [share.value if share.low is None else share.low for share in counted]
+    highs = [share.value if share.high is None else share.high for share in counted]
+    is_known = all(share.low is not None for share in counted)
+    low, high = (min(lows), min(highs)) if is_known else (None, None)
+    is_reliable = all(share.is_reliable for share in counted)
+    return Share(min(share.value for share in counted), low, high, is_reliable)
+
+
+def counted_shares(row: Row, purpose: Purpose) -> tuple[Share | None, ...]:
+    """Return the shares that count for a purpose; see `utility_of`."""
+    shares = shares_of(row)
+    lists, gain = shares.lists, row.lists_gain_retained
+    if lists is not None and gain is not None and gain <= 0:
+        low, high = row.lists_gain_retained_low, row.lists_gain_retained_high
+        shares = shares._replace(lists=Share(gain, low, high, lists.is_reliable))
+    return shares if purpose == "both" else (getattr(shares, purpose),)
+
+
+def deciding(rows: Iterable[Row], purpose: Purpose) -> Purpose | None:
+    """Return which shares decide between settings: those that some setting reports.
+
+    A share that no setting reports decides nothing, whatever was measured.
+    """
+    shares = [shares_of(row) for row in rows]
+    names: tuple[Purpose, ...] = ("ratings", "lists")
+    reported = [
+        name
+        for name in names
+        if purpose in ("both", name)
+        and any((share := getattr(each, name)) and share.is_reliable for each in shares)
+    ]
+    return "both" if len(reported) == len(names) else reported[0] if reported else None
+
+
+def order_of(row: Row, decided: Purpose | None, high: float) -> tuple[float, ...]:
+    """Return a sort key, best first: deciding shares, then lists and ratings, then risk.
+
+    If nothing decides, the risk comes first. No setting comes before another one that is as safe,
+    and better in one measured share without being worse in the other.
+    """
+    shares = shares_of(row)
+    lists, ratings = (0.0 if s is None else -s.value for s in (shares.lists, shares.ratings))
+    last = high, float(-(row.k or 0))
+    if decided is None:
+        return (0.0, high, lists, ratings, *last)
+    share = utility_of(row, decided)
+    return (np.inf if share is None else -share.value, lists, ratings, *last)
+
+
+def check_purpose(purpose: str) -> None:
+    """Reject any value that is not a `Purpose`."""
+    if purpose not in get_args(Purpose):
+        raise RecveilError(
+            f"utility (--for) is {purpose!r}; expected both, ratings or lists", code="option.value"
+        )

@@ -1,37 +1,31 @@
-"""What a release is still worth, side by side with the original."""
+"""Utility that a release retains, and what it discloses, next to the original."""
 
-from recveil.evaluation._evaluate import Evaluated, evaluate
-from recveil.evaluation.bootstrap import FEWEST_JUDGED, TOO_SMALL, Measured, is_share_reported
-from recveil.evaluation.cluster_similarity import (
+from recveil.evaluation._evaluate import evaluate
+from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
+from recveil.evaluation.fidelity_metrics import (
+    Deviation,
+    Fidelity,
+    Missing,
+    NullRule,
     RatingHistogram,
+    SelfRank,
     SimilarityDistributions,
+    SimilarUsers,
     closeness,
+    fidelity,
+    find_similar_users,
+    item_correlations,
+    mae,
     rating_histogram,
+    rmse,
+    self_rank,
+    similar_user_deviation,
     similarity_distributions,
+    target_deviation,
     weighted,
     weighted_squared,
 )
-from recveil.evaluation.evaluator import Evaluator
-from recveil.evaluation.gain import (
-    Kept,
-    gain_interval,
-    gain_kept,
-    kept,
-    lists_gain_kept,
-    lists_interval,
-    lists_kept,
-    raw_gain,
-    raw_lists,
-    release_gain,
-)
-from recveil.evaluation.rankers import (
-    Ease,
-    EaseOnBoth,
-    EaseOnLikely,
-    ItemCosine,
-    ListMaker,
-    PureSVD,
-)
+from recveil.evaluation.rankers import Ease, EaseOnBoth, EaseOnLikely, ItemCosine, PureSVD, Ranker
 from recveil.evaluation.ranking_metrics import (
     Ranking,
     coverage,
@@ -61,19 +55,21 @@ from recveil.evaluation.recipient import (
     kendall_tau,
     serve,
 )
-from recveil.evaluation.results import Evaluation
-from recveil.evaluation.similar_users import (
-    Deviation,
-    Missing,
-    NullRule,
-    SelfRank,
-    SimilarUsers,
-    find_similar_users,
-    mae,
-    rmse,
-    self_rank,
-    similar_user_deviation,
-    target_deviation,
+from recveil.evaluation.results import Evaluated, Evaluation, NominalEvaluation, Note
+from recveil.evaluation.retained import (
+    MIN_USERS,
+    Measured,
+    RetainedUtility,
+    gain_interval,
+    gain_retained,
+    is_share_reliable,
+    lists_gain_retained,
+    lists_interval,
+    lists_retained,
+    raw_gain,
+    raw_lists,
+    release_gain,
+    utility_retained,
 )
 from recveil.evaluation.split import (
     HeldOut,
@@ -86,11 +82,9 @@ from recveil.evaluation.split import (
     match_held_out,
     split_ratings,
 )
-from recveil.evaluation.table_fidelity import Fidelity, fidelity, item_correlations
 
 __all__ = [
-    "FEWEST_JUDGED",
-    "TOO_SMALL",
+    "MIN_USERS",
     "CarryOver",
     "Deviation",
     "Ease",
@@ -107,17 +101,20 @@ __all__ = [
     "ItemMeans",
     "ItemMeansAndBias",
     "ItemNeighbours",
-    "Kept",
-    "ListMaker",
     "Matched",
     "Measured",
     "Missing",
+    "NominalEvaluation",
+    "NominalEvaluator",
+    "Note",
     "NullRule",
     "Popularity",
     "PureSVD",
+    "Ranker",
     "Ranking",
     "RatingHistogram",
     "Recommender",
+    "RetainedUtility",
     "RidgeFactors",
     "SelfRank",
     "Served",
@@ -136,16 +133,15 @@ __all__ = [
     "find_similar_users",
     "fit_all",
     "gain_interval",
-    "gain_kept",
+    "gain_retained",
     "inner_splits",
-    "is_share_reported",
+    "is_share_reliable",
     "item_correlations",
     "kendall_tau",
-    "kept",
     "list_items",
-    "lists_gain_kept",
+    "lists_gain_retained",
     "lists_interval",
-    "lists_kept",
+    "lists_retained",
     "mae",
     "match_held_out",
     "ndcg",
@@ -164,6 +160,7 @@ __all__ = [
     "split_ratings",
     "target_deviation",
     "top_items",
+    "utility_retained",
     "weighted",
     "weighted_squared",
 ]

@@ -3,15 +3,13 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from recveil.evaluation.evaluator import Evaluator
-from recveil.evaluation.headline import headline
-from recveil.evaluation.nominal import liked_words
-from recveil.evaluation.nominal_evaluation import WordsEvaluation, WordsEvaluator
-from recveil.evaluation.results import Evaluation
-from recveil.evaluation.similar_users import NullRule
-from recveil.evaluation.split import Matched, Split, match_held_out, split_ratings
+from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
+from recveil.evaluation.fidelity_metrics import NullRule
+from recveil.evaluation.nominal import liked_values
+from recveil.evaluation.results import Evaluated
+from recveil.evaluation.split import Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.pipes import reject_two_standard_inputs, require_path
@@ -24,70 +22,8 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts
-from recveil.runtime.safe_repr import Grid, brief
 
 _READING, _MAKING = "Reading ratings", "Making a release"
-
-
-@brief
-class Evaluated(NamedTuple):
-    """What was read, and what was found out.
-
-    Attributes
-    ----------
-    evaluation : Evaluation or WordsEvaluation
-        The latter of words without an order.
-    train : Ratings
-        What the evaluated release was made from.
-    readings : tuple of Reading
-        What was understood of each file.
-    release : str
-        The name of the folder.
-    share : float or None
-        The share that was held out here; None if the test ratings came in a file. Then the
-        evaluated release was made here from the rest, as the folder says that its own was made.
-    matched : Matched or None
-        Which ratings of the test file could be used.
-    seed : int
-    sha256 : str or None
-        Of the folder's release.json.
-    """
-
-    evaluation: Evaluation | WordsEvaluation
-    train: Ratings
-    readings: tuple[Reading, ...]
-    release: str
-    share: float | None
-    matched: Matched | None
-    seed: int
-    sha256: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data: `Evaluation.to_json`, and how it came about."""
-        left_out = self.matched and {
-            "unknown_users": self.matched.unknown_users,
-            "unknown_items": self.matched.unknown_items,
-            "unknown_cells": self.matched.left_out,
-            "also_in_training": self.matched.also_in_training,
-        }
-        plain = self.evaluation.to_json()
-        return {
-            "headline": headline(plain),
-            "release": self.release,
-            "release_sha256": self.sha256,
-            "made_anew": self.share is not None,
-            "split": self.share,
-            "seed": self.seed,
-            "left_out": left_out,
-            "readings": [{"source": read.name, **read.to_dict()} for read in self.readings],
-            **plain,
-        }
-
-    def _facts(self) -> dict[str, object]:
-        return self.evaluation._facts()
-
-    def _tables(self) -> list[Grid]:
-        return self.evaluation._tables()
 
 
 def evaluate(
@@ -151,8 +87,8 @@ def evaluate(
     ...     file, output = Path(folder, "ratings.csv"), Path(folder, "release")
     ...     _ = generate(file, users=80, items=40, ratings=900)
     ...     _ = anonymize(file, output, k=5, seed=1)
-    ...     found = evaluate(output, file, split=0.2, targets=20, with_membership=False)
-    >>> found.to_json()["recipient"]["release"]["rmse"] > 0
+    ...     result = evaluate(output, file, split=0.2, targets=20, with_membership=False)
+    >>> result.to_dict()["recipient"]["release"]["rmse"] > 0
     True
     """
     reject_unknown_keywords("evaluate", reading, "k", "people_in", "times")
@@ -161,11 +97,11 @@ def evaluate(
     reject_two_standard_inputs(source=source, train=train, test=test)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
-    named = liked_words(liked, manifest.scale)
+    liked_named = liked_values(liked, manifest.scale)
     if null_rule != "zero" and not manifest.scale.ordered:
         raise RecveilError(
-            f"null_rule (--null-rule) is {null_rule}, but of words without an order no error is "
-            f"told: a cell without a word counts as wrong; leave it out",
+            f"null_rule (--null-rule) is {null_rule}, but nominal labels have no error: a cell "
+            f"without a label counts as wrong; leave it out",
             code="option.unsupported",
         )
     # A release that cannot be made again is refused before any work.
@@ -185,26 +121,27 @@ def evaluate(
         if not divided.train.is_unary:
             reject_likes(divided.train, PREDICTED)
         begin(_MAKING)
-        judged = folder if anonymizer is None else anonymizer.anonymize(divided.train)
+        evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
         begin(THE_REST)
-        evaluator: Evaluator | WordsEvaluator
+        evaluator: Evaluator | NominalEvaluator
         if manifest.scale.ordered:
             evaluator = Evaluator(
                 divided, null_rule, targets, seed, with_membership=with_membership
             )
         else:
-            evaluator = WordsEvaluator(
-                divided, targets, seed, with_membership=with_membership, liked=named
+            evaluator = NominalEvaluator(
+                divided, targets, seed, with_membership=with_membership, liked=liked_named
             )
-        found = evaluator.evaluate(judged, anonymizer=anonymizer)
-    name, sha256 = folder.name, manifest.sha256
-    return Evaluated(found, divided.train, readings, name, split, matched, seed, sha256)
+        evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
+    return Evaluated(
+        evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
+    )
 
 
 def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) -> None:
-    """Refuse any but two tables, or one with the share to hold out of it."""
-    given = tuple(part is not None for part in (source, split, train, test))
-    if given not in ((False, False, True, True), (True, True, False, False)):
+    """Reject anything but two tables, or one with the share to hold out."""
+    is_set = tuple(part is not None for part in (source, split, train, test))
+    if is_set not in ((False, False, True, True), (True, True, False, False)):
         raise RecveilError(
             "expected either the file that the release was made from and one of test ratings "
             "(train and test), or one file and the share to hold out of it (source and split)",
@@ -213,27 +150,29 @@ def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) ->
 
 
 def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading:
-    """Read a table on the release's scale, unless it has another one or one is asked for."""
-    # Ratings in memory have a scale of their own already.
-    own: dict[str, Any] = {}
+    """Read a table on the release's scale, unless it has another one or one is requested."""
+    # Ratings in memory already have a scale.
+    scale_options: dict[str, Any] = {}
     is_specified = any(reading.get(name) is not None for name in ("scale", "order", "words"))
     if not isinstance(table, Ratings) and not is_specified:
-        own = {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
-    found = understand(table, times=False, **{**reading, **own}).settled()
-    if scale.unary != found.ratings.is_unary and (scale.unary or scale.range):
+        scale_options = (
+            {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
+        )
+    result = understand(table, times=False, **{**reading, **scale_options}).settled()
+    if scale.unary != result.ratings.is_unary and (scale.unary or scale.range):
         raise RecveilError(
-            f"{found.name}: {'likes' if found.ratings.is_unary else 'ratings'}, where the release "
-            f"holds {'likes' if scale.unary else 'ratings'}; give what it was made from",
+            f"{result.name} has {'likes' if result.ratings.is_unary else 'ratings'}, but the "
+            f"release has {'likes' if scale.unary else 'ratings'}; give what it was made from",
             code="release.mismatch",
         )
-    found_on = found.ratings.scale
-    if (found_on.words or scale.words) and found_on != scale:
+    table_scale = result.ratings.scale
+    if (table_scale.words or scale.words) and table_scale != scale:
         raise RecveilError(
-            f"{found.name}: read on the scale {found_on}, where the release has {scale}; name the "
-            f"same words in the same order ({option_of(scale)}), or nothing",
+            f"{result.name}: read on the scale {table_scale}, but the release has {scale}; name "
+            f"the same labels in the same order ({option_of(scale)}), or none",
             code="release.mismatch",
         )
-    return found
+    return result
 
 
 def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
@@ -241,9 +180,9 @@ def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
     anonymizer = same_again(manifest, seed)
     if anonymizer is None:
         raise RecveilError(
-            f"{folder.name}: its settings do not say how to make another such release, for "
-            f"instance because people have privacy levels of their own; split the ratings "
-            f"yourself, make a release of one part, and give both parts as train and test",
+            f"{folder.name}: its settings do not suffice to make another such release, for "
+            f"instance because users have different privacy levels; split the ratings yourself, "
+            f"make a release of one part, and pass both parts as train and test",
             code="release.unsupported",
         )
     return anonymizer

@@ -39,8 +39,8 @@ def link_disclosure(ratings: Ratings, table: ReleasedTable) -> LinkPosterior:
     than this.
     """
     shape = (table.indptr.size - 1, ratings.n_items)
-    held = np.ones(table.indices.size, np.int8)
-    support = sparse.csr_array((held, table.indices, table.indptr), shape=shape)
+    ones = np.ones(table.indices.size, np.int8)
+    support = sparse.csr_array((ones, table.indices, table.indptr), shape=shape)
     return links_of_rows(support, table.candidates.sizes, ratings.support / ratings.n_users)
 
 
@@ -58,7 +58,7 @@ class Opened:
     manifest: Manifest
     lone_share: float | None = None
     unknown: str = ""
-    drawn: ReleasedTable | None = None
+    synthetic: ReleasedTable | None = None
 
     @classmethod
     def open(cls, release: Released, train: Ratings) -> Self:
@@ -71,7 +71,7 @@ class Opened:
                     f"ratings {train.n_items}; give a table over the same positions",
                     code="argument.shape",
                 )
-            why = "the table was given without who is where"
+            why = "the table comes without the map of users to rows"
             return cls("table", release, None, _unknown(1, train), unknown=why)
         if isinstance(release, Sides):
             lone = release.private.lone_ratings
@@ -88,7 +88,7 @@ class Opened:
         if not private.exists():
             table = ReleasedTable.from_published(folder, train)
             return cls._of(
-                folder.name, table, train, manifest, None, f"{private.name} is not there"
+                folder.name, table, train, manifest, None, f"{private.name} does not exist"
             )
         table = ReleasedTable.from_folder(folder, train)
         if not table.contains_users:
@@ -103,7 +103,7 @@ class Opened:
         train: Ratings,
         manifest: Manifest,
         lone_share: float | None,
-        unknown: str = "the table was given without who is where",
+        unknown: str = "the table comes without the map of users to rows",
     ) -> Self:
         shape = released.record_of.size, released.candidates.indptr.size - 1
         if shape != (train.n_users, train.n_items):
@@ -116,7 +116,7 @@ class Opened:
             )
         table = TrainingTable.from_released(released, train.scale)
         if not released.contains_users:
-            return cls(name, table, None, manifest, None, "no record is anybody's", released)
+            return cls(name, table, None, manifest, None, "no record belongs to a user", released)
         if (released.record_of < 0).all():
             return cls(name, table, None, manifest, lone_share, unknown)
         _check_source(released, train, manifest)
@@ -141,9 +141,9 @@ def disclose(
     anonymizer: Anonymizer | None,
 ) -> AttackedRelease | None:
     """Attack a release with every preset adversary; None if the map of users to rows is unknown."""
-    if opened.drawn is not None:
+    if opened.synthetic is not None:
         return attack_synthetic(
-            train, opened.drawn, opened.manifest, seed, name=opened.name, anonymizer=anonymizer
+            train, opened.synthetic, opened.manifest, seed, name=opened.name, anonymizer=anonymizer
         )
     if opened.released is None:
         return None
@@ -161,7 +161,7 @@ def disclose(
     )
 
 
-def disclose_words(
+def disclose_nominal(
     train: Ratings,
     opened: Opened,
     n_targets: int,
@@ -170,8 +170,8 @@ def disclose_words(
 ) -> AttackedRelease | None:
     """Attack a release of nominal labels by equality; the parameters are those of `disclose`.
 
-    Words have no distance, so they are attacked as likes of pairs of item and word. See
-    `recveil.attacks.reidentification.nominal_pairs`.
+    Nominal labels have no distance, so they are attacked as implicit feedback on pairs of item and
+    label; see `recveil.attacks.reidentification.nominal_pairs`.
     """
     if opened.released is None:
         return None
@@ -196,7 +196,7 @@ def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
 
 
 def fitted_presets(train: Ratings, presets: Iterable[Adversary] | None = None) -> list[Adversary]:
-    """Return preset adversaries, knowing and mistaking no more than they can of this table."""
+    """Return preset adversaries, limited to what can be known of this table."""
     chosen = PRESETS.values() if presets is None else presets
     known = [with_wrong_items(train, with_likes(train, each)) for each in chosen]
     return [without_unpublished(train, without_ratings(train, each)) for each in known]
@@ -227,38 +227,33 @@ def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> N
     if method is None or not method.keeps_items(manifest.settings) or claim.l > 1:
         return
     by_items = claim.about.is_of_items
-    class_of = _item_sets(table)[0] if by_items else np.arange(table.indptr.size - 1)
+    class_of = _item_sets(table) if by_items else np.arange(table.indptr.size - 1)
     inside = np.flatnonzero(table.record_of >= 0)
     n_classes = int(class_of.max()) + 1
     member = sparse.csr_array(
         (np.ones(inside.size), (class_of[table.record_of[inside]], inside)),
         shape=(n_classes, train.n_users),
     )
-    own = UserRows.from_ratings(train)
-    raters = (member @ own.matrix(train.n_items, np.ones(train.n_ratings))).tocsr()
+    rated = UserRows.from_ratings(train)
+    raters = (member @ rated.matrix(train.n_items, np.ones(train.n_ratings))).tocsr()
     rows = UserRows(table.indptr, table.indices, table.values)
-    labels = np.ones(rows.indices.size)
-    held = sparse.csr_array(
-        (labels, (class_of[rows.row_of()], rows.indices)), shape=(n_classes, train.n_items)
+    published = sparse.csr_array(
+        (np.ones(rows.indices.size), (class_of[rows.row_of()], rows.indices)),
+        shape=(n_classes, train.n_items),
     )
-    strange = held.nnz - held.multiply(raters).nnz
-    if strange:
+    n_foreign = published.nnz - published.multiply(raters).nnz
+    if n_foreign:
         raise RecveilError(
-            f"the release has {strange:,} labels of items that nobody behind their rows rated in "
-            f"the training ratings, so it was made from others, perhaps with the test ratings "
-            f"among them; make the release from the training ratings alone",
+            f"the release has {n_foreign:,} values of items that no user of their row rated in the "
+            f"training ratings, so it was made from other ratings, perhaps including the test "
+            f"ratings; make the release from the training ratings alone",
             code="release.mismatch",
         )
 
 
-def _item_sets(table: ReleasedTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which set of items each record has, and the first record of each set."""
+def _item_sets(table: ReleasedTable) -> NDArray[np.int64]:
+    """Return the number of each record's set of items."""
     sets: dict[bytes, int] = {}
-    class_of = np.empty(table.indptr.size - 1, np.int64)
-    first: list[int] = []
-    for record in range(class_of.size):
-        items = table.row(record)[0].tobytes()
-        class_of[record] = sets.setdefault(items, len(sets))
-        if class_of[record] == len(first):
-            first.append(record)
-    return class_of, np.array(first, np.int64)
+    n_records = table.indptr.size - 1
+    items = (table.row(record)[0].tobytes() for record in range(n_records))
+    return np.array([sets.setdefault(each, len(sets)) for each in items], np.int64)

@@ -28,7 +28,7 @@ from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 
 # A table with more rows, and items, than this is taken apart on so many items alone.
-MOST_TOLD = 5_000
+MOST_MODELLED = 5_000
 # Shares of the largest singular value that are no more than rounding.
 _ROUNDING = 1e-9
 # Rows that are filled further than this are multiplied as dense ones, a tile at a time (32 MiB).
@@ -39,7 +39,7 @@ Form: TypeAlias = Callable[[UserRows, RatingScale], Numbers]
 
 
 def liked(rows: UserRows, scale: RatingScale) -> Numbers:
-    """Return 1 for each label that says "liked", else 0, shape (n_labels,).
+    """Return 1 for each value that is liked, else 0, shape (n_values,).
 
     Examples
     --------
@@ -51,7 +51,7 @@ def liked(rows: UserRows, scale: RatingScale) -> Numbers:
 
 
 def valued(rows: UserRows, scale: RatingScale) -> Numbers:
-    """Return each value as a share of the highest, shape (n_labels,); the lowest is a fifth.
+    """Return each value as a share of the highest, shape (n_values,); the lowest is a fifth.
 
     A value is never 0, since having rated an item reveals more than the rating itself.
 
@@ -73,9 +73,9 @@ class Spectrum(NamedTuple):
     vectors: Numbers
     # Squared singular values, descending, all above 0
     squares: Numbers
-    # Positions of the modelled items: all of them in a table of up to `MOST_TOLD` items or rows,
-    # otherwise that many with the largest sums of values
-    told: NDArray[np.int64]
+    # Positions of the modelled items: all of them in a table of up to `MOST_MODELLED` items or
+    # rows, otherwise that many with the largest sums of values
+    modelled: NDArray[np.int64]
     n_items: int
     # The scale of the table, and of the users to serve
     scale: RatingScale
@@ -95,25 +95,25 @@ class Spectrum(NamedTuple):
         Users are served by `form`, whatever the numbers of the rows are.
         """
         n_items = matrix.shape[1]
-        told = np.arange(n_items)
-        if min(matrix.shape) > MOST_TOLD:
+        modelled = np.arange(n_items)
+        if min(matrix.shape) > MOST_MODELLED:
             mass = np.bincount(matrix.indices, matrix.data**2, minlength=n_items)
-            told = np.sort(np.argsort(-mass, kind="stable")[:MOST_TOLD])
-            matrix = matrix[:, told]
-        return cls(*_take_apart(matrix), told, n_items, scale, form)
+            modelled = np.sort(np.argsort(-mass, kind="stable")[:MOST_MODELLED])
+            matrix = matrix[:, modelled]
+        return cls(*_take_apart(matrix), modelled, n_items, scale, form)
 
-    def of_people(self, people: UserRows) -> Numbers:
-        """Return users' rows on the modelled items, shape (n_users, n_told)."""
-        rows = people.matrix(self.n_items, self.form(people, self.scale))
-        return np.asarray(rows[:, self.told].toarray(), np.float64)
+    def of_users(self, user_rows: UserRows) -> Numbers:
+        """Return users' rows on the modelled items, shape (n_users, n_modelled)."""
+        rows = user_rows.matrix(self.n_items, self.form(user_rows, self.scale))
+        return np.asarray(rows[:, self.modelled].toarray(), np.float64)
 
     def spread(self, scores: Numbers) -> Numbers:
         """Return scores of all items, shape (n_users, n_items): the others come last."""
-        if self.told.size == self.n_items:
+        if self.modelled.size == self.n_items:
             return scores
         lowest = scores.min(axis=1, keepdims=True) - 1
         everything = np.repeat(lowest, self.n_items, axis=1)
-        everything[:, self.told] = scores
+        everything[:, self.modelled] = scores
         return everything
 
 
@@ -122,11 +122,11 @@ _SPECTRUM_FOUND: WeakKeyDictionary[TrainingTable, dict[Form, Spectrum]] = WeakKe
 
 
 def spectrum_of(table: TrainingTable, form: Form) -> Spectrum:
-    """Return the spectrum of a table's labels in a form, taken apart once for all who ask."""
-    found = _SPECTRUM_FOUND.setdefault(table, {})
-    if form not in found:
-        found[form] = Spectrum.of(table, form)
-    return found[form]
+    """Return the spectrum of a table in a form, decomposed once."""
+    result = _SPECTRUM_FOUND.setdefault(table, {})
+    if form not in result:
+        result[form] = Spectrum.of(table, form)
+    return result[form]
 
 
 def _take_apart(matrix: sparse.csr_array) -> tuple[Numbers, Numbers]:
@@ -151,11 +151,11 @@ def _products(matrix: sparse.csr_array) -> Numbers:
     n_rows, n = matrix.shape
     if matrix.nnz <= _SPARSE * n_rows * n:
         return np.asarray((matrix.T @ matrix).toarray(), np.float64)
-    found, step = np.zeros((n, n)), max(1, _TILE_CELLS // n)
+    result, step = np.zeros((n, n)), max(1, _TILE_CELLS // n)
     for start in range(0, n_rows, step):
         tile = matrix[start : start + step].toarray()
-        found += tile.T @ tile
-    return found
+        result += tile.T @ tile
+    return result
 
 
 # Lists nearer to each other than this are equally good.
@@ -166,7 +166,7 @@ _LIST, _APART = 500.0, 10.0
 _DIGITS = 9
 
 
-class ListMaker(Recommender):
+class Ranker(Recommender):
     """A recommender whose serving setting is the one with the best lists on inner hold-outs.
 
     It learns from the table once, and all settings serve from that. For a full table (see
@@ -220,7 +220,7 @@ class ListMaker(Recommender):
         return learning, self.serving_settings[first], np.nan
 
 
-class Ease(ListMaker):
+class Ease(Ranker):
     """Linear item-item model: scores an item from all items that a user rated.
 
     One ridge regression in closed form predicts each item's column from all others: with P the
@@ -228,7 +228,7 @@ class Ease(ListMaker):
 
     Parameters
     ----------
-    form : {"liked", "labels"}
+    form : {"liked", "values"}
         The matrix: 1 where the item was liked, or the value as a share of the highest.
 
     Notes
@@ -243,7 +243,7 @@ class Ease(ListMaker):
         (strength,) for strength in (20.0, 80.0, 200.0, 500.0, 2_000.0, 8_000.0)
     )
 
-    def __init__(self, form: Literal["liked", "labels"] = "liked") -> None:
+    def __init__(self, form: Literal["liked", "values"] = "liked") -> None:
         self.form = form
         self.of_full = (500.0,) if form == "liked" else (5.0,)
         self._numbers = liked if form == "liked" else valued
@@ -252,12 +252,12 @@ class Ease(ListMaker):
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, self._numbers)
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
-        return serve_ease(learnt, people, setting[0])
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
+        return serve_ease(learnt, user_rows, setting[0])
 
 
-class EaseOnBoth(ListMaker):
-    """The sum of EASE on liked and EASE on labels, with each user's scores standardized.
+class EaseOnBoth(Ranker):
+    """The sum of EASE on liked and EASE on values, with each user's scores standardized.
 
     Which of the two is better depends on the table: ratings carry more information where users use
     the whole scale, and likes where fills blur the ratings. The hold-outs of a small table could
@@ -268,7 +268,7 @@ class EaseOnBoth(ListMaker):
     Both have the same strength, except for a full table, where each has its own. As a mean of
     scores with different errors it is seldom far below the better one, and can be above it: nDCG@10
     of k-coRating with k = 5 is .501, .483 and .508 on three splits of FilmTrust, where EASE on
-    liked has .487, .466 and .482, and EASE on labels .466, .456 and .483 (all strengths chosen on
+    liked has .487, .466 and .482, and EASE on values .466, .456 and .483 (all strengths chosen on
     inner hold-outs).
     """
 
@@ -279,14 +279,14 @@ class EaseOnBoth(ListMaker):
     def _learn(self, table: TrainingTable, _setting: Setting) -> tuple[Spectrum, Spectrum]:
         return spectrum_of(table, liked), spectrum_of(table, valued)
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
-        on_liked, on_labels = learnt
-        scores = _spread_alike(serve_ease(on_liked, people, setting[0]))
-        scores += _spread_alike(serve_ease(on_labels, people, setting[-1]))
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
+        on_liked, on_values = learnt
+        scores = _spread_alike(serve_ease(on_liked, user_rows, setting[0]))
+        scores += _spread_alike(serve_ease(on_values, user_rows, setting[-1]))
         return scores
 
 
-class PureSVD(ListMaker):
+class PureSVD(Ranker):
     """The user's values projected on the table's principal directions.
 
     A value counts as a share of the highest, and a missing one as 0.
@@ -304,13 +304,13 @@ class PureSVD(ListMaker):
     def _learn(self, table: TrainingTable, _setting: Setting) -> Spectrum:
         return spectrum_of(table, valued)
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         longest = learnt.vectors[:, : int(setting[0])]
-        own = learnt.of_people(people)
+        own = learnt.of_users(user_rows)
         return np.asarray(learnt.spread((own @ longest) @ longest.T), np.float64)
 
 
-class ItemCosine(ListMaker):
+class ItemCosine(Ranker):
     """Cosine similarity to the items that a user liked, over the nearest items only.
 
     The similarity of two items is the cosine of their columns of "liked". The `kept` most similar
@@ -351,18 +351,18 @@ class ItemCosine(ListMaker):
         keep_highest(similar, self.kept)
         return spectrum, by_some, similar
 
-    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> Numbers:
+    def _serve(self, learnt: Any, user_rows: UserRows, _setting: Setting) -> Numbers:
         spectrum, by_some, similar = learnt
-        own = spectrum.of_people(people)
+        own = spectrum.of_users(user_rows)
         scores = np.zeros_like(own)
         scores[:, by_some] = own[:, by_some] @ similar
         return np.asarray(spectrum.spread(scores), np.float64)
 
 
-def serve_ease(learnt: Spectrum, people: UserRows, strength: float) -> Numbers:
+def serve_ease(learnt: Spectrum, user_rows: UserRows, strength: float) -> Numbers:
     """Score every item for each user by EASE with a strength; see `Ease`."""
     vectors, squares = learnt.vectors, learnt.squares
-    own = learnt.of_people(people)
+    own = learnt.of_users(user_rows)
     # strength · P = 1 - V diag(weight) Vᵀ
     weight = squares / (squares + strength)
     diagonal = 1 - (vectors**2) @ weight
@@ -393,11 +393,11 @@ def _mean(lists: NDArray[np.float64]) -> float:
 _STRENGTH = 5_000.0
 # Weight of a value that is unlikely to be a rating, relative to a certain rating.
 _UNRATED = 0.5
-# Operations of the fit for each label.
+# Operations of the fit for each value.
 _A_CELL = 75_000.0
 
 
-class EaseOnLikely(ListMaker):
+class EaseOnLikely(Ranker):
     """EASE on padded rows, with values weighted by the probability that they are ratings.
 
     A padded row is full: cells without a rating hold predictions. Predictions are smooth over rows
@@ -411,9 +411,9 @@ class EaseOnLikely(ListMaker):
     -----
     The squares, the root, the halving, and the strength of 5,000 over the square of the number of
     users of a row were chosen in advance, since a full table does not distinguish good lists from
-    bad ones (see `ListMaker`): by the nDCG@10 of padded releases with k = 5, 10, 20 and 50 of folds
+    bad ones (see `Ranker`): by the nDCG@10 of padded releases with k = 5, 10, 20 and 50 of folds
     u1, u2, u4 and u5 of MovieLens 100K, of ml-latest-small and of FilmTrust. On fold u3, which was
-    held out, it keeps 75 % of the best lists on the raw ratings with k = 5, EASE on labels 51 %;
+    held out, it keeps 75 % of the best lists on the raw ratings with k = 5, EASE on values 51 %;
     with k = 10, 20 and 50 it is 62, 50 and 39 % against 50, 45 and 36 %.
 
     Examples
@@ -441,21 +441,21 @@ class EaseOnLikely(ListMaker):
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
         """Learn from the whole table, if it is one of full rows."""
         self.ranks = _likely_spectrum(table) is not None
-        people = float(table.sizes.mean())
-        self.of_full = (_STRENGTH / people**2,) if self.ranks else ()
+        user_rows = float(table.sizes.mean())
+        self.of_full = (_STRENGTH / user_rows**2,) if self.ranks else ()
         return super().fit(table, inner)
 
     def _learn(self, table: TrainingTable, _setting: Setting) -> tuple[int, Spectrum | None]:
         return table.n_items, _likely_spectrum(table)
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> Numbers:
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         n_items, spectrum = learnt
         if spectrum is None:
-            return np.zeros((people.n_users, n_items))
-        return serve_ease(spectrum, people, setting[0])
+            return np.zeros((user_rows.n_users, n_items))
+        return serve_ease(spectrum, user_rows, setting[0])
 
     def _rank(self, _inner: Sequence[InnerSplit], _learning: Setting) -> NDArray[np.float64]:
-        """Make no inner lists: held-out parts of full rows say nothing, and each costs a fit."""
+        """Make no inner lists: held-out parts of full rows are uninformative and costly."""
         return np.empty(0)
 
 
@@ -469,8 +469,8 @@ def _likely_spectrum(table: TrainingTable) -> Spectrum | None:
         # A product split over threads may round differently.
         with one_thread():
             rows = _likely_rows(table)
-            told = None if rows is None else Spectrum.of_matrix(rows, table.scale, valued)
-        _FOUND[table] = told
+            modelled = None if rows is None else Spectrum.of_matrix(rows, table.scale, valued)
+        _FOUND[table] = modelled
     return _FOUND[table]
 
 
@@ -478,13 +478,13 @@ def _likely_rows(table: TrainingTable) -> sparse.csr_array | None:
     rows = table.rows
     records = Records(table.sizes, rows.indptr, rows.indices, rows.values)
     candidates = Candidates.from_records([records], table.n_items, table.scale)
-    found = find_residuals(candidates, table.scale)
-    if found is None:
+    result = find_residuals(candidates, table.scale)
+    if result is None:
         return None
-    shares = np.clip((found.cells.labels - STARS.low) / STARS.range, 0, 1)
-    squares = shares**2 * np.sqrt(found.cells.people)[:, None]
-    likely = squares * np.sqrt(1 - found.found.unrated)
+    shares = np.clip((result.cells.labels - STARS.low) / STARS.range, 0, 1)
+    squares = shares**2 * np.sqrt(result.cells.people)[:, None]
+    likely = squares * np.sqrt(1 - result.found.unrated)
     both = sparse.csr_array(np.concatenate([likely, _UNRATED * squares]))
-    indices = found.items[both.indices].astype(np.int32)
+    indices = result.items[both.indices].astype(np.int32)
     shape = (both.shape[0], table.n_items)
     return sparse.csr_array((both.data, indices, both.indptr), shape=shape)

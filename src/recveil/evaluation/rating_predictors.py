@@ -112,14 +112,14 @@ class Recommender(ABC):
         judged = self.inner_lists_[~np.isnan(self.inner_lists_)]
         return float(judged.mean()) if judged.size else np.nan
 
-    def predict(self, people: UserRows) -> NDArray[np.float64]:
+    def predict(self, user_rows: UserRows) -> NDArray[np.float64]:
         """Score every item for each row, shape (n_users, n_items); the highest score is first.
 
         Scores of a recommender that `rates` are ratings, not yet clipped to the scale: clipping
         would make the best of them equal.
         """
         with one_thread():
-            return self._serve(self._learnt, people, self._serving)
+            return self._serve(self._learnt, user_rows, self._serving)
 
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes, for the bar.
@@ -137,13 +137,13 @@ class Recommender(ABC):
         """Learn from a table all that serving needs."""
 
     @abstractmethod
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
         pass
 
     def _try(
         self,
         learnt: Any,
-        people: UserRows,
+        user_rows: UserRows,
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
@@ -152,7 +152,7 @@ class Recommender(ABC):
         Subclasses may share work between settings.
         """
         for serving in self.serving_settings:
-            yield self._serve(learnt, people, serving)[rows, items]
+            yield self._serve(learnt, user_rows, serving)[rows, items]
 
     def _choose(
         self, inner: Sequence[InnerSplit], share: float = CHOOSING
@@ -235,8 +235,8 @@ class GlobalMean(Recommender):
     def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
         return np.full(table.n_items, table.overall_mean)
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
-        return learnt + biases(learnt, people, setting[0])[:, None]
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
+        return learnt + biases(learnt, user_rows, setting[0])[:, None]
 
 
 class ItemMeans(Recommender):
@@ -256,8 +256,8 @@ class ItemMeans(Recommender):
     def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
         return table.item_means()
 
-    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> NDArray[np.float64]:
-        return np.tile(learnt, (people.n_users, 1))
+    def _serve(self, learnt: Any, user_rows: UserRows, _setting: Setting) -> NDArray[np.float64]:
+        return np.tile(learnt, (user_rows.n_users, 1))
 
 
 class ItemMeansAndBias(Recommender):
@@ -273,8 +273,8 @@ class ItemMeansAndBias(Recommender):
     def _learn(self, table: TrainingTable, setting: Setting) -> NDArray[np.float64]:
         return table.item_means(setting[0])
 
-    def _serve(self, learnt: Any, people: UserRows, setting: Setting) -> NDArray[np.float64]:
-        return learnt + biases(learnt, people, setting[0])[:, None]
+    def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
+        return learnt + biases(learnt, user_rows, setting[0])[:, None]
 
 
 class Popularity(Recommender):
@@ -286,8 +286,8 @@ class Popularity(Recommender):
     def _learn(self, table: TrainingTable, _setting: Setting) -> NDArray[np.float64]:
         return table.support
 
-    def _serve(self, learnt: Any, people: UserRows, _setting: Setting) -> NDArray[np.float64]:
-        return np.tile(learnt, (people.n_users, 1))
+    def _serve(self, learnt: Any, user_rows: UserRows, _setting: Setting) -> NDArray[np.float64]:
+        return np.tile(learnt, (user_rows.n_users, 1))
 
 
 @brief
@@ -298,10 +298,10 @@ class Averages(NamedTuple):
     # That of the users' biases
     damping: float
 
-    def rest(self, people: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rest(self, user_rows: UserRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return each row's bias, and the residuals of its ratings."""
-        bias = biases(self.item_means, people, self.damping)
-        left = people.values - self.item_means[people.indices] - bias[people.row_of()]
+        bias = biases(self.item_means, user_rows, self.damping)
+        left = user_rows.values - self.item_means[user_rows.indices] - bias[user_rows.row_of()]
         return bias, left
 
 
@@ -320,20 +320,20 @@ class OnAverages(Recommender):
 
 
 def biases(
-    item_means: NDArray[np.float64], people: UserRows, damping: float
+    item_means: NDArray[np.float64], user_rows: UserRows, damping: float
 ) -> NDArray[np.float64]:
     """Return each row's mean offset from the items' means, shape (n_users,), damped towards 0.
 
     Examples
     --------
-    >>> people = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 3.0]))
-    >>> biases(np.array([3.0, 3.0]), people, damping=2.0)  # (2 + 0) / (2 + 2)
+    >>> user_rows = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 3.0]))
+    >>> biases(np.array([3.0, 3.0]), user_rows, damping=2.0)  # (2 + 0) / (2 + 2)
     array([0.5])
     """
-    above = people.values - item_means[people.indices]
-    sums = np.bincount(people.row_of(), weights=above, minlength=people.n_users)
-    counts = np.diff(people.indptr) + damping
-    return np.divide(sums, counts, out=np.zeros(people.n_users), where=counts > 0)
+    above = user_rows.values - item_means[user_rows.indices]
+    sums = np.bincount(user_rows.row_of(), weights=above, minlength=user_rows.n_users)
+    counts = np.diff(user_rows.indptr) + damping
+    return np.divide(sums, counts, out=np.zeros(user_rows.n_users), where=counts > 0)
 
 
 # Items × items cells; above it (25,000 items) the three tables would need 15 GiB.
@@ -364,7 +364,7 @@ class _Counted(NamedTuple):
     table: TrainingTable
     compared: NDArray[np.int64]
     cosines: NDArray[np.float64]
-    people: NDArray[np.float64]
+    n_common: NDArray[np.float64]
 
 
 class ItemNeighbours(OnAverages):
@@ -391,7 +391,7 @@ class ItemNeighbours(OnAverages):
         damping, kept = setting
         averages = self._averages(table)
         counted = self._count(table, averages)
-        similar = counted.cosines * (counted.people / (counted.people + damping))
+        similar = counted.cosines * (counted.n_common / (counted.n_common + damping))
         # With few users many cosines are equal up to rounding, which must not decide which are
         # kept.
         np.round(similar, _DIGITS, out=similar)
@@ -418,51 +418,51 @@ class ItemNeighbours(OnAverages):
             left = averages.rest(table.rows)[1]
             compared = most_carried(table.support, MOST_COMPARED)
             if compared.size < table.n_items:
-                cosines, people = item_cosines(*_on_items(table, left, compared))
+                cosines, n_common = item_cosines(*_on_items(table, left, compared))
             else:
-                cosines, people = item_cosines(table, left)
-            self._counted = _Counted(table, compared, cosines, people)
+                cosines, n_common = item_cosines(table, left)
+            self._counted = _Counted(table, compared, cosines, n_common)
         return self._counted
 
     def _serve(
-        self, learnt: _LearnedNeighbours, people: UserRows, setting: Setting
+        self, learnt: _LearnedNeighbours, user_rows: UserRows, setting: Setting
     ) -> NDArray[np.float64]:
-        bias, told, weight = self._ask(learnt, people)
-        told /= weight + setting[0]
-        told += learnt.averages.item_means
-        told += bias[:, None]
-        return told
+        bias, sums, weight = self._ask(learnt, user_rows)
+        sums /= weight + setting[0]
+        sums += learnt.averages.item_means
+        sums += bias[:, None]
+        return sums
 
     def _try(
         self,
         learnt: _LearnedNeighbours,
-        people: UserRows,
+        user_rows: UserRows,
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
         """Compute the neighbours' predictions once for all pulls."""
-        bias, told, weight = self._ask(learnt, people)
-        told, weight = told[rows, items], weight[rows, items]
+        bias, sums, weight = self._ask(learnt, user_rows)
+        sums, weight = sums[rows, items], weight[rows, items]
         for (pull,) in self.serving_settings:
-            yield told / (weight + pull) + learnt.averages.item_means[items] + bias[rows]
+            yield sums / (weight + pull) + learnt.averages.item_means[items] + bias[rows]
 
     def _ask(
-        self, learnt: _LearnedNeighbours, people: UserRows
+        self, learnt: _LearnedNeighbours, user_rows: UserRows
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the users' biases, and the neighbours' predictions with their weights."""
         averages, compared, similar = learnt
-        bias, left = averages.rest(people)
+        bias, left = averages.rest(user_rows)
         n_items = averages.item_means.size
-        rated, rest = (people.matrix(n_items, values) for values in (np.ones(left.size), left))
+        rated, rest = (user_rows.matrix(n_items, values) for values in (np.ones(left.size), left))
         if compared.size < n_items:
             rated, rest = rated[:, compared], rest[:, compared]
-        if rest.nnz > _SPARSE * people.n_users * compared.size:
-            told, weight = rest.toarray() @ similar, rated.toarray() @ similar
+        if rest.nnz > _SPARSE * user_rows.n_users * compared.size:
+            sums, weight = rest.toarray() @ similar, rated.toarray() @ similar
         else:
-            told, weight = rest @ similar, rated @ similar
+            sums, weight = rest @ similar, rated @ similar
         if compared.size < n_items:
-            told, weight = (_spread(each, compared, n_items) for each in (told, weight))
-        return bias, told, weight
+            sums, weight = (_spread(each, compared, n_items) for each in (sums, weight))
+        return bias, sums, weight
 
 
 def item_cosines(
@@ -474,12 +474,12 @@ def item_cosines(
     ----------
     table : TrainingTable
         Each row is weighted by the number of its users.
-    values : ndarray of float64, shape (n_labels,)
+    values : ndarray of float64, shape (n_values,)
         Used in place of the table's values.
 
     Returns
     -------
-    cosines, people : ndarray of float64, shape (n_items, n_items)
+    cosines, n_common : ndarray of float64, shape (n_items, n_items)
         Cosines are 0 where no user has both items, where the values are 0 up to rounding, and on
         the diagonal.
     """
@@ -490,7 +490,7 @@ def item_cosines(
             f"leave out this recommender",
             code="table.too-large",
         )
-    products, squares, people = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    products, squares, n_common = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
     step = max(1, _TILE_CELLS // n)
     for start in track(range(0, table.rows.n_users, step), "Comparing items", share=_COUNTING):
         end = min(start + step, table.rows.n_users)
@@ -503,14 +503,14 @@ def item_cosines(
         rooted, carried_by = x * roots, carried * roots
         products += rooted.T @ rooted
         squares += (x * x).T @ (carried * sizes)
-        people += carried_by.T @ carried_by
-    people = np.rint(people)
+        n_common += carried_by.T @ carried_by
+    n_common = np.rint(n_common)
     lengths = np.sqrt(squares * squares.T)
     # Where averages explain everything, residuals are rounding errors without meaningful cosines.
-    real = lengths > _ROUNDING**2 * people
+    real = lengths > _ROUNDING**2 * n_common
     cosines = np.divide(products, lengths, out=np.zeros((n, n)), where=real)
     np.fill_diagonal(cosines, 0)
-    return cosines, people
+    return cosines, n_common
 
 
 def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
@@ -529,13 +529,13 @@ def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
 def _on_items(
     table: TrainingTable, values: NDArray[np.float64], items: NDArray[np.int64]
 ) -> tuple[TrainingTable, NDArray[np.float64]]:
-    """Return a table, and values in place of its labels, on some of the items alone."""
+    """Return a table, and other values in place of its own, on some of the items alone."""
     place = np.full(table.n_items, -1, np.int32)
     place[items] = np.arange(items.size, dtype=np.int32)
     kept = place[table.rows.indices] >= 0
     rows = table.rows.where(kept)
     rows = rows._replace(indices=place[rows.indices])
-    return TrainingTable(rows, table.sizes, items.size, table.n_people, table.scale), values[kept]
+    return TrainingTable(rows, table.sizes, items.size, table.n_users, table.scale), values[kept]
 
 
 def _spread(
@@ -612,22 +612,24 @@ class RidgeFactors(OnAverages):
         left = averages.rest(table.rows)[1] / unit
         by_row = table.rows.matrix(table.n_items, left)
         by_item = by_row.T.tocsr()
-        ones, people = np.ones(table.n_items), table.sizes.astype(np.float64)
+        ones, weights = np.ones(table.n_items), table.sizes.astype(np.float64)
         rng = np.random.default_rng(_SEED)
         of_items = rng.standard_normal((table.n_items, self.rank)) / np.sqrt(self.rank)
         of_items[table.support == 0] = 0
         for _ in range(self.n_rounds):
             of_rows = regress(by_row.indptr, by_row.indices, by_row.data, ones, of_items, penalty)
             of_items = regress(
-                by_item.indptr, by_item.indices, by_item.data, people, of_rows, penalty
+                by_item.indptr, by_item.indices, by_item.data, weights, of_rows, penalty
             )
         return _Learnt(averages, of_items, unit)
 
-    def _serve(self, learnt: _Learnt, people: UserRows, setting: Setting) -> NDArray[np.float64]:
+    def _serve(self, learnt: _Learnt, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
         averages, of_items, unit = learnt
-        bias, left = averages.rest(people)
+        bias, left = averages.rest(user_rows)
         ones = np.ones(len(of_items))
-        folded = regress(people.indptr, people.indices, left / unit, ones, of_items, setting[0])
+        folded = regress(
+            user_rows.indptr, user_rows.indices, left / unit, ones, of_items, setting[0]
+        )
         scores = (unit * folded) @ of_items.T
         scores += averages.item_means
         scores += bias[:, None]
@@ -636,17 +638,17 @@ class RidgeFactors(OnAverages):
     def _try(
         self,
         learnt: _Learnt,
-        people: UserRows,
+        user_rows: UserRows,
         rows: NDArray[np.int64],
         items: NDArray[np.int64],
     ) -> Iterator[NDArray[np.float64]]:
         """Fold users in with all penalties at once, and score only the requested cells."""
         averages, of_items, unit = learnt
-        bias, left = averages.rest(people)
+        bias, left = averages.rest(user_rows)
         ones = np.ones(len(of_items))
         penalties = np.array([penalty for (penalty,) in self.serving_settings])
         all_folded = regress_each(
-            people.indptr, people.indices, left / unit, ones, of_items, penalties
+            user_rows.indptr, user_rows.indices, left / unit, ones, of_items, penalties
         )
         for folded in all_folded:
             scores = unit * dot_cells(folded, of_items, rows, items)
@@ -671,12 +673,12 @@ def dot_cells(
     left: NDArray[Any], right: NDArray[Any], rows: NDArray[Any], items: NDArray[Any]
 ) -> NDArray[Any]:
     """Return ``left[row] · right[item]`` for pairs of row and item, shape (n_cells,)."""
-    found = np.zeros(rows.size)
+    result = np.zeros(rows.size)
     for cell in range(rows.size):
         row, item = rows[cell], items[cell]
         for factor in range(left.shape[1]):
-            found[cell] += left[row, factor] * right[item, factor]
-    return found
+            result[cell] += left[row, factor] * right[item, factor]
+    return result
 
 
 @compiled()

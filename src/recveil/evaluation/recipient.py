@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from recveil.evaluation.fidelity_metrics import mae, rmse
 from recveil.evaluation.rankers import Ease, EaseOnBoth, EaseOnLikely, ItemCosine, PureSVD
 from recveil.evaluation.ranking_metrics import (
     Ranking,
@@ -27,7 +28,6 @@ from recveil.evaluation.rating_predictors import (
     RidgeFactors,
     Setting,
 )
-from recveil.evaluation.similar_users import mae, rmse
 from recveil.evaluation.split import (
     HeldOut,
     TrainingTable,
@@ -40,18 +40,18 @@ from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 
-# What averages alone can do; collaborative gain is counted from here.
+# The baseline of the collaborative gain in predicted ratings.
 AVERAGES = ItemMeansAndBias.name
-# What lists are good for without any release; their gain is counted from here.
+# The baseline of the gain in lists; it needs no release.
 POPULARITY = Popularity.name
 # Rankers for tables that cannot choose one: the first applicable.
-USUAL_LISTS = (EaseOnLikely.name, Ease("labels").name)
+USUAL_LISTS = (EaseOnLikely.name, Ease("values").name)
 # Cells of a tile of scores: 32 MiB.
 _TILE_CELLS = 1 << 22
 # Shares of what is left that the bar gives to learning, and then to serving.
 _FITTING, _SERVING = 0.8, 0.9
-# Fewer differences have no standard error worth the name.
-_FEWEST_TOLD = 3
+# Minimum number of differences for a standard error.
+_MIN_DIFFERENCES = 3
 
 
 class Utility(NamedTuple):
@@ -142,16 +142,16 @@ class Served(NamedTuple):
     ranker : str
         The one with the highest nDCG@10 there, which a recipient would choose to make lists; of
         those not significantly worse, the one with the lowest RMSE; EASE on likely ratings, or on
-        labels, for a full table, whose hold-outs are uninformative; `chosen` if there are no lists,
+        values, for a full table, whose hold-outs are uninformative; `chosen` if there are no lists,
         and by default.
-    people : PerUserUtility or None
+    per_user : PerUserUtility or None
         Quality for each served user, in the order of their positions.
     """
 
     utilities: dict[str, Utility]
     chosen: str
     ranker: str = ""
-    people: PerUserUtility | None = None
+    per_user: PerUserUtility | None = None
 
     @property
     def of_chosen(self) -> Utility:
@@ -160,10 +160,10 @@ class Served(NamedTuple):
 
     @property
     def of_averages(self) -> Utility:
-        """What averages alone can do; all nan where none predicts ratings, as of likes."""
+        """The utility of averages alone; all nan for implicit feedback."""
         if AVERAGES in self.utilities:
             return self.utilities[AVERAGES]
-        n, n_cells = next((told.n, told.n_cells) for told in self.utilities.values())
+        n, n_cells = next((utility.n, utility.n_cells) for utility in self.utilities.values())
         none = np.nan
         return Utility(none, none, none, none, none, n, n_cells, 0, 0, (), none)
 
@@ -175,14 +175,14 @@ class Served(NamedTuple):
     @property
     def best(self) -> str:
         """The recommender with the lowest RMSE on the test cells, which no recipient can know."""
-        told = {name: u.rmse for name, u in self.utilities.items() if not np.isnan(u.rmse)}
-        return min(told, key=told.__getitem__) if told else self.chosen
+        errors = {name: u.rmse for name, u in self.utilities.items() if not np.isnan(u.rmse)}
+        return min(errors, key=errors.__getitem__) if errors else self.chosen
 
     @property
     def best_ranker(self) -> str:
         """The recommender with the highest nDCG on the test cells, which no recipient can know."""
-        told = {name: u.ndcg for name, u in self.utilities.items() if not np.isnan(u.ndcg)}
-        return max(told, key=told.__getitem__) if told else self.ranker or self.chosen
+        gains = {name: u.ndcg for name, u in self.utilities.items() if not np.isnan(u.ndcg)}
+        return max(gains, key=gains.__getitem__) if gains else self.ranker or self.chosen
 
 
 def default_recommenders() -> tuple[Recommender, ...]:
@@ -199,7 +199,7 @@ def default_recommenders() -> tuple[Recommender, ...]:
         RidgeFactors(rank=10),
         RidgeFactors(rank=50),
         Ease("liked"),
-        Ease("labels"),
+        Ease("values"),
         EaseOnBoth(),
         ItemCosine(),
         PureSVD(),
@@ -247,7 +247,7 @@ def effort_of_fits(table: TrainingTable) -> float:
 
 def serve(
     fitted: Sequence[Recommender],
-    people: UserRows,
+    user_rows: UserRows,
     test: HeldOut,
     *,
     n: int = 10,
@@ -259,7 +259,7 @@ def serve(
     ----------
     fitted : sequence of Recommender
         From `fit_all`.
-    people : UserRows
+    user_rows : UserRows
         The training ratings of all users, including those who are not in the table. Only those with
         held-out cells are served.
     test : HeldOut
@@ -287,15 +287,15 @@ def serve(
     >>> served.chosen
     'item mean + user bias'
     """
-    if not test.users.size or test.users.max() >= people.n_users:
+    if not test.users.size or test.users.max() >= user_rows.n_users:
         raise RecveilError(
             f"{test.users.size} test cells for "
-            f"{describe_count(people.n_users, 'user')}; expected at least one, "
+            f"{describe_count(user_rows.n_users, 'user')}; expected at least one, "
             f"and only of users whose training ratings are given",
             code="argument.value",
         )
     users, row_of = np.unique(test.users, return_inverse=True)
-    own = people.take(users)
+    own = user_rows.take(users)
     utilities: dict[str, Utility] = {}
     squares, gains = dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
     for recommender in track(fitted, "Serving", share=_SERVING):
@@ -324,7 +324,7 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 
     In rows that hold nearly all items, nearly every inner list is right, which does not carry over
     to users with few ratings. So for a full table the choice is fixed: EASE on likely ratings where
-    rows belong to groups (see `EaseOnLikely`), otherwise EASE on labels (see `ListMaker`).
+    rows belong to groups (see `EaseOnLikely`), otherwise EASE on values (see `Ranker`).
     """
     if any(r.is_full_ for r in fitted):
         able = {r.name for r in fitted if r.ranks}
@@ -349,7 +349,7 @@ def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
     n = min(best.size, lists.size)
     apart = best[:n] - lists[:n]
     apart = apart[~np.isnan(apart)]
-    if apart.size < _FEWEST_TOLD:
+    if apart.size < _MIN_DIFFERENCES:
         return False
     return bool(apart.mean() > 2 * apart.std(ddof=1) / np.sqrt(apart.size))
 

@@ -140,7 +140,7 @@ class Matched(NamedTuple):
 
 
 def match_held_out(train: Ratings, test: Ratings) -> Matched:
-    """Find the cells of a separate test file in the training ratings, by their labels.
+    """Find the cells of a separate test file in the training ratings, by their ids.
 
     Parameters
     ----------
@@ -216,19 +216,17 @@ def _without(ratings: Ratings, held: NDArray[np.bool_]) -> Ratings:
     )
 
 
-def _positions(labels: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[np.int64]:
-    """Return the position of each label among the known ones, -1 if it is not there."""
-    if labels.dtype != known.dtype:
-        kinds = [
-            "text" if kind.hasobject else "whole numbers" for kind in (labels.dtype, known.dtype)
-        ]
+def _positions(ids: NDArray[Any], known: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """Return the position of each id among the known ones, -1 if it is missing."""
+    if ids.dtype != known.dtype:
+        kinds = ["text" if kind.hasobject else "whole numbers" for kind in (ids.dtype, known.dtype)]
         raise RecveilError(
             f"{what} ids are {kinds[0]} in the test ratings, but {kinds[1]} in the training "
             f"ratings; expected one kind; write both files alike",
             code="id.type",
         )
-    found = pc.index_in(pa.array(labels), value_set=pa.array(known))
-    return np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+    result = pc.index_in(pa.array(ids), value_set=pa.array(known))
+    return np.asarray(pc.fill_null(result, -1).to_numpy(), dtype=np.int64)
 
 
 _INNER_SHARE = 0.2
@@ -265,7 +263,7 @@ class UserRows(NamedTuple):
         >>> UserRows.from_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5])).values
         array([4., 2., 5.])
         """
-        # float32 as stored, 0.1 is not the 0.1 of a published label.
+        # float32 as stored, 0.1 is not the 0.1 of a published value.
         return cls(ratings.indptr, ratings.indices, ratings.scale.round(ratings.values))
 
     @property
@@ -312,22 +310,22 @@ class TrainingTable:
         Number of users of each row.
     n_items : int
         Items in the catalogue, including those in no row.
-    n_people : int
+    n_users : int
         Users of all rows, including those without any value.
     scale : RatingScale
 
     Examples
     --------
     >>> raw = Ratings.from_columns([1, 1, 2, 3, 3], [7, 9, 7, 7, 9], [4, 2, 5, 4, 2])
-    >>> table = TrainingTable.from_ratings(raw)  # users 1 and 3 tell the same
-    >>> sorted(table.sizes.tolist()), table.n_people, table.support
+    >>> table = TrainingTable.from_ratings(raw)  # users 1 and 3 are alike
+    >>> sorted(table.sizes.tolist()), table.n_users, table.support
     ([1, 2], 3, array([3., 2.]))
     """
 
     rows: UserRows
     sizes: NDArray[np.int64]
     n_items: int
-    n_people: int
+    n_users: int
     scale: RatingScale
 
     @classmethod
@@ -338,7 +336,7 @@ class TrainingTable:
 
     @classmethod
     def from_released(cls, released: ReleasedTable, scale: RatingScale) -> Self:
-        """Take a release, on the scale of its labels; who is where is not looked at."""
+        """Take a release, on the scale of its values, without the map of users to rows."""
         rows = UserRows(released.indptr, released.indices, released.values)
         n_items = released.candidates.indptr.size - 1
         return cls.from_rows(rows, released.candidates.sizes, n_items, scale)
@@ -352,29 +350,29 @@ class TrainingTable:
         Raises
         ------
         RecveilError
-            If no row has a label.
+            If no row has a value.
         """
         if not rows.indices.size:
             raise RecveilError(
-                "a table without labels teaches nothing; expected at least one",
+                "the table has no values; expected at least one",
                 code="table.no-ratings",
             )
         digests = np.frombuffer(b"".join(_digests(rows)), dtype="S16")
         filled = np.flatnonzero(np.diff(rows.indptr))
         _, first, row_of = np.unique(digests[filled], return_index=True, return_inverse=True)
-        people = np.bincount(row_of, weights=sizes[filled]).astype(np.int64)
-        return cls(rows.take(filled[first]), people, n_items, int(sizes.sum()), scale)
+        user_counts = np.bincount(row_of, weights=sizes[filled]).astype(np.int64)
+        return cls(rows.take(filled[first]), user_counts, n_items, int(sizes.sum()), scale)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """Number of users of each value, shape (n_labels,)."""
+        """Number of users of each value, shape (n_values,)."""
         return np.repeat(self.sizes, np.diff(self.rows.indptr)).astype(np.float64)
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
         """Number of users with each item, shape (n_items,)."""
-        people = np.bincount(self.rows.indices, weights=self.weights, minlength=self.n_items)
-        return people.astype(np.float64)
+        user_counts = np.bincount(self.rows.indices, weights=self.weights, minlength=self.n_items)
+        return user_counts.astype(np.float64)
 
     @cached_property
     def overall_mean(self) -> float:
@@ -392,9 +390,9 @@ class TrainingTable:
         """
         weighted = self.weights * self.rows.values
         sums = np.bincount(self.rows.indices, weights=weighted, minlength=self.n_items)
-        people = self.support + damping
+        user_counts = self.support + damping
         means = np.full(self.n_items, self.overall_mean)
-        return np.divide(sums + damping * means, people, out=means, where=people > 0)
+        return np.divide(sums + damping * means, user_counts, out=means, where=user_counts > 0)
 
     @property
     def is_full(self) -> bool:
@@ -406,9 +404,9 @@ class TrainingTable:
         return bool(self.rows.indices.size > _FULL * self.rows.n_users * carried)
 
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
-        """Return the same rows with only the marked labels."""
+        """Return the same rows with only the marked values."""
         rows = self.rows.where(kept)
-        return TrainingTable(rows, self.sizes, self.n_items, self.n_people, self.scale)
+        return TrainingTable(rows, self.sizes, self.n_items, self.n_users, self.scale)
 
 
 @brief
@@ -538,26 +536,26 @@ def _hold_out_rows(
 
 
 def _draw_ratings(
-    labels: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
+    values: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Replace each label by the rating below or above it, the nearer one more often."""
+    """Replace each value by the rating below or above it, the nearer one more often."""
     if scale.step is None:
-        return labels
-    steps = (labels - scale.low) / scale.step
-    # A rating is one, whatever the last digit of its division says.
+        return values
+    steps = (values - scale.low) / scale.step
+    # A rating is one, regardless of rounding in the division.
     steps = np.where(np.abs(steps - np.rint(steps)) < 1e-6, np.rint(steps), steps)
     below = np.floor(steps)
-    drawn = below + (rng.random(labels.size) < steps - below)
+    drawn = below + (rng.random(values.size) < steps - below)
     return np.asarray(scale.round(scale.low + scale.step * drawn), np.float64)
 
 
 def _digests(rows: UserRows) -> list[bytes]:
     """Return 16 bytes for each row that depend on its items and values."""
     items, values = np.ascontiguousarray(rows.indices), np.ascontiguousarray(rows.values)
-    found = []
+    result = []
     for row in range(rows.n_users):
         own = slice(rows.indptr[row], rows.indptr[row + 1])
         digest = hashlib.blake2b(items[own].data, digest_size=16)
         digest.update(values[own].data)
-        found.append(digest.digest())
-    return found
+        result.append(digest.digest())
+    return result

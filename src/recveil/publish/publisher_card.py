@@ -253,7 +253,7 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
 def _ground(content: dict[str, Any], manifest: Manifest) -> str:
     """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
-    if content["made_anew"]:
+    if content["is_remade"]:
         return _MADE_ANEW.format(share=content["split"], what=what)
     return _JUDGED.format(cells=content["test_cells"], what=what)
 

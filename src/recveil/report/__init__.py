@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recveil.report.audit.page import audit_page, write_audit_page
-    from recveil.report.comparison_page import compare_page, write_compare_page
 
 __all__ = [
     "audit_page",
     "chart",
-    "compare_page",
     "facts",
     "tables",
     "to_dict",
     "to_html",
     "write_audit_page",
-    "write_compare_page",
     "write_html",
 ]
 
@@ -71,6 +68,4 @@ def __getattr__(name: str) -> Any:
     """Import the functions of pages when they are needed, since charts take a second to load."""
     if name in ("audit_page", "write_audit_page"):
         return getattr(import_module("recveil.report.audit.page"), name)
-    if name in ("compare_page", "write_compare_page"):
-        return getattr(import_module("recveil.report.comparison_page"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

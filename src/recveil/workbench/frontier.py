@@ -10,31 +10,33 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
 from recveil.charts import Style
-from recveil.comparison import Choice, cheapest, frontier
-from recveil.comparison.choice import describe_advice, warnings_of
-from recveil.comparison.frontier_chart import Upward, looks_of
-from recveil.comparison.risk_axes import (
+from recveil.comparison import Choice, choose_setting, frontier
+from recveil.comparison.choice import (
     AXES,
-    PERSON,
+    REIDENTIFICATION,
     Axis,
     axis_named,
+    has_coverage,
     is_candidate,
     is_safe,
-    was_looked_for,
 )
-from recveil.comparison.rows import Row
-from recveil.comparison.utility import (
-    Worth,
-    check_utility,
+from recveil.comparison.rows import Purpose, Row, check_purpose, shares_of
+from recveil.release.claim import all_claims, is_promise
+from recveil.release.registry import variant_of
+from recveil.report.comparison.charts import Upward, styles_of
+from recveil.report.comparison.text import (
+    caveats_of,
+    describe_answer,
+    describe_risk,
+    describe_setting,
+    format_ends,
     format_interval,
     format_lists,
     format_ratings,
     format_share,
     percent,
-    shares_of,
+    risk_warnings,
 )
-from recveil.release.claim import all_claims, is_promise
-from recveil.release.registry import variant_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
@@ -47,9 +49,9 @@ class Question(NamedTuple):
     """A question about the settings that were compared."""
 
     # The name of a risk axis
-    risk: str = PERSON.name
+    risk: str = REIDENTIFICATION.name
     # The utility to maximize
-    worth: Worth = "both"
+    worth: Purpose = "both"
     # The highest accepted risk in percent; 100 accepts any
     limit: int = _ANY_RISK
     # The least number of users per row
@@ -64,12 +66,12 @@ class Question(NamedTuple):
         Examples
         --------
         >>> Question.read({"limit": "20", "min_k": "5"}, Question())
-        Question(risk='person', worth='both', limit=20, min_k=5, setting=None)
+        Question(risk='reidentification', worth='both', limit=20, min_k=5, setting=None)
         """
         risk = form.get("risk", usual.risk)
         axis_named(risk)
         worth: Any = form.get("worth", usual.worth)
-        check_utility(worth)
+        check_purpose(worth)
         limit = _parse_whole("the highest accepted risk", form.get("limit"), 1, _ANY_RISK)
         min_k = _parse_whole("the least k", form.get("min_k"), 2, _MOST_K)
         return cls(
@@ -96,7 +98,7 @@ class Question(NamedTuple):
         Examples
         --------
         >>> Question(limit=20).address(setting="sparse, k = 5")
-        '/choose?risk=person&worth=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
+        '/choose?risk=reidentification&worth=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
         """
         fields = self._replace(**changes)._asdict()
         values = {name: "" if value is None else value for name, value in fields.items()}
@@ -140,23 +142,20 @@ def answer(rows: Iterable[Row], question: Question) -> Answer:
     """Answer a question."""
     rows = list(rows)
     limits = question.max_risk, question.min_k, question.worth, question.risk
-    choice = cheapest(rows, *limits)
+    choice = choose_setting(rows, *limits)
     row = choice.row if question.setting is None else _find_row(rows, question.setting)
-    caveats = choice.caveats
+    caveats = caveats_of(choice)
     if row is not None and row is not choice.row:
         # Without limits, as it may exceed them.
-        caveats = (
-            cheapest([row], None, None, *limits[2:]).caveats
-            if is_candidate(row, question.axis)
-            else []
-        )
+        alone = choose_setting([row], None, None, *limits[2:])
+        caveats = caveats_of(alone) if is_candidate(row, question.axis) else []
     return Answer(
         choice=choice,
         row=row,
         why=explain_choice(rows, row, choice, question),
         caveats=caveats,
         best=[each.title for each in frontier(rows, question.worth, question.risk)],
-        warnings=warnings_of(rows, question.axis),
+        warnings=risk_warnings(rows, question.axis),
         is_publishable=row is not None and row.problem is None and is_promise(row.promise),
     )
 
@@ -167,7 +166,7 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
     Examples
     --------
     >>> row = Row("padded", 5, "k-anonymity", None, risk=0.2)
-    >>> rows_of([row._asdict() | {"title": row.title, "kept": {}}]) == [row]
+    >>> rows_of([row._asdict() | {"title": row.title, "utility_retained": {}}]) == [row]
     True
     """
     names = Row._fields
@@ -177,7 +176,7 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
 def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
     """Return a comparison's warnings, with those about its risk replaced by the answer's."""
     axis = axis_named(comparison["settings"]["risk"])
-    of_axis = warnings_of(rows_of(comparison["rows"]), axis)
+    of_axis = risk_warnings(rows_of(comparison["rows"]), axis)
     others = [sentence for sentence in comparison["warnings"] if sentence not in of_axis]
     return [*others, *answered.warnings]
 
@@ -187,12 +186,12 @@ def explain_choice(
 ) -> list[str]:
     """Explain in at most two sentences why a setting is the answer, or is not."""
     if row is None:
-        return [choice.sentence, *choice.caveats[:1]]
+        return [describe_answer(choice), *caveats_of(choice)[:1]]
     if row.problem is not None:
         return [f"“{row.title}” has no result: {row.problem.rstrip('.')}."]
     axis = question.axis
     if row is choice.row:
-        return [describe_advice(row, question.worth, axis), _describe_next(rows, choice, question)]
+        return [describe_setting(row, question.worth, axis), _describe_next(rows, choice, question)]
     return [_describe_facts(row, axis), _explain_rejection(row, choice, question)]
 
 
@@ -203,11 +202,11 @@ def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
     if len(safe) == 1:
         return _NO_OTHER
     others = [row for row in safe if row is not choice.row]
-    second = cheapest(others, *limits, question.worth, question.risk).row
+    second = choose_setting(others, *limits, question.worth, question.risk).row
     if second is None:
         return _NO_OTHER
     description = f"“{second.title}”: {format_lists(second)}, {format_ratings(second)}"
-    if second.title in choice.not_told_apart:
+    if second in choice.tied:
         return f"This split does not distinguish it from {description}; take the safer of them."
     n = len(safe)
     return f"Of {n} settings within your limits it retains most utility; next is {description}."
@@ -220,8 +219,7 @@ def _describe_facts(row: Row, axis: Axis) -> str:
         return f"{utility}; no attack here inverts this method, so that its risk was not measured."
     if axis.of(row) is None:
         return f"{utility}; this risk was not measured for it, which is not a low risk."
-    reached = f"{axis.who(row)} {axis.say(row, axis.reached)} ({axis.ends(row)})"
-    return f"{utility}; {reached}{axis.nothing_new(row)}."
+    return f"{utility}; {describe_risk(row, axis)}."
 
 
 def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
@@ -239,7 +237,7 @@ def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
     description = (
         f"“{best.title}” retains more utility: {format_lists(best)}, {format_ratings(best)}"
     )
-    if row.title in choice.not_told_apart:
+    if row in choice.tied:
         description = (
             f"“{best.title}” retained more here, though this split does not distinguish them"
         )
@@ -253,7 +251,7 @@ def _explain_violations(row: Row, question: Question) -> str:
         return f"it does not claim that at least {least} users share each row"
     if least is not None and (row.k or 0) < least:
         return f"its k is {row.k}, and you require at least {least}"
-    if not was_looked_for(row, axis):
+    if not has_coverage(row, axis):
         return (
             "no adversary knew enough to attack nearly all users, and users who were not attacked "
             "are not safe"
@@ -309,18 +307,18 @@ def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
 
 def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> SettingLine:
     axis, retained = question.axis, shares_of(row)
-    bound = PERSON.bound_of(row)
+    bound = REIDENTIFICATION.bound_of(row)
     is_measured = axis.of(row) is not None
     return SettingLine(
         title=row.title,
         description=variant_of(row.method).description,
         promise=labels[row.promise],
         risk=percent(axis.of(row)) if is_measured else _UNKNOWN,
-        ends=axis.ends(row) if is_measured else "",
-        by=axis.who(row) if is_measured else "",
+        ends=format_ends(row, axis) if is_measured else "",
+        by=f"“{getattr(row, axis.by)}”" if is_measured else "",
         reidentified=""
-        if axis is PERSON or row.risk is None
-        else f"{percent(row.risk)} ({PERSON.ends(row)})",
+        if axis is REIDENTIFICATION or row.risk is None
+        else f"{percent(row.risk)} ({format_ends(row, REIDENTIFICATION)})",
         proven=_UNKNOWN if bound is None else f"at most {percent(bound)}",
         lists=_UNKNOWN if row.problem else format_share(retained.lists),
         lists_ends="" if retained.lists is None else format_interval(retained.lists),
@@ -397,7 +395,7 @@ def draw(
 ) -> Drawing:
     """Place settings by their risk and the utility they retain."""
     drawable = [row for row in rows if _is_drawable(row, utility, axis)]
-    looks = {look.series: look for look in looks_of(rows)}
+    looks = styles_of(row["method"] for row in rows)
     lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in drawable)]))
     dots = [_dot(row, utility, axis, looks[row["method"]], lowest) for row in drawable]
     by_title = {dot.row["title"]: dot for dot in dots}
@@ -407,7 +405,7 @@ def draw(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), _percent(risk)) for risk in _RISKS],
         up=[Tick(_y(share, lowest), f"{share:.0%}") for share in _SHARES if share >= lowest],
-        across_title=f"← safer: share {axis.limit} (log scale)",
+        across_title=f"← safer: share of {axis.label} (log scale)",
         up_title=f"{utility.title.lower()}: share of {utility.whole} →",
         dots=dots,
         lines=_lines(dots),
@@ -419,14 +417,16 @@ def draw(
 
 def _is_drawable(row: Mapping[str, Any], utility: Upward, axis: Axis) -> bool:
     """Check whether both risk and utility of a setting were measured."""
-    retained = (row.get("kept") or {}).get(utility.name)
+    retained = (row.get("utility_retained") or {}).get(utility.name)
     return (
-        row[axis.value] is not None and retained is not None and bool(retained.get("is_told", True))
+        row[axis.value] is not None
+        and retained is not None
+        and bool(retained.get("is_reliable", True))
     )
 
 
 def _share(row: Mapping[str, Any], utility: Upward) -> float:
-    return float(row["kept"][utility.name]["value"])
+    return float(row["utility_retained"][utility.name]["value"])
 
 
 def _dot(row: Mapping[str, Any], utility: Upward, axis: Axis, look: Style, lowest: float) -> Dot:

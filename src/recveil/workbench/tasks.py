@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.comparison import Comparison
-from recveil.comparison._compare import Of, usual_methods, variants_of
+from recveil.comparison._compare import Feedback, usual_methods, variants_of
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_twin
@@ -429,7 +429,7 @@ PARTIAL_RESULT, COMPARISON_PAGE = "so_far.json", "comparison.html"
 _QUICK = ("sparse", "synthetic", "simple", "k-corating, averaged", "k-corating, likes", "padded")
 
 
-def feedback_of(inspected: dict[str, Any] | None) -> Of:
+def feedback_of(inspected: dict[str, Any] | None) -> Feedback:
     """Return the kind of feedback that an inspection found; ratings if there is none."""
     if inspected is None:
         return "ratings"
@@ -438,7 +438,7 @@ def feedback_of(inspected: dict[str, Any] | None) -> Of:
     return "ratings" if (inspected["scale"] or {}).get("ordered", True) else "words"
 
 
-def list_methods(*, of: Of) -> dict[str, bool]:
+def list_methods(*, of: Feedback) -> dict[str, bool]:
     """Return the methods that can be compared, and whether each is selected by default.
 
     Examples
@@ -465,7 +465,6 @@ def _order(name: str) -> tuple[bool, int]:
 def compare_input(job: Assignment) -> dict[str, Any]:
     """Compare settings on a table, and write each result as soon as it is finished."""
     from recveil.comparison import compare
-    from recveil.report import write_compare_page
 
     settings, folder = job.settings, job.folder
 
@@ -485,7 +484,7 @@ def compare_input(job: Assignment) -> dict[str, Any]:
         so_far=show,
         **keywords_of(settings["reading"]),
     )
-    write_compare_page(comparison.to_dict(), folder / COMPARISON_PAGE)
+    comparison.write_html(folder / COMPARISON_PAGE)
     return _to_plain(comparison)
 
 

@@ -89,8 +89,8 @@ def test_shares_come_with_their_intervals(run):
     options = ("--methods", "simple,raw", "--k", "3", "--targets", 30, "-o", "out")
     command = ("tastes.csv", *options, "--max-risk", 0.9)
     row, raw = json.loads(run(*command, "--json", "-")[1])["rows"]
-    assert row["gain_low"] < row["gain_kept"] < row["gain_high"]
-    assert raw["gain_low"] == raw["gain_kept"] == raw["gain_high"] == 1
+    assert row["gain_retained_low"] < row["gain_retained"] < row["gain_retained_high"]
+    assert raw["gain_retained_low"] == raw["gain_retained"] == raw["gain_retained_high"] == 1
     _, out, _ = run(*command)
     told = " ".join(out.split())
     for name in ("lists", "ratings"):
@@ -111,7 +111,7 @@ def test_what_counts_can_be_asked_for(run_again):
         code, out, _ = run(*SMALL, "--max-risk", 0.9, "--for", worth, "--json", "-")
         answer = json.loads(out)["answer"]
         assert code == 0
-        assert answer["worth"] == worth
+        assert answer["utility"] == worth
         assert "lists" in answer["sentence"]
         assert "ratings" in answer["sentence"]
         answers[worth] = answer["sentence"]

@@ -6,18 +6,17 @@ import pytest
 
 from recveil.comparison import MEASURES, Line, Measure, Panel, compare, register_measure
 from recveil.datasets import make_ratings
-from recveil.report import compare_page
 
 
 def rise(cell):
-    """Return how far the release's RMSE lies above that of the raw data."""
-    release, raw = (cell.told("recipient", table, "rmse") for table in ("release", "raw"))
+    """Return the release's RMSE minus that of the raw data."""
+    release, raw = (cell.figure("recipient", table, "rmse") for table in ("release", "raw"))
     return None if release is None or raw is None else release - raw
 
 
 RMSE_RISE = Measure(
     name="rmse_rise",
-    words="How far the RMSE lies above that of the raw data",
+    description="The RMSE above that of the raw data",
     kind=float,
     take=rise,
     format=".4f",
@@ -45,7 +44,7 @@ def test_rows_json_table_and_page_have_it(another_measure, tmp_path):
     assert [row[another_measure] for row in plain["rows"]] == told
     table = pq.read_table(out / "comparison.parquet")
     assert table[another_measure].to_pylist() == told
-    assert "<h3>RMSE above raw <small>↓ better</small></h3>" in compare_page(plain)
+    assert "<h3>RMSE above raw <small>↓ better</small></h3>" in found.to_html()
 
 
 # docs/how-to/extending.md: to here

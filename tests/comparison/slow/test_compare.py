@@ -45,15 +45,15 @@ def test_the_real_evaluator_judges(invented, tmp_path):
     )
     simple, raw = found.rows
     assert raw.risk > 0.7
-    assert raw.gain_kept in (None, pytest.approx(1))
+    assert raw.gain_retained in (None, pytest.approx(1))
     assert 0 <= simple.risk_low <= simple.risk <= simple.bound == 0.2
-    assert simple.looked_for == 40
+    assert simple.targets == 40
     assert simple.verified_k == 5
-    assert all(row.order_kept is not None and row.ndcg is not None for row in found.rows)
-    assert raw.ndcg_kept == pytest.approx(raw.ndcg / raw.best_ndcg)  # of the best on raw
-    assert raw.lists_gain_kept <= 1
+    assert all(row.order_tau is not None and row.ndcg is not None for row in found.rows)
+    assert raw.ndcg_retained == pytest.approx(raw.ndcg / raw.best_ndcg)  # of the best on raw
+    assert raw.lists_gain_retained <= 1
     assert raw.raw_ranker == raw.best_ranker
-    assert raw.ndcg_kept > 0.9  # who would be chosen is nearly as good as who turned out best
+    assert raw.ndcg_retained > 0.9  # who would be chosen is nearly as good as who turned out best
     json.dumps(found.to_dict(), allow_nan=False)
 
 

@@ -12,7 +12,6 @@ from recveil.evaluation import Evaluator, evaluate, split_ratings
 from recveil.io import write_ratings
 from recveil.methods import anonymize
 from recveil.ratings import Ratings, RatingScale
-from recveil.report import compare_page
 
 pytestmark = pytest.mark.usefixtures("synthetic", "few_recommenders")
 
@@ -36,7 +35,7 @@ def test_people_are_served_and_nobody_has_a_row(folder, ratings, with_membership
     found = evaluate(
         folder / "noisy", ratings, split=0.2, targets=20, with_membership=with_membership
     )
-    plain = found.to_json()
+    plain = found.to_dict()
     json.dumps(plain, allow_nan=False)
     assert plain["recipient"]["release"]["rmse"] > 0
     for name in ("target_deviation", "similar_user_deviation", "self_rank", "filled_share"):
@@ -56,7 +55,7 @@ def test_a_folder_that_was_made_from_the_training_ratings(folder, ratings, tmp_p
                 file.unlink()
             (tmp_path / "out.private").rmdir()
         found = Evaluator(parts, n_targets=20).evaluate(tmp_path / "out")
-        assert found.to_json()["disclosure"]["does_not_apply"]
+        assert found.to_dict()["disclosure"]["does_not_apply"]
 
 
 def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
@@ -78,14 +77,14 @@ def test_settings_are_compared_by_what_all_share(ratings, tmp_path):
     for name in methods[:2]:
         row = rows[name]
         assert row.problem is None
-        assert (row.k, row.verified_k, row.bound, row.risk, row.group_risk) == (None,) * 5
-        assert row.membership is not None
-        assert row.members_told is not None
+        assert (row.k, row.verified_k, row.bound, row.risk, row.class_risk) == (None,) * 5
+        assert row.membership_auc is not None
+        assert row.membership_tpr is not None
         assert row.ndcg is not None
     assert rows["synthetic-20"].promise == "differential privacy"
     plain = found.to_dict()
     json.dumps(plain, allow_nan=False)
-    page = compare_page(plain)
+    page = found.to_html()
     assert "People who are drawn from sums with noise for epsilon 20" in page
 
 
@@ -93,6 +92,8 @@ def test_a_risk_that_does_not_apply_is_no_low_risk(ratings, tmp_path):
     found = compare(
         ratings, tmp_path / "c", methods=["synthetic-20", "simple", "raw"], ks=[5], targets=30
     )
-    page = compare_page(found.to_dict())
+    page = found.to_html()
     assert "synthetic-20" in page
-    assert any("no record of theirs is anybody's" in said for said in found.to_dict()["warnings"])
+    assert any(
+        "no record of theirs belongs to a user" in said for said in found.to_dict()["warnings"]
+    )

@@ -41,13 +41,13 @@ def attacks_of(found: dict) -> list:
 class TestInvariants:
     def test_the_same_again(self, split, judge, padded):
         again = Evaluator(split, n_targets=60, with_membership=False)
-        assert again.evaluate(padded).to_json() == judge.evaluate(padded).to_json()
+        assert again.evaluate(padded).to_dict() == judge.evaluate(padded).to_dict()
 
 
 class TestForms:
     def test_memory_table_and_folder_are_judged_alike(self, split, judge, padded, folder):
         table = ReleasedTable.from_release(padded, split.train)
-        found = [judge.evaluate(given).to_json() for given in (padded, table, folder, str(folder))]
+        found = [judge.evaluate(given).to_dict() for given in (padded, table, folder, str(folder))]
         for other in found[1:]:
             assert without_name(other) == without_name(found[0])
             assert attacks_of(other) == attacks_of(found[0])
@@ -60,10 +60,10 @@ class TestForms:
         alone.mkdir()
         for file in folder.iterdir():
             (alone / file.name).write_bytes(file.read_bytes())
-        whole = judge.evaluate(padded).to_json()
+        whole = judge.evaluate(padded).to_dict()
         table = TrainingTable.from_released(ReleasedTable.from_folder(folder, split.train), stars)
         for given, why in ((alone, "alone.private is not there"), (table, "without who is where")):
-            found = judge.evaluate(given).to_json()
+            found = judge.evaluate(given).to_dict()
             for name in ("recipient", "fidelity", "carry_over", "people", "test_cells"):
                 assert found[name] == whole[name]
             for name in (
@@ -77,11 +77,11 @@ class TestForms:
     def test_the_attacks_are_those_of_the_audit(self, split, judge, folder):
         targets = choose_targets(split.train.n_users, 60, 0)
         audited = attack_published(split.train, folder, fitted_presets(split.train), targets)
-        found = judge.evaluate(folder).to_json()["disclosure"]
+        found = judge.evaluate(folder).to_dict()["disclosure"]
         assert found["attacks"] == json.loads(json.dumps(audited.to_dict()["attacks"]))
         worst = max(found["attacks"], key=lambda attack: attack["reidentified"]["rate"])
         assert found["worst"]["adversary"] == worst["name"]
-        assert found["worst"]["reidentified"] == worst["reidentified"]
+        assert found["worst"]["reidentified"] == worst["person_found"]
         assert found["worst"]["bound"] == 0.2
 
 
@@ -95,7 +95,7 @@ class TestMeasures:
         # Labels: none, 2, none; ratings 3, 4, 1. With 0 for none: 3, 2, 1.
         test = HeldOut(np.array([0, 1, 2]), np.array([2, 0, 0]), np.array([3.0, 4.0, 1.0]))
         table = released_of(rows, [2, 1], [0, 0, 1], train)
-        found = Evaluator(Split(train, test), "zero").evaluate(table).to_json()
+        found = Evaluator(Split(train, test), "zero").evaluate(table).to_dict()
         told = found["target_deviation"]
         assert told["rmse"] == pytest.approx(((9 + 4 + 1) / 3) ** 0.5, abs=1e-9)
         assert (told["rmse_present"], told["mae_present"]) == (2, 2)
@@ -123,16 +123,16 @@ class TestEvaluator:
 
     def test_membership_is_measured_on_another_release_of_that_kind(self, split, padded):
         judge = Evaluator(split, n_targets=60)
-        told = judge.evaluate(padded).to_json()["disclosure"]["membership"]
+        told = judge.evaluate(padded).to_dict()["disclosure"]["membership"]
         assert 0 <= told["auc"]["low"] <= told["auc"]["rate"] <= told["auc"]["high"] <= 1
         given = PredictiveAnonymizer(k=5, seed=0)
-        same = judge.evaluate(padded, anonymizer=given).to_json()["disclosure"]["membership"]
+        same = judge.evaluate(padded, anonymizer=given).to_dict()["disclosure"]["membership"]
         assert same == told
         everybody = PredictiveAnonymizer(k=200, seed=1).anonymize(split.train)
-        found = judge.evaluate(everybody).to_json()
+        found = judge.evaluate(everybody).to_dict()
         assert found["disclosure"]["membership"] is None
         assert any("four fifths of the people" in note for note in found["notes"])
-        bare = judge.evaluate(ReleasedTable.from_release(padded, split.train)).to_json()
+        bare = judge.evaluate(ReleasedTable.from_release(padded, split.train)).to_dict()
         assert bare["disclosure"]["membership"] is None
         assert any("does not say how to make another" in note for note in bare["notes"])
 

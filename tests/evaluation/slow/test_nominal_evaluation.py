@@ -13,18 +13,18 @@ def test_the_verb_splits_or_takes_two_files(made):
         evaluate(made / "of_train", train=made / "train.csv", test=made / "test.csv"),
     ]
     for each in found:
-        told = json.loads(json.dumps(each.to_json(), allow_nan=False))
-        assert 0 < told["words_told"]["right"]["mean"] < 1
+        told = json.loads(json.dumps(each.to_dict(), allow_nan=False))
+        assert 0 < told["row_accuracy"]["accuracy"]["mean"] < 1
         assert told["recipient"]["release"]["rmse"] is None
-        assert any("no error is told" in note for note in told["notes"])
+        assert any("no error and no distance" in note for note in told["notes"])
 
 
 def test_without_the_twin_only_what_the_world_can_tell(made, tmp_path):
     shutil.copytree(made / "of_train", tmp_path / "alone")
     files = {"train": made / "train.csv", "test": made / "test.csv"}
-    told = evaluate(tmp_path / "alone", **files, liked="up").to_json()
-    assert told["words_told"] is None
+    told = evaluate(tmp_path / "alone", **files, liked="up").to_dict()
+    assert told["row_accuracy"] is None
     assert told["disclosure"] is None
-    assert any("Nobody knows whose rows" in note for note in told["notes"])
-    with_twin = evaluate(made / "of_train", **files, liked="up").to_json()
+    assert any("map of users to rows is unknown" in note for note in told["notes"])
+    with_twin = evaluate(made / "of_train", **files, liked="up").to_dict()
     assert told["recipient"] == with_twin["recipient"]

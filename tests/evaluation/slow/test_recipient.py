@@ -7,7 +7,7 @@ from recveil.evaluation import (
     TrainingTable,
     UserRows,
     fit_all,
-    gain_kept,
+    gain_retained,
     serve,
     split_ratings,
 )
@@ -37,7 +37,7 @@ def served_by(table, split):
 class TestInvariants:
     def test_there_is_a_gain_to_keep(self, served_raw):
         assert served_raw.of_chosen.rmse < served_raw.utilities["item mean + user bias"].rmse - 0.02
-        assert gain_kept(served_raw, served_raw) == 1
+        assert gain_retained(served_raw, served_raw) == 1
 
     def test_raw_data_that_are_published_as_they_are_keep_it_exactly(self, split, served_raw):
         train = split.train
@@ -52,7 +52,7 @@ class TestInvariants:
         served = served_by(table, split)
         assert served.chosen == served_raw.chosen
         assert repr(served.utilities) == repr(served_raw.utilities)  # nan equals nan in it
-        assert gain_kept(served_raw, served) == 1
+        assert gain_retained(served_raw, served) == 1
 
     @pytest.mark.parametrize("seed", range(3))
     def test_random_labels_fall_to_the_item_mean_or_worse(self, split, served_raw, seed):
@@ -64,7 +64,7 @@ class TestInvariants:
         )
         served = served_by(table, split)
         assert served.of_chosen.rmse >= served_raw.utilities["item mean + user bias"].rmse
-        assert gain_kept(served_raw, served) <= 0
+        assert gain_retained(served_raw, served) <= 0
 
     def test_layouts_of_one_release_serve_alike(self, split):
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(split.train)

@@ -57,7 +57,7 @@ class TestEvaluation:
         train, test = make_ratings(40, 15, 300, seed=1), make_ratings(40, 15, 200, seed=2)
         PredictiveAnonymizer(4, seed=1).anonymize(train).write(tmp_path / "out")
         found = evaluate(tmp_path / "out", train=train, test=test, targets=5, with_membership=False)
-        told = found.to_json()
+        told = found.to_dict()
         (tmp_path / "e.json").write_text(json.dumps(told))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]

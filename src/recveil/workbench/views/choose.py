@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from recveil.comparison._compare import Of
-from recveil.comparison.frontier_chart import utilities_of
-from recveil.comparison.risk_axes import AXES, SHADOWS, usual_axis
-from recveil.comparison.utility import Worth
+from recveil.comparison._compare import Feedback
+from recveil.comparison.choice import AXES, SHADOWS, usual_axis
+from recveil.comparison.rows import Purpose
 from recveil.methods.registry import has_k
+from recveil.report.comparison.charts import utilities_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job
@@ -112,7 +112,7 @@ def _default_question(
     if comparison is None:
         return Question()
     axis = usual_axis(rows_of(comparison["rows"]))
-    worth: Worth = "lists" if comparison["settings"]["worth"] == "lists" else "both"
+    worth: Purpose = "lists" if comparison["settings"]["utility"] == "lists" else "both"
     return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
 
 
@@ -211,7 +211,7 @@ def _form_values(job: Job | None) -> dict[str, Any]:
     }
 
 
-def _feedback_of(workspace: Workspace, table: Input | None) -> Of:
+def _feedback_of(workspace: Workspace, table: Input | None) -> Feedback:
     job = None if table is None else workspace.project.last_job("data", table.id)
     return feedback_of(workspace.project.result(job))
 

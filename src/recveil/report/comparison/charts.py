@@ -3,14 +3,17 @@
 import math
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import altair as alt
 import vl_convert
 
 from recveil.charts import CONFIG, DASHES, SHAPES, Chart, Style
-from recveil.comparison.risk_axes import PERSON, Axis
+from recveil.comparison.choice import REIDENTIFICATION, Axis
+from recveil.comparison.results import Comparison
+from recveil.comparison.rows import Row, shares_of
 from recveil.release.registry import all_variants, variant_of
+from recveil.runtime.errors import RecveilError, quoted
 
 _SOFT = "#8a93a0"
 _WIDTH, _HEIGHT = 370, 330
@@ -34,7 +37,7 @@ class Spot(NamedTuple):
 class Upward(NamedTuple):
     """The vertical axis of a large chart: one of the two retained shares."""
 
-    # Its key among a row's retained shares
+    # Its name among a row's retained shares
     name: str
     title: str
     # Meaning of a share of 0
@@ -43,90 +46,131 @@ class Upward(NamedTuple):
     whole: str
 
 
-_LISTS = Upward("lists", "Lists", "no list holds anything right", "the best on raw data")
+_LISTS = Upward("lists", "Lists", "no list has a relevant item", "the best on raw data")
 _RATINGS = Upward("ratings", "Ratings", "no better than averages", "the raw data’s gain")
-_WORDS = Upward("ratings", "Words", "no better than commonest words", "the raw data’s gain")
+_LABELS = Upward("ratings", "Labels", "no better than most frequent labels", "the raw data’s gain")
 
 
-def utilities_of(rows: Iterable[dict[str, Any]]) -> tuple[Upward, ...]:
-    """Return the evaluated utilities; words have lists only if liked words are given.
+def utilities_of(rows: Iterable[Row]) -> tuple[Upward, ...]:
+    """Return the evaluated utilities; nominal labels have lists only if liked labels are given.
 
     Examples
     --------
-    >>> words = {"words_right": 0.6, "rmse": None, "ndcg": None}
-    >>> [[each.title for each in utilities_of(rows)] for rows in ([words], [])]
-    [['Words'], ['Lists', 'Ratings']]
+    >>> row = Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6)
+    >>> [[each.title for each in utilities_of(rows)] for rows in ([row], [])]
+    [['Labels'], ['Lists', 'Ratings']]
     """
-    names = "words_right", "rmse", "ndcg"
-    told = {name for row in rows for name in names if row.get(name) is not None}
-    if "words_right" in told:
-        return (_LISTS, _WORDS) if "ndcg" in told else (_WORDS,)
-    return (_LISTS,) if told == {"ndcg"} else (_LISTS, _RATINGS)
+    names = "nominal_accuracy", "rmse", "ndcg"
+    measured = {name for row in rows for name in names if getattr(row, name) is not None}
+    if "nominal_accuracy" in measured:
+        return (_LISTS, _LABELS) if "ndcg" in measured else (_LABELS,)
+    return (_LISTS,) if measured == {"ndcg"} else (_LISTS, _RATINGS)
 
 
-def looks_of(rows: Iterable[dict[str, Any]]) -> list[Style]:
+def styles_of(methods: Iterable[str]) -> dict[str, Style]:
     """Choose a style for each method: colours distinguish kinds, shapes and dashes their variants.
 
     Examples
     --------
-    >>> rows = [{"method": "padded"}, {"method": "raw"}, {"method": "padded-mdav"}]
-    >>> [(look.series, look.colour, look.dash) for look in looks_of(rows)]
+    >>> styles = styles_of(["padded", "raw", "padded-mdav"])
+    >>> [(name, style.colour, style.dash) for name, style in styles.items()]
     [('padded', '#0072B2', [1, 0]), ('raw', '#666666', [1, 0]), ('padded-mdav', '#0072B2', [6, 3])]
     """
     kinds = list(dict.fromkeys(variant.kind for _, variant in all_variants().values()))
     members: dict[str, list[str]] = {kind: [] for kind in kinds}
-    looks: dict[str, Style] = {}
-    for row in rows:
-        method = row["method"]
-        if method not in looks:
-            variant = variant_of(method)
-            kind = variant.kind
-            at, offset = len(members[kind]), kinds.index(kind)
-            members[kind].append(method)
-            shape = SHAPES[(at + offset) % len(SHAPES)]
-            looks[method] = Style(method, variant.colour, shape, DASHES[at % len(DASHES)])
-    return list(looks.values())
+    styles: dict[str, Style] = {}
+    for method in dict.fromkeys(methods):
+        variant = variant_of(method)
+        at, offset = len(members[variant.kind]), kinds.index(variant.kind)
+        members[variant.kind].append(method)
+        shape = SHAPES[(at + offset) % len(SHAPES)]
+        styles[method] = Style(method, variant.colour, shape, DASHES[at % len(DASHES)])
+    return styles
 
 
-def kinds_of(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+def colours_of(rows: Iterable[Row]) -> dict[str, str]:
     """Return the colour of each kind of method, by its name.
 
     Examples
     --------
-    >>> kinds_of([{"method": "padded"}, {"method": "padded-mdav"}])
+    >>> colours_of([Row("padded", 5, "k-anonymity", None), Row("padded-mdav", 5, "", None)])
     {'padded': '#0072B2'}
     """
-    variants = [variant_of(row["method"]) for row in rows]
+    variants = [variant_of(row.method) for row in rows]
     return {variant.kind: variant.colour for variant in variants}
 
 
+class _Columns(TypedDict):
+    """The style of a method as columns of a chart's data."""
+
+    series: str
+    colour: str
+    shape: str
+    dash: list[int]
+
+
+def _columns(style: Style) -> _Columns:
+    return {
+        "series": style.series,
+        "colour": style.colour,
+        "shape": style.shape,
+        "dash": style.dash,
+    }
+
+
+class _Point(_Columns):
+    """A setting in the frontier chart, with the style of its method."""
+
+    method: str
+    title: str
+    share: float
+    x: float
+    low: float
+    high: float
+    y: float
+    number: str
+
+
+class _Name(_Point):
+    """A method's last point, with the place of the method's name."""
+
+    text: str
+    name_y: float
+    from_x: float
+    to_x: float
+    name_x: float
+
+
 def draw_frontier(
-    rows: list[dict[str, Any]], utility: Upward, chosen: str | None, axis: Axis = PERSON
+    rows: list[Row], utility: Upward, chosen: str | None, axis: Axis = REIDENTIFICATION
 ) -> tuple[Chart, list[Spot]] | None:
     """Draw a retained share against risk, one line per method, with names and numbers."""
-    # Altair copies its data repeatedly, so pass only the needed columns.
-    wanted = ("method", "title", "k", axis.value, axis.low, axis.high)
-    drawn = [
-        {name: row[name] for name in wanted} | {"share": row["kept"][utility.name]["value"]}
-        for row in rows
-        if row[axis.value] is not None and _is_reported(row.get("kept", {}).get(utility.name))
+    shares = {row: getattr(shares_of(row), utility.name) for row in rows}
+    placed = [
+        (row, risk, share.value)
+        for row, share in shares.items()
+        if (risk := axis.of(row)) is not None and share is not None and share.is_reliable
     ]
-    if not drawn:
+    if not placed:
         return None
-    looks = {look.series: look for look in looks_of(rows)}
-    lowest = max(_LEAST_GAIN, min(0.0, *(row["share"] for row in drawn)))
+    styles = styles_of(row.method for row in rows)
+    lowest = max(_LEAST_GAIN, min(0.0, *(share for _, _, share in placed)))
     span = lowest - 0.04 * (1 - lowest), 1 + 0.06 * (1 - lowest)
-    points = [
-        row
-        | looks[row["method"]]._asdict()
-        | {
-            "x": max(_LEAST_RISK, row[axis.value]),
-            "low": max(_LEAST_RISK, _end(row, axis.low, 0.0)),
-            "high": max(_LEAST_RISK, _end(row, axis.high, 1.0)),
-            "y": max(lowest, row["share"]),
-            "number": "" if row["k"] is None else str(row["k"]),
+    # Altair copies its data repeatedly, so pass only the needed columns.
+    points: list[_Point] = [
+        {
+            "method": row.method,
+            "title": row.title,
+            "share": share,
+            "x": max(_LEAST_RISK, risk),
+            # An unknown end is the widest possible one.
+            "low": max(_LEAST_RISK, getattr(row, axis.low) or 0.0),
+            "high": max(_LEAST_RISK, axis.highest(row)),
+            "y": max(lowest, share),
+            "number": "" if row.k is None else str(row.k),
+            **_columns(styles[row.method]),
         }
-        for row in drawn
+        for row, risk, share in placed
     ]
     names = _names(points, span)
     chart = _frontier_layers(points, names, span, utility, chosen, axis)
@@ -136,18 +180,42 @@ def draw_frontier(
     return Chart(svg, [], True, True, layers=chart), _spots(svg, points, span)
 
 
-def _end(row: dict[str, Any], name: str, unknown: float) -> float:
-    """Return an end of an interval; the widest possible one if unknown."""
-    return unknown if row[name] is None else float(row[name])
+def chart(comparison: Comparison, name: str | None = None) -> Any:
+    """Return an Altair chart of retained utility against risk, as on the comparison's page.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    name : {"lists", "ratings"}
+        Lists by default.
+
+    Raises
+    ------
+    RecveilError
+        If there is no such chart, or it has no data.
+    """
+    utilities = {utility.name: utility for utility in utilities_of(comparison.rows)}
+    name = name or next(iter(utilities))
+    if name not in utilities:
+        raise RecveilError(
+            f"chart {quoted(name)}: expected one of {', '.join(utilities)}",
+            code="argument.value",
+        )
+    row = comparison.choice().row if comparison.has_question else None
+    title = None if row is None else row.title
+    drawn = draw_frontier(comparison.rows, utilities[name], title, comparison.axis)
+    if drawn is None:
+        raise RecveilError(
+            f"chart {quoted(name)}: no setting has a risk and a reported share of {name}; compare "
+            f"other settings",
+            code="argument.value",
+        )
+    return drawn[0].with_key()
 
 
-def _is_reported(share: dict[str, Any] | None) -> bool:
-    return share is not None and bool(share.get("is_told", True))
-
-
-def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict[str, Any]]:
+def _names(points: list[_Point], span: tuple[float, float]) -> list[_Name]:
     """Place the methods' names at the right edge without overlap, each tied to its last point."""
-    last: dict[str, dict[str, Any]] = {}
+    last: dict[str, _Point] = {}
     for point in points:
         other = last.get(point["method"])
         if other is None or point["x"] > other["x"]:
@@ -156,8 +224,8 @@ def _names(points: list[dict[str, Any]], span: tuple[float, float]) -> list[dict
     ends = sorted(last.values(), key=lambda point: (-point["y"], point["x"]))
     places = _apart([point["y"] for point in ends], step, span[0])
     return [
-        point
-        | {
+        {
+            **point,
             "text": point["method"]
             + (f" ({point['share']:.0%})" if point["share"] < point["y"] else ""),
             "name_y": place,
@@ -187,8 +255,8 @@ def _beyond(pixels: float) -> float:
 
 
 def _frontier_layers(
-    points: list[dict[str, Any]],
-    names: list[dict[str, Any]],
+    points: list[_Point],
+    names: list[_Name],
     span: tuple[float, float],
     utility: Upward,
     chosen: str | None,
@@ -200,7 +268,7 @@ def _frontier_layers(
     across = alt.X(
         "x:Q",
         scale=x,
-        title=f"← safer  ·  share {axis.limit} (log scale)",
+        title=f"← safer  ·  share of {axis.label} (log scale)",
         axis=alt.Axis(values=_TICKS, labelExpr=ticks),
     )
     shares = alt.Axis(format=".0%", values=[-0.5, -0.25, 0, 0.25, 0.5, 0.75, 1])
@@ -258,7 +326,7 @@ def _frontier_layers(
     return alt.LayerChart(layer=[reference, words, ties, bars, lines, marks, numbers, ring, texts])
 
 
-def _ties(names: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ties(names: list[_Name]) -> list[dict[str, object]]:
     """Return three points for each line from a method's last point to its name."""
     return [
         {"method": name["method"], "x": x, "y": y, "at": at}
@@ -273,7 +341,7 @@ def _ties(names: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _spots(svg: str, points: list[dict[str, Any]], span: tuple[float, float]) -> list[Spot]:
+def _spots(svg: str, points: list[_Point], span: tuple[float, float]) -> list[Spot]:
     """Return the positions of the points in the rendered chart."""
     _, _, width, height = map(float, _matched(r'viewBox="([^"]*)"', svg).split())
     left, top = map(float, _matched(r"translate\(([^)]*)\)", svg).split(","))
@@ -286,23 +354,23 @@ def _spots(svg: str, points: list[dict[str, Any]], span: tuple[float, float]) ->
 
 
 def _matched(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    return found[1] if found else ""
+    match = re.search(pattern, text)
+    return match[1] if match else ""
 
 
 def draw_panel(
-    rows: list[dict[str, Any]], field: str, form: str, lines: list[tuple[str, float]]
+    rows: list[Row], field: str, form: str, lines: list[tuple[str, float]]
 ) -> Chart | None:
     """Draw one measure against k, one line per method; None if no row has it."""
-    drawn = [row for row in rows if row["k"] is not None and row.get(field) is not None]
+    drawn = [row for row in rows if row.k is not None and getattr(row, field) is not None]
     if not drawn:
         return None
-    looks = {look.series: look for look in looks_of(rows)}
+    styles = styles_of(row.method for row in rows)
     points = [
-        {"method": row["method"], "k": row["k"], "y": row[field]} | looks[row["method"]]._asdict()
+        {"method": row.method, "k": row.k, "y": getattr(row, field), **_columns(styles[row.method])}
         for row in drawn
     ]
-    ks = sorted({row["k"] for row in drawn})
+    ks = sorted({row.k for row in drawn if row.k is not None})
     x = alt.X(
         "k:Q",
         title="k",
@@ -330,7 +398,7 @@ def draw_panel(
     )
     chart = alt.LayerChart(layer=[reference, curves, marks, words])
     svg = _svg(chart.properties(width=_SMALL[0], height=_SMALL[1]))
-    return Chart(svg, list(looks.values()), True, True)
+    return Chart(svg, list(styles.values()), True, True)
 
 
 def _svg(chart: alt.LayerChart, right: int = 14) -> str:

@@ -1,0 +1,22 @@
+"""Documents, sentences, tables, charts and pages of comparisons."""
+
+from typing import Any
+
+from recveil.comparison.results import Comparison
+from recveil.report.comparison.text import facts, tables, to_dict
+
+__all__ = ["chart", "facts", "tables", "to_dict", "to_html"]
+
+
+def chart(comparison: Comparison, name: str | None = None) -> Any:
+    """Return an Altair chart; see `recveil.report.comparison.charts.chart`."""
+    from recveil.report.comparison import charts  # altair takes time to import
+
+    return charts.chart(comparison, name)
+
+
+def to_html(comparison: Comparison) -> str:
+    """Return the page of a comparison; see `recveil.report.comparison.page.to_html`."""
+    from recveil.report.comparison import page
+
+    return page.to_html(comparison)

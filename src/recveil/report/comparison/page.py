@@ -1,0 +1,158 @@
+"""HTML page of a comparison, in one self-contained file."""
+
+import math
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from recveil.attacks.membership.inference import MEMBERSHIP
+from recveil.charts import Chart
+from recveil.comparison.choice import REIDENTIFICATION, Choice
+from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
+from recveil.comparison.results import Comparison, Reference
+from recveil.comparison.rows import Row, Share, shares_of
+from recveil.release.claim import all_claims
+from recveil.release.registry import variant_of
+from recveil.report.audit.page import as_count, as_percent
+from recveil.report.comparison.charts import (
+    colours_of,
+    draw_frontier,
+    draw_panel,
+    styles_of,
+    utilities_of,
+)
+from recveil.report.comparison.text import (
+    AXIS_NOTES,
+    caveats_of,
+    describe_advice,
+    describe_answer,
+    warnings_of,
+)
+
+
+def to_html(comparison: Comparison) -> str:
+    """Return a comparison as one self-contained HTML page: no script, font or network."""
+    environment = Environment(  # names come from the data, so escape everything
+        loader=PackageLoader("recveil.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": as_percent, "count": as_count, "share": _format_share}
+    environment.filters |= {"figure": _format_figure, "retained": shares_of}
+    rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
+    choice = _headline_choice(comparison)
+    chosen = None if choice is None or choice.row is None else choice.row.title
+    utilities = utilities_of(rows)
+    drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in utilities]
+    kinds = {kind.promise: kind for kind in all_claims()}
+    return environment.get_template("comparison/page.html.jinja").render(
+        comparison=comparison,
+        data=comparison.ratings,
+        methods={row.method: variant_of(row.method) for row in rows},
+        titles={promise: kind.label for promise, kind in kinds.items()},
+        grades={
+            promise: "proven" if kind.is_bound else "partly" if kind.is_published else "none"
+            for promise, kind in kinds.items()
+        },
+        colours=colours_of(rows),
+        ladder=comparison.ladder(),
+        warnings=warnings_of(comparison),
+        advice=None if choice is None else describe_advice(choice),
+        answer=None if choice is None or choice.row is None else describe_answer(choice),
+        caveats=[] if choice is None else caveats_of(choice),
+        chosen=chosen,
+        axis=axis,
+        axis_note=AXIS_NOTES.get(axis.name, ""),
+        is_reidentification=axis is REIDENTIFICATION,
+        rows=rows,
+        by_title={row.title: row for row in rows},
+        best=[row.title for row in comparison.frontier()],
+        drawings=[(utility, *drawing) for utility, drawing in drawn if drawing],
+        not_drawn=[utility.title.lower() for utility, drawing in drawn if not drawing],
+        styles=styles_of(row.method for row in rows),
+        weak_test=MEMBERSHIP,
+        raw_gain=reference and reference["raw_gain"],
+        raw_ranker=reference and reference["raw"].get("ranker"),
+        panels=_panels(rows, reference),
+        is_nominal=any(utility.title == "Labels" for utility in utilities),
+        evaluated=[utility.name for utility in utilities],
+        unmeasured=[row.title for row in rows if not row.problem and axis.of(row) is None],
+    )
+
+
+def _headline_choice(comparison: Comparison) -> Choice | None:
+    """Return the answer to the question, or that to a default question."""
+    if not comparison.rows:
+        return None
+    if comparison.has_question:
+        return comparison.choice()
+    usual = comparison.axis.usual
+    return next(
+        (c for c in comparison.ladder() if c.max_risk and math.isclose(c.max_risk, usual)), None
+    )
+
+
+def _format_share(share: Share | None) -> str:
+    """Format a retained share, at most "as raw".
+
+    Examples
+    --------
+    >>> _format_share(Share(1, 0.9, 1)), _format_share(Share(-56.2, None, None))
+    ('as raw', 'below -100%')
+    >>> _format_share(None), _format_share(Share(0.5, 0.0, 1, is_reliable=False))
+    ('not reported', 'not reliable')
+    """
+    if share is None or not share.is_reliable:
+        return "not reported" if share is None else "not reliable"
+    if share.value <= -1:
+        return "below -100%"
+    return "as raw" if share.value >= 1 else as_percent(share.value)
+
+
+def _format_figure(row: Row, name: str) -> str:
+    """Format a setting's value as its measure defines; a dash if there is none.
+
+    Examples
+    --------
+    >>> row = Row("raw", None, "nothing", None, rmse=0.95, risk=0.1)
+    >>> _format_figure(row, "rmse"), _format_figure(row, "risk"), _format_figure(row, "recall")
+    ('0.9500', '10.0%', '–')
+    """
+    value, form = getattr(row, name), measure_named(name).format
+    if value is None:
+        return "–"
+    return as_percent(value) if form == "%" else format(value, form)
+
+
+def _panels(rows: list[Row], reference: Reference | None) -> list[tuple[Measure, Chart]]:
+    """Return the charts of the measures that have a panel and values.
+
+    Reference lines without a value are left out.
+    """
+    drawn = []
+    for measure in MEASURES.values():
+        if measure.panel is not None:
+            heights = [(line.name, _height(line, reference)) for line in measure.panel.lines]
+            lines = [(name, height) for name, height in heights if height is not None]
+            chart = draw_panel(rows, measure.name, measure.panel.format, lines)
+            drawn += [] if chart is None else [(measure, chart)]
+    return drawn
+
+
+def _height(line: Line, reference: Any) -> float | None:
+    """Return the value of a reference line; None if unknown.
+
+    Examples
+    --------
+    >>> raw = Line("raw data", ("raw", "rmse"))
+    >>> _height(Line("", 0.5), None), _height(raw, {"raw": {"rmse": 0.9}}), _height(raw, None)
+    (0.5, 0.9, None)
+    """
+    if not isinstance(line.height, tuple):
+        return line.height
+    value = reference
+    for key in line.height:
+        value = None if value is None else value.get(key)
+    return None if value is None else float(value)

@@ -1,0 +1,705 @@
+"""JSON documents and sentences of comparisons."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from recveil.attacks import Interval
+from recveil.attacks.membership.inference import SHADOWS_OF_ALL, describe_membership
+from recveil.attacks.statistics import FEWEST
+from recveil.comparison.choice import (
+    REIDENTIFICATION,
+    Axis,
+    Choice,
+    has_coverage,
+)
+from recveil.comparison.results import Comparison
+from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares, shares_of
+from recveil.evaluation.retained import MIN_USERS, is_share_reliable
+from recveil.ratings.feedback import meaning_of_words
+from recveil.release.registry import undone_of, variant_of
+from recveil.report.evaluation.text import explain_unreliable
+from recveil.runtime.errors import describe_count
+from recveil.runtime.safe_repr import Grid
+
+# Attacks that re-identify less than this share in the raw data show little.
+_WORKS = 0.5
+# Below this share, a sentence says "only".
+_LITTLE = 0.5
+# Maximum number of settings named in a sentence.
+_NAMED = 4
+_NAMES: dict[Purpose, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
+_RULES: dict[Purpose, str] = {
+    "both": "Lists and ratings both count: the utility of a setting is the smaller of its two "
+    "shares.",
+    "lists": "Only lists count here; the effect on ratings was not part of the question.",
+    "ratings": "Only ratings count here; the effect on lists was not part of the question.",
+}
+_POPULAR = "Lists that are no better than popular items alone count as retaining nothing."
+_ALL_POPULAR = (
+    "On the raw data, no lists were better than those of popular items alone, which need no "
+    "release: how close lists come to these shows little."
+)
+_WIDE = (
+    "A share is not reported if its interval is wider than 100 points. Shares that no safe setting "
+    "reports decide nothing."
+)
+_OF_LIKES = (
+    "This is implicit feedback: it has no ratings to retain and no error, and settings are chosen "
+    "by lists. Where ratings are mentioned, interactions are meant."
+)
+_OF_NOMINAL = (
+    "These are nominal labels, and a prediction is right or wrong. Where ratings are mentioned, "
+    "labels are meant; where averages are, each item's most frequent label; and where likes are, "
+    "an item with exactly that label."
+)
+_NO_LISTS = (
+    "Lists are not evaluated, as no labels count as liked (--liked): settings are chosen by labels "
+    "alone."
+)
+# How each risk is defined.
+AXIS_NOTES = {
+    "reidentification": "The share of the targets who are re-identified; among the s users of the "
+    "best equivalence class, the right one is picked with probability 1/s.",
+    "class": "The share of the targets whose equivalence class is re-identified, by the adversary "
+    "with the highest share. This adversary learns what the row of the class states. Large classes "
+    "are few and easier to identify: if all users are one class, every adversary identifies it.",
+    "membership": "The share of members who are recognized (TPR) when 5 % of the nonmembers are "
+    "mistaken for members (FPR). A random guess recognizes 5 %, so no risk is lower. The strongest "
+    "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
+    "an adversary who makes other releases for comparison usually recognizes more, which "
+    f"{SHADOWS_OF_ALL} measures.",
+    "shadows": "The share of the members of a release of one half of the users who are recognized "
+    "(TPR) when 5 % of the other half are mistaken for members (FPR), by an adversary who learns "
+    "from many such releases of other halves how one user changes a release. A random guess "
+    "recognizes 5 %. The stronger of the adversaries counts who know 8 or all ratings of a user.",
+    "links": "Who rated what: the share of the best row's other items that the target rated; or, "
+    "where rows have all items, the share of the pairs of a row and an item rated by one of its "
+    "users that a fit of all rows marks, with 95 % precision. The higher of both; popularity alone "
+    "infers some of them, too.",
+}
+# Why a risk was not measured in any setting.
+_UNMEASURED = {
+    "membership": f"No setting has a measured rate of recognized members: it takes {FEWEST} "
+    f"members and {FEWEST} nonmembers of whom enough ratings are known. That is no evidence of "
+    f"safety.",
+    "shadows": f"No setting has a measured rate of members recognized with shadow releases: it "
+    f"takes {2 * FEWEST} users of whom enough ratings are known. That is no evidence of safety.",
+}
+# Why a risk that is not above its baseline is no evidence of safety.
+_WEAK = {
+    "membership": f"these scores use one release only, and {SHADOWS_OF_ALL} usually recognizes "
+    f"more",
+}
+
+
+def to_dict(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as plain data for JSON."""
+    ratings, reading = comparison.ratings, comparison.reading
+    variants = {row.method: variant_of(row.method) for row in comparison.rows}
+    return {
+        "data": {
+            "source": reading.name,
+            "users": ratings.n_users,
+            "items": ratings.n_items,
+            "ratings": ratings.n_ratings,
+            "density": ratings.density,
+            "scale": str(ratings.scale),
+            **ratings.scale.words_told(),
+            **reading.to_dict(),
+        },
+        "settings": {
+            "split": comparison.split,
+            "seed": comparison.seed,
+            "targets": comparison.targets,
+            "utility": comparison.utility,
+            "risk": comparison.risk,
+        },
+        "methods": {
+            name: {
+                "description": variant.description,
+                "promise": variant.about_claim.promise,
+                "meaning": variant.about_claim.meaning,
+            }
+            for name, variant in variants.items()
+        },
+        "reference": comparison.reference,
+        "warnings": warnings_of(comparison),
+        "answer": _answer(comparison.choice()) if comparison.has_question else None,
+        "ladder": [_answer(choice) for choice in comparison.ladder()],
+        "frontier": [row.title for row in comparison.frontier()],
+        "rows": [
+            row._asdict()
+            | {
+                "title": row.title,
+                "utility_retained": {
+                    name: share and share._asdict()
+                    for name, share in shares_of(row)._asdict().items()
+                },
+            }
+            for row in comparison.rows
+        ],
+    }
+
+
+def _answer(choice: Choice) -> dict[str, Any]:
+    return {
+        "max_risk": choice.max_risk,
+        "min_k": choice.min_k,
+        "utility": choice.utility,
+        "risk": choice.risk,
+        "row": choice.row and choice.row.title,
+        "sentence": describe_answer(choice),
+        "advice": describe_advice(choice),
+        "caveats": caveats_of(choice),
+        "indistinguishable": [row.title for row in choice.tied],
+    }
+
+
+def warnings_of(comparison: Comparison) -> list[str]:
+    """Return what limits a comparison: of the table, and of its risks."""
+    scale, rows, warnings = comparison.ratings.scale, comparison.rows, []
+    if comparison.unfinished:
+        warnings.append(
+            f"This comparison was stopped: {comparison.unfinished:,} of its settings are missing; "
+            f"run it again to complete it."
+        )
+    warnings += [_OF_LIKES] if comparison.ratings.is_unary else []
+    if not scale.ordered:
+        has_lists = any(row.has_lists for row in rows if row.problem is None)
+        warnings += [_OF_NOMINAL] if has_lists else [_OF_NOMINAL, _NO_LISTS]
+    warnings += [*meaning_of_words(scale), *comparison.reading.notes]
+    return warnings + risk_warnings(rows, comparison.axis)
+
+
+def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[str]:
+    """Return the reasons why the measured risks may be too low."""
+    rows = list(rows)
+    warnings = _without_targets(rows, axis)
+    attacked = [row for row in rows if axis.of(row) is not None]
+    if not attacked:
+        is_open = any(row.problem is None and variant_of(row.method).is_attacked for row in rows)
+        unmeasured = _UNMEASURED.get(axis.name)
+        return [*warnings, unmeasured] if is_open and unmeasured else warnings
+    raw = next((row for row in attacked if variant_of(row.method).is_control), None)
+    if raw is None:
+        warnings.append(
+            "The raw data were not attacked: add raw to the methods, to show that the attacks work "
+            "on this table."
+        )
+    elif (axis.of(raw) or 0.0) < _WORKS:
+        warnings.append(
+            f"Even in the raw data, the strongest adversary has a risk of only "
+            f"{describe_rate(raw, axis)}, so low risks are little evidence for the methods."
+        )
+    row = attacked[0]
+    if row.targets and not has_coverage(row, axis):
+        warnings.append(
+            f"No adversary could attack more than {row.most_targets_attacked:,} of "
+            f"{row.targets:,} targets; the others count as not re-identified, so all risks are too "
+            f"low."
+        )
+    return warnings
+
+
+def _without_targets(rows: list[Row], axis: Axis) -> list[str]:
+    """List settings without targets on an axis that counts targets."""
+    synthetic = [row for row in rows if not variant_of(row.method).about_claim.contains_users]
+    if not axis.is_search or not synthetic:
+        return []
+    return [
+        f"This risk is not defined for {_titles(synthetic)}: no record of theirs belongs to a "
+        f"user, so there are no targets. That is not a low risk; compare by a risk that all "
+        f"methods have: shadows (--shadows 32) or membership (--risk membership)."
+    ]
+
+
+def _titles(rows: list[Row]) -> str:
+    names = ", ".join(f"“{row.title}”" for row in rows[:_NAMED])
+    return f"{names} and {len(rows) - _NAMED} more" if len(rows) > _NAMED else names
+
+
+def describe_rate(row: Row, axis: Axis) -> str:
+    """Format a risk with what it counts.
+
+    Examples
+    --------
+    >>> row = Row("padded", 5, "k-anonymity", None, risk=0.1, targets=900)
+    >>> describe_rate(row, REIDENTIFICATION)
+    '10% of users re-identified'
+    """
+    return f"{percent(axis.of(row))} of {axis.label}"
+
+
+def format_ends(row: Row, axis: Axis) -> str:
+    """Format the interval of a risk."""
+    return f"{percent(getattr(row, axis.low))} to {percent(getattr(row, axis.high))}"
+
+
+def describe_risk(row: Row, axis: Axis) -> str:
+    """Describe a risk with its adversary, targets, interval and baseline."""
+    targets = f", {row.targets:,} targets" if axis.is_search and row.targets else ""
+    return (
+        f"{describe_rate(row, axis)} by “{getattr(row, axis.by)}” "
+        f"({format_ends(row, axis)}{targets}){describe_baseline(row, axis)}"
+    )
+
+
+def describe_baseline(row: Row, axis: Axis) -> str:
+    """Describe a risk that is not above its baseline; empty if it is, or unknown."""
+    baseline, rate = getattr(row, axis.baseline), axis.of(row)
+    low, high = getattr(row, axis.low), axis.highest(row)
+    if None in (baseline, rate, low) or low > baseline:
+        return ""
+    how = "below" if high < baseline else "not significantly above"
+    text = f", {how} the baseline ({axis.baseline_label}: {percent(baseline)})"
+    second = _describe_second(row, axis)
+    if not second and axis.name not in _WEAK:
+        return f"{text}, so this attack infers nothing beyond the baseline"
+    weak = f"; {_WEAK[axis.name]}" if axis.name in _WEAK else ""
+    return f"{text}{second}{weak}"
+
+
+def _describe_second(row: Row, axis: Axis) -> str:
+    """Describe the second figure of an axis if it is above its baseline; empty if it is not."""
+    if not axis.second:
+        return ""
+    value, low, baseline = (
+        getattr(row, f"{axis.second}{end}") for end in ("", "_low", "_baseline")
+    )
+    if None in (value, low, baseline) or low <= baseline:
+        return ""
+    return f"; however, {axis.second_label}: {percent(value)} (baseline {percent(baseline)})"
+
+
+def describe_advice(choice: Choice) -> str:
+    """Describe what to publish, the retained utility, and the risk."""
+    row, axis = choice.row, choice.axis
+    if row is None:
+        return describe_answer(choice)
+    return describe_setting(row, choice.utility, axis)
+
+
+def describe_setting(row: Row, utility: Purpose, axis: Axis) -> str:
+    """Describe a setting to publish: the retained utility, the risk, and what else it discloses."""
+    retained = [_describe_lists(row)] if row.has_lists else []
+    retained += [format_ratings(row)] if row.has_ratings else []
+    if utility == "ratings":
+        retained.reverse()
+    bound = axis.bound_of(row)
+    proven = "nothing is proven" if bound is None else f"proven: at most {percent(bound)}"
+    return (
+        f"Publish “{row.title}”: {', '.join(retained)}. Risk: {describe_risk(row, axis)}; {proven}."
+        f"{_describe_disclosure(row)}"
+    )
+
+
+def _describe_disclosure(row: Row) -> str:
+    """Describe what else the release discloses: exact ratings, and membership."""
+    parts = []
+    if row.published_share:
+        parts.append(f"publishes {percent(row.published_share)} of all ratings exactly")
+    if row.membership_auc is not None and (row.membership_auc_low or 0.0) > 0.5:
+        parts.append(
+            f"discloses membership with an AUC of {row.membership_auc:.2f} (a random guess: 0.50)"
+        )
+    return f" It {' and '.join(parts)}." if parts else ""
+
+
+def _describe_lists(row: Row) -> str:
+    """Describe the quality of the lists, relative to popular items alone."""
+    share = shares_of(row).lists
+    if share is None or not share.is_reliable or share.value >= 1:
+        return format_lists(row)
+    gain = _describe_lists_gain(row)
+    text = f"lists retain {percent(share.value)} of the best nDCG on the raw data"
+    return f"{text} ({gain})" if gain else text
+
+
+def _describe_lists_gain(row: Row) -> str:
+    """Describe how far lists improve from popular items to the best lists of the raw data."""
+    if row.is_all_popular:
+        return "which popular items alone reach"
+    gain, low, high = (getattr(row, f"lists_gain_retained{end}") for end in ("", "_low", "_high"))
+    if gain is None or not row.is_ndcg_reliable or not is_share_reliable(gain, low, high):
+        return ""
+    if gain >= 1:
+        return "and all of the gain above popular items"
+    if gain <= 0:
+        is_worse = high is not None and high < 0
+        return f"{'worse' if is_worse else 'no better'} than popular items alone"
+    return f"and {percent(gain)} of the gain above popular items"
+
+
+def describe_question(choice: Choice) -> str:
+    """Describe the limits, as the beginning of a sentence."""
+    parts = []
+    if choice.max_risk is not None:
+        parts.append(f"at most {percent(choice.max_risk)} of {choice.axis.label}")
+    if choice.min_k is not None:
+        parts.append(f"at least {choice.min_k} users per row")
+    return f"With {' and '.join(parts)}" if parts else "Without a limit"
+
+
+def describe_answer(choice: Choice) -> str:
+    """Describe the setting that retains most within the limits."""
+    row, question = choice.row, describe_question(choice)
+    if row is None:
+        return f"{question}, no compared setting qualifies."
+    parts = [format_lists(row)] if row.has_lists else []
+    parts += [format_ratings(row)] if row.has_ratings else []
+    figures = ", ".join(parts[::-1] if choice.utility == "ratings" else parts)
+    shares, title = counted_shares(row, choice.utility), f"“{row.title}”"
+    if choice.decided_by is None:
+        answer = f"no reported share decides which setting retains most; {title} is the safest"
+    elif all(share is not None and share.is_nothing for share in shares):
+        answer = f"{title} is the best, and it retains no collaborative gain"
+    elif choice.decided_by != choice.utility or not all(s and s.is_reliable for s in shares):
+        answer = f"{title} retains most, as far as shares are reported"
+    else:
+        answer = f"{title} retains most{_NAMES[choice.utility]}"
+    return f"{question}, {answer}: {figures}."
+
+
+def caveats_of(choice: Choice) -> list[str]:
+    """Describe the precision and the safety of an answer, and what was rejected."""
+    row = choice.row
+    if row is None:
+        return _describe_safest(choice)
+    return [
+        *_describe_rejected(choice),
+        *_describe_precision(choice, row),
+        *_describe_safety(choice, row),
+    ]
+
+
+def _describe_safest(choice: Choice) -> list[str]:
+    """Describe the lowest risk, where none is low enough."""
+    row, axis = choice.safest, choice.axis
+    if row is None:
+        return ["No setting with a guarantee could be evaluated."]
+    if has_coverage(row, axis):
+        return [f"The safest is “{row.title}”: {describe_risk(row, axis)}."]
+    advice = (
+        "Choose by what is proven: k-anonymity with a k of at least 1 / risk."
+        if axis.bound
+        else "Use more targets."
+    )
+    return [
+        f"No measured risk is reliable: no adversary could attack more than "
+        f"{row.most_targets_attacked:,} of {describe_count(row.targets or 0, 'target')}, and users "
+        f"who were not attacked are not safe. {advice}"
+    ]
+
+
+def _describe_rejected(choice: Choice) -> list[str]:
+    """List the settings with more utility than the answer, and why they were rejected."""
+    if not choice.rejected:
+        return []
+    first, *others = choice.rejected
+    also = f", with {len(others)} more that rank above the answer" if others else ""
+    unproven = (
+        f", nor is the risk proven to be at most {percent(choice.max_risk)}"
+        if choice.max_risk
+        else ""
+    )
+    return [
+        f"“{first.title}” retains more and is rejected{also}: its measured risk is "
+        f"{describe_risk(first, choice.axis)}, but no adversary could attack more than "
+        f"{first.most_targets_attacked or 0:,} of the targets, and users who were not attacked are "
+        f"not safe{unproven}. Choose it only if you accept the risk for those."
+    ]
+
+
+def _describe_safety(choice: Choice, row: Row) -> list[str]:
+    """Describe the safety of the answer, what is proven, and what else it discloses."""
+    axis = choice.axis
+    caveats = [f"Measured for the strongest adversary: {describe_risk(row, axis)}."]
+    caveats.append(_describe_proof(row, choice.max_risk, axis))
+    if axis is not REIDENTIFICATION and row.risk is not None:
+        caveats.append(f"Re-identification: {describe_risk(row, REIDENTIFICATION)}.")
+    if row.published_share:
+        lone = row.lone_share
+        why = f"; {percent(lone)} because no other user of the cluster rated the item"
+        caveats.append(
+            f"{percent(row.published_share)} of all ratings are published exactly in the user's "
+            f"row{why if lone else ''}."
+        )
+    return [*caveats, *undone_of(row.method), *_describe_members(row)]
+
+
+def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
+    if axis.bound is None:
+        return (
+            "This is measured and not guaranteed: no guarantee of a release bounds this risk, and "
+            "better attacks may reach more."
+        )
+    if row.bound is None:
+        unpromised = variant_of(row.method).about_claim.unpromised
+        return (
+            f"This is measured and not guaranteed: {unpromised}, and adversaries who know more "
+            f"ratings re-identify more."
+        )
+    if max_risk is not None and row.bound > max_risk:
+        return (
+            f"This is measured. The proven bound is {percent(row.bound)}, and better attacks may "
+            f"reach it. For a proof of at most {percent(max_risk)}, use k = {_least_k(max_risk)} "
+            f"or more."
+        )
+    return (
+        f"This is measured, and better attacks may reach more; no attack on this release alone "
+        f"re-identifies more than {percent(row.bound)}, which is proven."
+    )
+
+
+def _least_k(max_risk: float) -> int:
+    """Return the lowest k with 1 / k at most the risk.
+
+    Examples
+    --------
+    >>> _least_k(0.1), _least_k(0.3)
+    (10, 4)
+    """
+    k = max(2, int(1 / max_risk))
+    return k if 1 / k <= max_risk else k + 1
+
+
+def _describe_members(row: Row) -> list[str]:
+    """Describe membership inference by the strongest attack that was run."""
+    shadows, area = _interval(row, "shadow_auc"), _interval(row, "membership_auc")
+    if area is not None:
+        return [describe_membership(area, "An adversary", shadows)]
+    if shadows is not None:
+        return []
+    return [
+        f"Membership inference was not measured; {SHADOWS_OF_ALL} measures it, with releases made "
+        f"for comparison."
+    ]
+
+
+def _interval(row: Row, name: str) -> Interval | None:
+    value = getattr(row, name)
+    if value is None:
+        return None
+    low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
+    return Interval(value, low or 0.0, high or 1.0, 0)
+
+
+def _describe_precision(choice: Choice, row: Row) -> list[str]:
+    """Describe the precision of the shares, and which settings may be as good."""
+    decided = choice.decided_by
+    caveats = [_RULES[choice.utility]]
+    if choice.utility != "ratings":
+        caveats[0] += f" {_ALL_POPULAR if row.is_all_popular else _POPULAR}"
+    shares = shares_of(row)
+    if not all(share is None or share.is_reliable for share in shares):
+        caveats.append(_WIDE)
+    if decided is not None and decided != choice.utility:
+        caveats.append(f"So only {decided} decide here.")
+    caveats += _describe_split(row, shares)
+    if shares.ratings is None and row.raw_gain is not None:
+        ends = _format_range(row.raw_gain_low, row.raw_gain_high)
+        caveats.append(
+            f"A share of a gain is reported only if at least {MIN_USERS} users are evaluated, and "
+            f"the gain's own 95 % interval is above 0 and not wider than the gain. In "
+            f"{'accuracy' if row.is_nominal else 'RMSE'}, the gain of the raw table is "
+            f"{row.raw_gain:.4f}{ends}."
+        )
+    if choice.tied:
+        caveats.append(
+            f"This split does not distinguish it from {_titles(choice.tied)}. Choose the safest of "
+            f"them."
+        )
+    return [*caveats, *_describe_recommenders(row)]
+
+
+def _describe_split(row: Row, shares: Shares) -> list[str]:
+    named = (("lists", shares.lists), (predicted_of(row), shares.ratings))
+    intervals = [
+        f"{name} {interval}"
+        for name, share in named
+        if share is not None and (interval := format_interval(share))
+    ]
+    if not intervals:
+        return []
+    return [
+        f"95 % intervals over the evaluated users, on one split: {', '.join(intervals)}; another "
+        f"split or seed may differ by more."
+    ]
+
+
+def _format_range(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({low:.4f} to {high:.4f})"
+
+
+def _describe_recommenders(row: Row) -> list[str]:
+    """Name the recommenders of the shares, and what the best recommenders would have retained."""
+    chosen = []
+    if row.ndcg is not None:
+        chosen.append(
+            f"lists by “{row.ranker}” (nDCG {row.ndcg:.3f}; best on raw: “{row.raw_ranker}”)"
+        )
+    if row.rmse is not None:
+        chosen.append(f"ratings by “{row.recommender}” (RMSE {row.rmse:.4f})")
+    if row.is_nominal:
+        chosen.append(f"labels by “{row.recommender}” ({format_figures(row)})")
+    best = [
+        f"{name} {format_share(Share(share, None, None))}"
+        for name, share in (
+            ("lists", row.best_ndcg_retained if row.is_ndcg_reliable else None),
+            (predicted_of(row), row.best_gain_retained if row.is_gain_reliable else None),
+        )
+        if share is not None
+    ]
+    if not best:
+        return []
+    return [
+        f"These are shares of the recommenders that a recipient would choose: {', '.join(chosen)}. "
+        f"By the best on either side, which a recipient cannot know in advance: {', '.join(best)}."
+    ]
+
+
+def predicted_of(row: Row) -> str:
+    """Return what is predicted in addition to lists: ratings, or nominal labels."""
+    return "labels" if row.is_nominal else "ratings"
+
+
+def format_lists(row: Row) -> str:
+    """Describe the retained quality of lists, as part of a sentence."""
+    share = shares_of(row).lists
+    if share is None:
+        reason = explain_unreliable(row.ndcg_unreliable_reason, row.n_ranked)
+        return f"no share is reported for lists (of the raw nDCG, {reason})"
+    if not share.is_reliable:
+        return f"the share of lists is not reliable ({format_interval(share)} of raw)"
+    if share.value >= 1:
+        return "lists are as good as raw"
+    retained = f"lists retain {_only(share)}{percent(share.value)} of raw"
+    if row.is_all_popular:
+        return f"{retained}, which popular items alone reach"
+    if row.lists_gain_retained is None or row.lists_gain_retained > 0:
+        return retained
+    return f"{retained}, which is no better than popular items alone"
+
+
+def format_ratings(row: Row) -> str:
+    """Describe the retained gain in predicted ratings, as part of a sentence."""
+    share, name = shares_of(row).ratings, predicted_of(row)
+    averages = "the most frequent labels" if row.is_nominal else "averages"
+    worse = f"{name} are worse than {averages}"
+    if share is None:
+        reason = explain_unreliable(row.gain_unreliable_reason, row.n_judged)
+        text = f"no share is reported for {name} (of the raw gain, {reason}; {format_figures(row)})"
+        return f"{worse}; {text}" if row.is_below_averages else text
+    if row.is_below_averages or (share.high is not None and share.high < 0):
+        return worse
+    if share.is_nothing:
+        return f"{name} are no better than {averages}"
+    interval = f"({format_interval(share)} of the raw gain)"
+    if share.value <= 0:
+        return f"{name} are not significantly better than {averages} {interval}"
+    if not share.is_reliable:
+        return f"the share of {name} is not reliable {interval}"
+    if share.value >= 1:
+        return f"{name} are as good as raw"
+    return f"{name} retain {_only(share)}{percent(share.value)} of the raw gain"
+
+
+def format_figures(row: Row) -> str:
+    """Describe the error, or the accuracy of predicted labels, next to raw and baseline.
+
+    Examples
+    --------
+    >>> print(format_figures(Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6,
+    ...                       raw_nominal_accuracy=0.62, baseline_nominal_accuracy=0.59)))
+    accuracy 60%; raw 62%, most frequent labels 59%
+    """
+    if row.is_nominal:
+        return (
+            f"accuracy {percent(row.nominal_accuracy)}; raw {percent(row.raw_nominal_accuracy)}, "
+            f"most frequent labels {percent(row.baseline_nominal_accuracy)}"
+        )
+    rmse, raw, averages = (
+        "–" if value is None else f"{value:.4f}"
+        for value in (row.rmse, row.raw_rmse, row.averages_rmse)
+    )
+    return f"RMSE {rmse}; raw {raw}, averages {averages}"
+
+
+def format_share(share: Share | None) -> str:
+    """Format a share for a table.
+
+    Examples
+    --------
+    >>> [format_share(share) for share in (Share(1, 0.9, 1), Share(0.5, None, None), None)]
+    ['as good as raw', '50%', 'not reported']
+    """
+    if share is None or not share.is_reliable:
+        return "not reported" if share is None else "not reliable"
+    return "as good as raw" if share.value >= 1 else percent(share.value)
+
+
+def format_interval(share: Share) -> str:
+    """Format the interval of a share, if it has one.
+
+    Examples
+    --------
+    >>> format_interval(Share(1, 0.9, 1)), format_interval(Share(0.5, 0.4, 0.6))
+    ('90% to as good as raw', '40% to 60%')
+    """
+    if share.low is None or share.high is None:
+        return ""
+    low, high = ("as good as raw" if end >= 1 else percent(end) for end in (share.low, share.high))
+    return low if share.low >= 1 else f"{low} to {high}"
+
+
+def percent(share: float | None) -> str:
+    """Format a share for a sentence, never rounded to 0 % or 100 %.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.1, 0.0213, 0.0004, -0.5, 0.9999, None)]
+    ['10%', '2.1%', '0.04%', '-50%', '>99.9%', '–']
+    """
+    if share is None:
+        return "–"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    size = abs(100 * share)
+    if 0 < size < 0.1:
+        return f"{100 * share:.1g}%"
+    digits = 1 if size < 9.95 or 99.5 <= size < 100 else 0
+    return f"{100 * share:.{digits}f}".removesuffix(".0") + "%"
+
+
+def _only(share: Share) -> str:
+    return "only " if share.value < _LITTLE else ""
+
+
+def facts(comparison: Comparison) -> dict[str, object]:
+    """Return the facts that represent a comparison in a line."""
+    return {
+        "users": comparison.ratings.n_users,
+        "ratings": comparison.ratings.n_ratings,
+        "settings": len(comparison.rows),
+        "without result": sum(row.problem is not None for row in comparison.rows) or None,
+    }
+
+
+def tables(comparison: Comparison) -> list[Grid]:
+    """Return a notebook's table of risk and utility, with the frontier first."""
+    axis, best = comparison.axis, {row.title for row in comparison.frontier()}
+    rows: list[tuple[str, ...]] = []
+    for row in sorted(comparison.rows, key=lambda row: row.title not in best):
+        retained, rate = shares_of(row), axis.of(row)
+        risk = "–" if rate is None else f"{rate:.1%} ({format_ends(row, axis)})"
+        rows.append((row.title, risk, _cell(retained.lists), _cell(retained.ratings)))
+    title = f"risk: share of {axis.label}; retained: share of the raw data's utility"
+    return [Grid(title, ("setting", "risk", "lists retained", "ratings retained"), rows)]
+
+
+def _cell(share: Share | None) -> str:
+    if share is None or not share.is_reliable:
+        return "–"
+    if share.low is None or share.high is None:
+        return f"{share.value:.0%}"
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"

@@ -1,0 +1,282 @@
+"""Evaluations as tables and sentences on the terminal."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from recveil.attacks.statistics import Mean
+from recveil.evaluation.fidelity_metrics import Fidelity
+from recveil.evaluation.nominal import RowAccuracy
+from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
+from recveil.evaluation.results import (
+    Evaluated,
+    Evaluation,
+    NominalEvaluation,
+    NominalLists,
+)
+from recveil.ratings.ratings import in_likes
+from recveil.report.evaluation.text import (
+    describe_best,
+    feedback_of,
+    headline,
+    notes_of,
+    number,
+)
+from recveil.runtime.errors import describe_count
+from recveil.verification.link_posterior import LinkPosterior
+
+# Each figure of `Fidelity` that is printed, and whether implicit feedback has it.
+_FIDELITY = {
+    "popularity_correlation": ("item popularity (rank correlation)", True),
+    "popularity_divergence": ("item popularity (Jensen-Shannon, bits)", True),
+    "rated_share_error": ("“what share of users rated this?” (mean error)", True),
+    "rating_distance": ("histogram of ratings (total variation)", False),
+    "activity_distance": ("user counts (Kolmogorov-Smirnov)", True),
+    "density_raw": ("density of the raw ratings", True),
+    "density_release": ("density of the release", True),
+    "item_mean_rmse": ("item means (RMSE)", False),
+    "item_mean_correlation": ("item means (correlation)", False),
+    "similarity_correlation": ("item-item similarity (correlation)", False),
+}
+
+
+def table_of(*heads: str) -> Table:
+    """Return a table without a frame."""
+    return Table(*heads, show_edge=False, pad_edge=False)
+
+
+def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = False) -> None:
+    """Print the headline and the utility of a release; with `is_whole`, every figure."""
+    result = evaluated.evaluation
+    console.print(f"[bold]{escape(headline(result))}[/]")
+    _show_input(console, evaluated)
+    if isinstance(result, NominalEvaluation):
+        _show_accuracy(console, result)
+        if result.row_accuracy is not None:
+            _show_rows(console, result.row_accuracy)
+        if result.lists is not None:
+            _show_lists(console, result.lists)
+        return
+    _show_recommenders(console, result, is_whole=is_whole)
+    if is_whole:
+        _show_deviations(console, result)
+        _show_fidelity(console, result.fidelity, has_ratings=result.has_ratings)
+
+
+def show_remarks(console: Console, evaluated: Evaluated, *, is_whole: bool = False) -> None:
+    """Print the link probabilities and the notes, except what the disclosure already states."""
+    result = evaluated.evaluation
+    if result.links is not None:
+        sentence = _describe_links(result.links)
+        console.print(in_likes(sentence, feedback_of(result) == "likes"))
+    verdict = [] if result.disclosure is None else result.disclosure.to_dict()["verdict"]
+    for note in notes_of(result):
+        if note not in verdict:
+            console.print(f"[yellow]note[/]  {escape(note)}")
+    if not is_whole and isinstance(result, Evaluation):
+        console.print(
+            "--all shows every recommender, the distance of rows from the ratings, and the "
+            "fidelity of the whole table."
+        )
+
+
+def words_of(evaluated: Evaluated, *, is_whole: bool = False) -> Iterator[str]:
+    """Yield the terms that `show_utility` prints and that the glossary explains."""
+    result = evaluated.evaluation
+    if "gain" in headline(result):
+        yield "gain"
+    if isinstance(result, NominalEvaluation):
+        yield from ("nDCG", "recall") if result.lists is not None else ()
+        return
+    yield from ("RMSE",) if result.has_ratings else ()
+    yield from ("nDCG", "recall")
+    if is_whole:
+        yield "Kendall's tau"
+        yield from () if result.target_deviation is None else ("label", "MAE")
+        yield from ("Jensen-Shannon", "Kolmogorov-Smirnov", "density")
+        yield from ("total variation",) if result.has_ratings else ()
+
+
+def _describe_links(links: LinkPosterior) -> str:
+    return (
+        f"An item in a row means that a member of the row's class rated it with probability "
+        f"{number(links.mean, 2)} on average, and {number(links.highest, 2)} at most, if users "
+        f"rate independently of each other."
+    )
+
+
+def _show_input(console: Console, evaluated: Evaluated) -> None:
+    """Print which release is evaluated, and which test ratings were left out."""
+    name, matched = escape(evaluated.release), evaluated.matched
+    if evaluated.share is not None:
+        console.print(
+            f"{evaluated.share:.0%} of every user's {feedback_of(evaluated.evaluation)} were held "
+            f"out. {name} may contain them, so this evaluates another release, made from the rest "
+            f"with the settings of {name}, not {name} itself."
+        )
+    if matched and matched.left_out:
+        console.print(
+            f"Left out: {matched.left_out:,} test ratings of users ({matched.unknown_users:,}) or "
+            f"items ({matched.unknown_items:,}) without training ratings."
+        )
+    if matched and matched.also_in_training:
+        console.print(
+            f"Left out: {matched.also_in_training:,} test ratings that are also training ratings."
+        )
+
+
+def _chosen_by(name: str, choices: Mapping[str, str]) -> str:
+    """Return a name with the sides that would choose it."""
+    sides = [side for side, choice in choices.items() if choice == name]
+    return f"{name} [dim]({'both' if len(sides) > 1 else sides[0]})[/]" if sides else name
+
+
+def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) -> None:
+    """Print the utility of recommenders trained on the raw ratings and on the release."""
+    raw, release, has_ratings = result.raw, result.release, result.has_ratings
+    table = table_of("recommender")
+    table.columns[0].min_width = 14  # with the others, that fits into 80 columns
+    metrics = {"RMSE": "rmse"} if has_ratings else {}
+    metrics |= {"nDCG": "ndcg", "recall": "recall"}
+    for metric in metrics:
+        table.add_column(f"{metric}\nraw", no_wrap=True)
+        table.add_column("\nrelease", no_wrap=True)
+    sides = {"raw": raw, "release": release}
+    choices = {
+        side: served.chosen if has_ratings else served.ranker or served.chosen
+        for side, served in sides.items()
+    }
+    deciding = {AVERAGES, POPULARITY}.union(*map(_deciding, sides.values()))
+    for name in raw.utilities:
+        if is_whole or name in deciding:
+            numbers = [
+                number(getattr(served.utilities[name], metric))
+                for metric in metrics.values()
+                for served in sides.values()
+            ]
+            table.add_row(_chosen_by(name, choices), *numbers)
+    console.print(table)
+    console.print(escape(describe_best(result)))
+    feedback = feedback_of(result)
+    _show_counts(
+        console, result, feedback, "to predict ratings" if has_ratings else "to make lists"
+    )
+    if is_whole:
+        order = result.carry_over
+        by_rmse = f"{number(order.tau_rmse, 2)} by RMSE and " if has_ratings else ""
+        console.print(
+            f"The order of recommenders agrees with that on the raw {feedback} by Kendall's tau of "
+            f"{by_rmse}{number(order.tau_ndcg, 2)} by nDCG."
+        )
+    if result.raw_absent is not None and result.release_absent is not None and has_ratings:
+        console.print(
+            f"{result.n_absent:,} of them are not in the release: RMSE "
+            f"{number(result.raw_absent.of_chosen.rmse)} from the raw ratings, "
+            f"{number(result.release_absent.of_chosen.rmse)} from the release."
+        )
+
+
+def _deciding(served: Served) -> set[str]:
+    """Return the recommenders by which a table is judged."""
+    return {served.chosen, served.best, served.ranker or served.chosen, served.best_ranker}
+
+
+def _show_counts(
+    console: Console, result: Evaluation | NominalEvaluation, feedback: str, purpose: str
+) -> None:
+    console.print(
+        f"{describe_count(result.n_served, 'user was', 'users were')} served from their own "
+        f"training {feedback} and evaluated on {result.n_cells:,} held-out ones. In brackets: the "
+        f"side that would choose it {purpose}. 95 % intervals are over the evaluated users, on "
+        f"this one split."
+    )
+
+
+def _show_deviations(console: Console, result: Evaluation) -> None:
+    """Print the distance of held-out ratings from the published rows."""
+    target, similar = result.target_deviation, result.similar_user_deviation
+    if target is None or similar is None:
+        return
+    table = table_of("held-out ratings against", "RMSE of values\npresent", "share\nabsent")
+    table.add_column(f"RMSE, absent by\nrule “{target.null_rule}”")
+    table.add_column("MAE by\nthe rule")
+    for name, deviation in (("the user's own row", target), ("the most similar row", similar)):
+        present, absent = number(deviation.rmse_present), _percent(deviation.null_share)
+        table.add_row(name, present, absent, number(deviation.rmse), number(deviation.mae))
+    console.print(table)
+    own, common = (
+        _percent(None if ranks is None else ranks.first_share)
+        for ranks in (result.self_rank, result.self_rank_common)
+    )
+    console.print(
+        f"If many values are absent, the figures by the rule “{target.null_rule}” depend on it "
+        f"more than on the values. {_percent(result.filled_share)} of the held-out cells were "
+        f"filled in the release, or have other users' values; none of these counts as truth. For "
+        f"{own} of the users, no row is more similar than their own if an absent item counts as "
+        f"opposite; for {common} on common items alone."
+    )
+
+
+def _show_fidelity(console: Console, fidelity: Fidelity, *, has_ratings: bool) -> None:
+    """Print the distance of aggregate statistics."""
+    table = table_of(f"the release against the raw {'ratings' if has_ratings else 'likes'}", "")
+    for name, (title, is_of_likes) in _FIDELITY.items():
+        if has_ratings or is_of_likes:
+            figure = number(getattr(fidelity, name))
+            table.add_row(in_likes(title, not has_ratings), figure)
+    console.print(table)
+
+
+def _show_accuracy(console: Console, result: NominalEvaluation) -> None:
+    """Print the accuracy of each predictor, trained on the raw labels and on the release."""
+    sides = {"raw": result.raw, "release": result.release}
+    table = table_of("accuracy of predicted labels", "from raw labels", "from the release")
+    choices = {side: served.chosen for side, served in sides.items()}
+    for name in result.raw.right:
+        cells = [_mean(served.mean(name)) for served in sides.values()]
+        table.add_row(_chosen_by(name, choices), *cells)
+    console.print(table)
+    _show_counts(console, result, "labels", "")
+
+
+def _show_rows(console: Console, accuracy: RowAccuracy) -> None:
+    """Print how many held-out labels are in users' own rows."""
+    table = table_of("users' held-out labels equal", "share")
+    table.add_row("the label in their own row", _mean(accuracy.accuracy))
+    table.add_row("the item's most frequent label", _mean(accuracy.baseline))
+    table.add_row("the difference", _mean(accuracy.gain))
+    console.print(table)
+    console.print(
+        f"{describe_count(accuracy.cells, 'label')} of "
+        f"{describe_count(accuracy.accuracy.trials, 'user')} in the release."
+    )
+
+
+def _show_lists(console: Console, lists: NominalLists) -> None:
+    """Print the quality of lists of liked items."""
+    raw, release = lists.raw, lists.release
+    table = table_of("lists of liked items", "by", "nDCG@10", "recall@10")
+    rows: dict[str, tuple[str, Utility]] = {
+        "raw labels, the best": (raw.best_ranker, raw.utilities[raw.best_ranker]),
+        "the release": (release.ranker or release.chosen, release.of_ranker),
+        "popular items": (POPULARITY, raw.utilities[POPULARITY]),
+    }
+    for title, (name, utility) in rows.items():
+        table.add_row(title, name, number(utility.ndcg), number(utility.recall))
+    console.print(table)
+    console.print(f"Items with {escape(', '.join(lists.liked))} count as liked.")
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None or np.isnan(value) else f"{value:.1%}"
+
+
+def _mean(mean: Mean) -> str:
+    if np.isnan(mean.mean):
+        return "–"
+    if np.isnan([mean.low, mean.high]).any():
+        return f"{mean.mean:.1%}"
+    return f"{mean.mean:.1%} [dim]({mean.low:.1%} to {mean.high:.1%})[/]"

@@ -1,0 +1,621 @@
+"""JSON documents and sentences of evaluations."""
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from recveil.auditing.release_attacks import AttackedRelease
+from recveil.evaluation.nominal import MOST_FREQUENT, NominalServed
+from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
+from recveil.evaluation.results import (
+    Evaluated,
+    Evaluation,
+    NominalEvaluation,
+    NominalLists,
+    Note,
+)
+from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
+from recveil.runtime.safe_repr import Grid
+from recveil.verification.link_posterior import LinkPosterior
+
+# The best recommender is named if it exceeds the chosen one by this factor.
+_MUCH_BETTER = 1.1
+_UNRELIABLE = {
+    "too-few-users": f"it takes {MIN_USERS} users, and {{n}} could be evaluated",
+    "no-variation": "it does not vary with the choice of users",
+    "imprecise": "it is too small, or its interval is too wide",
+    "no-liked-labels": "no labels count as liked (--liked)",
+}
+_NOTES = {
+    "implicit": "This is implicit feedback. It has no ratings to predict or compare, so only lists "
+    "are evaluated, without errors or deviations. Every held-out interaction is relevant.",
+    "nominal": "Nominal labels are right or wrong; they have no error and no distance. A cell "
+    "without a label in the user's row counts as wrong.",
+    "pairs": "Nominal labels are attacked as pairs of an item and its label, which are equal or "
+    "not. A wrong entry is an item with a label that the target never gave it. No adversary used "
+    "items alone; leave out the column of labels to measure that.",
+    "no-lists": "Lists are not evaluated: no labels count as liked (--liked). Lists of labelled "
+    "items are not evaluated either: all rows of shared labels have the same items, so such lists "
+    "cannot be learned from them. That does not promise that an adversary cannot infer who rated "
+    "what.",
+    "synthetic": "No record of this release belongs to a user. Deviations, self-ranks, filled "
+    "cells, re-identification and links need a user's own row, so they do not apply.",
+    "unknown-rows": "The map of users to rows is unknown ({detail}), so deviations, self-ranks, "
+    "filled cells, attacks and links could not be measured.",
+    "no-membership": "Membership inference was not measured: the settings of the release do not "
+    "suffice to make another such release.",
+    "no-links": "All rows have the same items, so an item in a row gives no probability that a "
+    "member rated it. The values of the rows reveal more of who rated what.",
+}
+
+
+def plain(value: Any) -> Any:
+    """Return plain data: tuples become lists, named tuples mappings, and nan None.
+
+    Examples
+    --------
+    >>> plain({"gain": Measured(0.5, float("nan"), 1.0, 9), "edges": np.arange(2)})
+    {'gain': {'value': 0.5, 'low': None, 'high': 1.0, 'n_users': 9}, 'edges': [0, 1]}
+    """
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+@singledispatch
+def to_dict(result: object) -> dict[str, Any]:
+    """Return a result as plain data for JSON."""
+    raise TypeError(f"{type(result).__name__} has no document")
+
+
+@to_dict.register
+def _(result: Evaluated) -> dict[str, Any]:
+    matched = result.matched
+    return {
+        "headline": headline(result.evaluation),
+        "release": result.release,
+        "release_sha256": result.sha256,
+        "is_remade": result.share is not None,
+        "split": result.share,
+        "seed": result.seed,
+        "left_out": matched
+        and {
+            "unknown_users": matched.unknown_users,
+            "unknown_items": matched.unknown_items,
+            "unknown_cells": matched.left_out,
+            "also_in_training": matched.also_in_training,
+        },
+        "readings": [{"source": read.name, **read.to_dict()} for read in result.readings],
+        **to_dict(result.evaluation),
+    }
+
+
+@to_dict.register
+def _(result: Evaluation) -> dict[str, Any]:
+    raw, release, names = result.raw, result.release, result.raw.utilities
+    has_absent = result.raw_absent is not None and result.release_absent is not None
+    absent = {"raw": result.raw_absent, "release": result.release_absent}
+    common, whole = result.self_rank_common, result.self_rank
+    recipient = {
+        "raw": _utility(raw, raw.chosen),
+        "release": _utility(release, release.chosen),
+        "averages": {"recommender": AVERAGES, **_figures(raw.of_averages)},
+        "popularity": _utility(raw, POPULARITY),
+        "lists": _lists(raw, release),
+        "chosen": _sides(raw, release, best=False),
+        "best": _sides(raw, release, best=True),
+        "raw_gain": _whole(result.raw_gain, "n_judged"),
+        "raw_lists": _whole(result.raw_lists, "n_ranked"),
+        "release_gain": _interval(result.release_gain, "n_judged"),
+        "utility_retained": {
+            "chosen": _shares(result.retained, result.raw_gain, result.raw_lists),
+            "best": _shares(result.best_retained, result.raw_gain, result.raw_lists),
+        },
+        "recommenders": {
+            name: {"raw": _utility(raw, name), "release": _utility(release, name)} for name in names
+        },
+        "absent": {name: _utility(side, side.chosen) for name, side in absent.items() if side}
+        if has_absent
+        else None,
+    }
+    document: dict[str, Any] = plain(
+        {
+            "target_deviation": result.target_deviation,
+            "similar_user_deviation": result.similar_user_deviation,
+            "self_rank_first": whole and whole.first_share,
+            "self_rank_common_first": common and common.first_share,
+            "self_rank": whole,
+            "self_rank_common": common,
+            "recipient": recipient,
+            "carry_over": result.carry_over,
+            "fidelity": result.fidelity,
+            "disclosure": _disclosure(result.disclosure, result.links),
+            "users": result.n_users,
+            "served": result.n_served,
+            "absent": result.n_absent,
+            "test_cells": result.n_cells,
+            "filled_share": result.filled_share,
+            "notes": notes_of(result),
+        }
+    )
+    return document
+
+
+@to_dict.register
+def _(result: NominalEvaluation) -> dict[str, Any]:
+    raw, release, lists = result.raw, result.release, result.lists
+    recipient = {
+        "raw": _accuracy(raw, raw.chosen),
+        "release": _accuracy(release, release.chosen),
+        "averages": _accuracy(raw, MOST_FREQUENT),
+        "popularity": _utility(None if lists is None else lists.raw, POPULARITY),
+        "lists": _lists(
+            None if lists is None else lists.raw, None if lists is None else lists.release
+        ),
+        "chosen": _nominal_sides(result, best=False),
+        "best": _nominal_sides(result, best=True),
+        "raw_gain": _whole(result.raw_gain, "n_judged"),
+        "raw_lists": _whole(None if lists is None else lists.raw_lists, "n_ranked"),
+        "release_gain": _interval(result.release_gain, "n_judged"),
+        "utility_retained": {
+            "chosen": _nominal_shares(result, best=False),
+            "best": _nominal_shares(result, best=True),
+        },
+        "predictors": {
+            name: {"raw": _accuracy(raw, name), "release": _accuracy(release, name)}
+            for name in raw.right
+        },
+    }
+    document: dict[str, Any] = plain(
+        {
+            "row_accuracy": result.row_accuracy,
+            "target_deviation": None,
+            "recipient": recipient,
+            "liked": None if lists is None else lists.liked,
+            "carry_over": None,
+            "fidelity": None,
+            "disclosure": _disclosure(result.disclosure, result.links),
+            "users": result.n_users,
+            "served": result.n_served,
+            "test_cells": result.n_cells,
+            "notes": notes_of(result),
+        }
+    )
+    return document
+
+
+def _figures(utility: Utility) -> dict[str, Any]:
+    n = utility.n
+    return {
+        "rmse": utility.rmse,
+        "mae": utility.mae,
+        f"ndcg@{n}": utility.ndcg,
+        f"recall@{n}": utility.recall,
+        f"coverage@{n}": utility.coverage,
+        "setting": utility.setting,
+        "inner_rmse": utility.inner_rmse,
+        "inner_ndcg": utility.inner_ndcg,
+    }
+
+
+def _utility(served: Served | None, name: str) -> dict[str, Any]:
+    """Return the figures of a recommender; None for lists that were not evaluated."""
+    if served is None:
+        return dict.fromkeys(("recommender", "ndcg@10", "recall@10", "coverage@10"))
+    return {"recommender": name, **_figures(served.utilities[name])}
+
+
+def _lists(raw: Served | None, release: Served | None) -> dict[str, Any]:
+    names = ("", "", "")
+    if raw is not None and release is not None:
+        names = (raw.ranker or raw.chosen, release.ranker or release.chosen, raw.best_ranker)
+    sides = zip(("raw", "release", "best_raw"), (raw, release, raw), names, strict=True)
+    return {side: _utility(served, name) for side, served, name in sides}
+
+
+def _sides(raw: Served, release: Served, *, best: bool) -> dict[str, Any]:
+    """Return the recommender and the ranker of either side, with their figures."""
+    return {
+        side: {
+            "recommender": (name := served.best if best else served.chosen),
+            "rmse": served.utilities[name].rmse,
+            **_ranked(served, best=best),
+        }
+        for side, served in (("raw", raw), ("release", release))
+    }
+
+
+def _ranked(served: Served, *, best: bool) -> dict[str, Any]:
+    name = served.best_ranker if best else served.ranker or served.chosen
+    return {"ranker": name, f"ndcg@{served.utilities[name].n}": served.utilities[name].ndcg}
+
+
+def _nominal_sides(result: NominalEvaluation, *, best: bool) -> dict[str, Any]:
+    lists = result.lists
+    sides = (
+        ("raw", result.raw, None if lists is None else lists.raw),
+        ("release", result.release, None if lists is None else lists.release),
+    )
+    return {
+        side: {
+            **(_ranked(served, best=best) if served else {"ranker": None, "ndcg@10": None}),
+            **_accuracy(nominal, nominal.best if best else nominal.chosen),
+        }
+        for side, nominal, served in sides
+    }
+
+
+def _accuracy(served: NominalServed, name: str) -> dict[str, Any]:
+    mean = served.mean(name)
+    figures = {"accuracy": mean.mean, "low": mean.low, "high": mean.high}
+    return {"recommender": name, "rmse": None, "mae": None, **figures}
+
+
+def _interval(figure: Measured, count: str) -> dict[str, Any]:
+    return {"value": figure.value, "low": figure.low, "high": figure.high, count: figure.n_users}
+
+
+def _whole(figure: Measured | None, count: str) -> dict[str, Any]:
+    """Return a figure of the raw data, and whether shares of it are reliable."""
+    if figure is None:
+        none = {"value": None, "low": None, "high": None, count: 0}
+        return {**none, "is_reliable": False, "unreliable_reason": "no-liked-labels"}
+    reason = figure.unreliable_reason
+    return {
+        **_interval(figure, count),
+        "is_reliable": reason is None,
+        "unreliable_reason": reason,
+    }
+
+
+def _share(share: Measured | None, whole: Measured | None, count: str) -> dict[str, Any]:
+    """Return a retained share, and whether it is precise enough to report."""
+    if share is None or whole is None:
+        return {"value": None, "low": None, "high": None, count: 0, "is_reliable": False}
+    return {**_interval(share, count), "is_reliable": whole.has_share(share)}
+
+
+def _shares(
+    retained: RetainedUtility | None, gain: Measured, lists: Measured | None
+) -> dict[str, Any]:
+    return {
+        "ratings": _share(retained and retained.ratings, gain, "n_judged"),
+        "lists": _share(retained and retained.lists, lists, "n_ranked"),
+        "lists_gain": _share(retained and retained.lists_gain, lists, "n_ranked"),
+    }
+
+
+def _nominal_shares(result: NominalEvaluation, *, best: bool) -> dict[str, Any]:
+    lists = result.lists
+    retained = None
+    if lists is not None:
+        retained = lists.best_retained if best else lists.retained
+    share = result.best_retained if best else result.retained
+    ratings = {"ratings": _share(share, result.raw_gain, "n_judged")}
+    return _shares(retained, result.raw_gain, None if lists is None else lists.raw_lists) | ratings
+
+
+def _disclosure(
+    disclosure: AttackedRelease | None, links: LinkPosterior | None
+) -> dict[str, Any] | None:
+    """Return the attacks, the strongest adversary and the link posterior of a release."""
+    if disclosure is None:
+        return None
+    if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
+        return {**disclosure.to_dict(), "worst": None, "links": None}
+    adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].person_found.rate)
+    return {
+        **disclosure.to_dict(),
+        "worst": {
+            "adversary": adversary.name,
+            "attack": worst.attack,
+            "reidentified": worst.person_found,
+            "class_reidentified": worst.group_found,
+            "bound": worst.bound,
+            "targets_requested": worst.requested,
+            "targets_attacked": worst.requested - worst.skipped,
+        },
+        "links": links
+        and {
+            "mean": links.mean,
+            "highest": links.highest,
+            "uncovered_share": links.uncovered_share,
+        },
+    }
+
+
+def notes_of(result: Evaluation | NominalEvaluation) -> list[str]:
+    """Describe what could not be measured, and how the figures are to be read."""
+    warnings = [] if result.disclosure is None else result.disclosure.to_dict()["warnings"]
+    return [*map(_describe_note, result.notes), *warnings]
+
+
+def _describe_note(note: Note) -> str:
+    if note.code == "no-links" and note.detail:
+        return note.detail  # of the method
+    return _NOTES[note.code].format(detail=note.detail)
+
+
+def feedback_of(result: Evaluation | NominalEvaluation) -> str:
+    """Return the kind of feedback as a noun: ratings, likes, or labels."""
+    if isinstance(result, NominalEvaluation):
+        return "labels"
+    return "ratings" if result.has_ratings else "likes"
+
+
+def headline(result: Evaluation | NominalEvaluation) -> str:
+    """Summarize the retained utility of lists and ratings, by the chosen recommenders."""
+    if isinstance(result, NominalEvaluation):
+        lists = "" if result.lists is None else _describe_lists(result.lists, "labels")
+        return f"{_describe_labels(result)} {lists}".rstrip()
+    if not result.has_ratings:
+        return _describe_lists(result, "likes")
+    raw, release = result.raw, result.release
+    return (
+        f"{_describe_lists(result, 'ratings')} {_describe_ratings(result)} RMSE: "
+        f"{number(raw.of_chosen.rmse)} from the raw ratings ({raw.chosen}), "
+        f"{number(release.of_chosen.rmse)} from the release ({release.chosen}), "
+        f"{number(raw.of_averages.rmse)} from {AVERAGES}."
+    )
+
+
+def explain_unreliable(reason: str | None, n_users: int | None) -> str:
+    """Explain why no share of a figure is reported.
+
+    Examples
+    --------
+    >>> explain_unreliable("too-few-users", 1)
+    'it takes 20 users, and 1 could be evaluated'
+    """
+    return _UNRELIABLE[reason or "imprecise"].format(n=n_users or 0)
+
+
+def _reason_of(figure: Measured) -> str:
+    return explain_unreliable(figure.unreliable_reason, figure.n_users)
+
+
+def _describe_labels(result: NominalEvaluation) -> str:
+    """Describe the accuracy of predicted labels, and the retained gain."""
+    raw, release = result.raw, result.release
+    gain, share, high = result.raw_gain, result.retained, result.release_gain.high
+    figures = (
+        f"Accuracy: {raw.mean(raw.chosen).mean:.1%} from the raw labels ({raw.chosen}), "
+        f"{release.mean(release.chosen).mean:.1%} from the release ({release.chosen}), "
+        f"{raw.mean(MOST_FREQUENT).mean:.1%} from each item's most frequent label, which needs no "
+        f"release."
+    )
+    of_gain = "of the gain in accuracy"
+    if high < 0:
+        retained = "The release predicts fewer labels correctly than the most frequent labels do"
+    elif gain.unreliable_reason is not None:
+        retained = (
+            f"No share of the raw gain over the most frequent labels is reported: "
+            f"{_reason_of(gain)}"
+        )
+    elif not gain.has_share(share):
+        retained = _unreported_share(of_gain, share)
+    else:
+        retained = _retained(of_gain, share)
+    return f"{retained}. {figures}"
+
+
+def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
+    """Describe the retained quality of lists."""
+    raw, release, whole = result.raw, result.release, result.raw_lists
+    best, chosen = raw.utilities[raw.best_ranker].ndcg, release.of_ranker.ndcg
+    ranker = release.ranker or release.chosen
+    figures = (
+        f"nDCG: {number(best)} from the raw {feedback} ({raw.best_ranker}, the best), "
+        f"{number(chosen)} from the release ({ranker}{_describe_better_ranker(release)})."
+    )
+    if np.isnan(best) or np.isnan(chosen):
+        return (
+            f"Lists cannot be evaluated: no relevant item is held out, or no recommender "
+            f"distinguishes items. {figures}"
+        )
+    of_lists = "of the nDCG of lists of ten"
+    if whole.unreliable_reason is not None:
+        return (
+            f"No share of the nDCG that the raw {feedback} reach is reported: "
+            f"{_reason_of(whole)}. {figures}"
+        )
+    share = result.retained.lists
+    if not whole.has_share(share):
+        return f"{_unreported_share(of_lists, share)}. {figures}"
+    return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
+
+
+def _describe_better_ranker(release: Served) -> str:
+    """Name the best ranker where the chosen one is far below it."""
+    best = release.utilities[release.best_ranker].ndcg
+    if not best >= _MUCH_BETTER * release.of_ranker.ndcg > 0:
+        return ""
+    return f", which a recipient would choose; {release.best_ranker}, the best, has {number(best)}"
+
+
+def _describe_lists_gain(result: Evaluation | NominalLists) -> str:
+    """Describe what popular items alone achieve, and the retained gain above them."""
+    share = result.retained.lists_gain
+    popular = (
+        f"Popular items alone, the same list for every user, have "
+        f"{number(result.raw.utilities[POPULARITY].ndcg)}"
+    )
+    if not result.raw_lists.has_share(share):
+        return f"{popular}."
+    if share.value <= 0:
+        how = "worse" if share.high < 0 else "not significantly better"
+        return f"{popular}; the release's lists are {how}."
+    if share.value >= 1:
+        return f"{popular}; the release retains all of the gain above them."
+    return f"{popular}; the release retains {share.value:.1%} of the gain above them{ends(share)}."
+
+
+def _describe_ratings(result: Evaluation) -> str:
+    """Describe the retained gain in predicted ratings."""
+    gain, share = result.raw_gain, result.retained.ratings
+    is_worse = result.release_gain.high < 0
+    worse = "For predicted ratings, the release is worse than averages of the raw ratings"
+    of_gain = "of the gain of collaborative filtering in predicted ratings"
+    is_reliable = gain.has_share(share)
+    if gain.unreliable_reason is not None or np.isnan(share.value):
+        return (
+            f"{f'{worse}. ' if is_worse else ''}No share of the raw gain in predicted ratings is "
+            f"reported: {_reason_of(gain)}. The gain is {number(gain.value)} in RMSE "
+            f"({number(gain.low)} to {number(gain.high)})."
+        )
+    if share.value <= 0 or is_worse:
+        how = worse if is_worse else f"{worse.replace('worse', 'not significantly better')}"
+        if not is_reliable:
+            return f"{how}. {_unreported_share(of_gain, share)}."
+        return f"{how}: it retains {share.value:.1%} {of_gain}{ends(share)}."
+    if not is_reliable:
+        return f"{_unreported_share(of_gain, share)}."
+    return f"{_retained(of_gain, share)}."
+
+
+def _unreported_share(of: str, share: Measured) -> str:
+    return f"The retained share {of} is not reported, as its interval is too wide{ends(share)}"
+
+
+def _retained(of: str, share: Measured) -> str:
+    """Describe a share with its interval, at most 100 % of raw."""
+    value = f"{share.value:.1%}" if share.value < 1 else "all"
+    return f"The release retains {value} {of}{ends(share)}"
+
+
+def ends(share: Measured) -> str:
+    """Format the interval of a share, at most 100 % of raw; empty if there is none.
+
+    Examples
+    --------
+    >>> ends(Measured(0.9, 0.8, 1.2)), ends(Measured(1.1, 1.0, 1.2)), ends(Measured(1.0, 1.0, 1.0))
+    (' (80.0% to as good as raw)', ' (as good as raw)', '')
+    """
+    if np.isnan(share.low) or share.low == share.high:
+        return ""
+    low, high = ("as good as raw" if end >= 1 else f"{end:.1%}" for end in share[1:3])
+    return f" ({low})" if low == high else f" ({low} to {high})"
+
+
+def describe_best(result: Evaluation) -> str:
+    """Describe the best recommenders next to the chosen ones."""
+    raw, release, retained = result.raw, result.release, result.best_retained
+    lists = _format_share(retained.lists, result.raw_lists)
+    ndcgs, rmses = (
+        [
+            f"{number(getattr(side.utilities[name], metric))} ({name})"
+            for side, name in zip((raw, release), names, strict=True)
+        ]
+        for metric, names in (
+            ("ndcg", (raw.best_ranker, release.best_ranker)),
+            ("rmse", (raw.best, release.best)),
+        )
+    )
+    if not result.has_ratings:
+        return (
+            f"The best lists on the test likes, which a recipient cannot know in advance: nDCG "
+            f"{ndcgs[0]} from the raw likes, {ndcgs[1]} from the release ({lists})."
+        )
+    return (
+        f"All shares above are of the recommenders that a recipient would choose. The best on the "
+        f"test ratings, which a recipient cannot know in advance: RMSE {rmses[0]} from the raw "
+        f"ratings, {rmses[1]} from the release "
+        f"({_format_share(retained.ratings, result.raw_gain)}); nDCG {ndcgs[0]} and {ndcgs[1]} "
+        f"({lists})."
+    )
+
+
+def _format_share(share: Measured, whole: Measured) -> str:
+    if not whole.has_share(share):
+        return "–"
+    return "as good as raw" if share.value >= 1 else f"{share.value:.1%} retained"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Format a number; a dash if there is none."""
+    return "–" if value is None or np.isnan(value) else f"{value:.{digits}f}"
+
+
+@singledispatch
+def facts(result: object) -> dict[str, object]:
+    """Return the facts that represent a result in a line."""
+    raise TypeError(f"{type(result).__name__} has no facts")
+
+
+@facts.register
+def _(result: Evaluated) -> dict[str, object]:
+    return facts(result.evaluation)
+
+
+@facts.register
+def _(result: Evaluation) -> dict[str, object]:
+    return {
+        "users": result.n_users,
+        "served": result.n_served,
+        "lists retained": _fact(result.retained.lists, result.raw_lists),
+        "ratings retained": _fact(result.retained.ratings, result.raw_gain),
+        "RMSE": result.release.of_chosen.rmse,
+        "RMSE of raw": result.raw.of_chosen.rmse,
+    }
+
+
+@facts.register
+def _(result: NominalEvaluation) -> dict[str, object]:
+    return {
+        "users": result.n_users,
+        "accuracy": f"{result.release.mean(result.release.chosen).mean:.1%}",
+        "of most frequent labels": f"{result.raw.mean(MOST_FREQUENT).mean:.1%}",
+    }
+
+
+@facts.register
+def _(result: NominalLists) -> dict[str, object]:
+    return {"nDCG": result.release.of_ranker.ndcg, "of raw": result.raw.of_ranker.ndcg}
+
+
+def _fact(share: Measured, whole: Measured) -> str:
+    if not whole.has_share(share):
+        return "not reliable"
+    if share.value >= 1:
+        return f"as good as raw ({min(1, share.low):.1%} at least)"
+    return f"{share.value:.1%} ({share.low:.1%} to {min(1, share.high):.1%})"
+
+
+@singledispatch
+def tables(_: object) -> list[Grid]:
+    """Return a notebook's tables of a result."""
+    return []
+
+
+@tables.register
+def _(result: Evaluated) -> list[Grid]:
+    return tables(result.evaluation)
+
+
+@tables.register
+def _(result: Evaluation) -> list[Grid]:
+    sides = result.raw.utilities, result.release.utilities
+    rows = [
+        (name, *(number(getattr(side[name], of), 3) for of in ("rmse", "ndcg") for side in sides))
+        for name in result.raw.utilities
+    ]
+    header = ("recommender", "RMSE raw", "release", "nDCG raw", "release")
+    return [Grid("trained on the raw ratings, and on the release", header, rows)]
+
+
+@tables.register
+def _(result: NominalEvaluation) -> list[Grid]:
+    rows: list[tuple[str, ...]] = [
+        (name, *(f"{side.mean(name).mean:.1%}" for side in (result.raw, result.release)))
+        for name in result.raw.right
+    ]
+    header = ("accuracy of", "raw", "release")
+    return [Grid("trained on the raw labels, and on the release", header, rows)]
