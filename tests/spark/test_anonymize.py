@@ -147,7 +147,7 @@ class TestVerifying:
         assert not found.holds
         assert not here.holds
         assert found.checksums == here.checksums
-        assert any("do not go on" in violation.problem for violation in found.violations)
+        assert any("do not continue" in violation.problem for violation in found.violations)
 
     def test_what_cannot_be_read_is_told(self, copied):
         (copied / "ratings-00002.parquet").write_bytes(b"broken")
