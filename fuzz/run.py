@@ -21,7 +21,7 @@ WATCHED = [
 ]
 # Compiled kernels cannot be watched.
 COMPILED = (
-    *("recveil.runtime.compiled", "recveil.ratings.sorted_rows", "recveil.ratings.ids"),
+    *("recveil.runtime.compiled", "recveil.ratings.sorted_rows", "recveil.io.columns.ids"),
     *(
         "recveil.verification.not_covered",
         "recveil.verification.diversity",

@@ -13,9 +13,9 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, understand
+from recveil.io.columns.frames import frame_of
 from recveil.io.databases.queries import DatabaseColumn, sample_of
 from recveil.io.source import Selection
-from recveil.ratings.frames import frame_of
 from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.errors import named_twice
 from recveil.runtime.memory import memory_limited

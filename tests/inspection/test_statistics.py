@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from recveil.inspection.statistics import dates_of
-from recveil.ratings.times import parse_days
+from recveil.io.columns.times import parse_days
 
 START = datetime(2015, 3, 4, 5, 6, 7, tzinfo=UTC)
 

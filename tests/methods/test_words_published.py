@@ -17,7 +17,7 @@ from recveil.methods.predictive.anonymizer import label_step
 from recveil.methods.registry import make_variant
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ordinal_labels import labels_of
+from recveil.ratings.rating_scale import labels_of
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")

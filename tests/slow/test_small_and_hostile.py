@@ -8,8 +8,8 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings
+from recveil.io.columns.time_columns import look_for_dates
 from recveil.io.source import Selection
-from recveil.ratings.time_columns import look_for_dates
 from recveil.runtime.memory import memory_limited
 from recveil.verification import verify
 from shared.small_and_hostile import (

@@ -42,11 +42,11 @@ from recveil.auditing.table_attacks import (
     run_attack,
 )
 from recveil.io import Reading, understand
+from recveil.io.columns.frames import frame_of, is_frame
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import file_next_to_table
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.ratings import Ratings
-from recveil.ratings.frames import frame_of, is_frame
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import THE_REST, parts, track
 from recveil.runtime.reportable import Reportable

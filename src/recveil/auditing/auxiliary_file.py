@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from recveil.attacks import Candidates
 from recveil.io import Reading
+from recveil.io.columns.columns import LIKED, find_columns, is_counted
+from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
 from recveil.io.detect.known_formats import target_among
 from recveil.io.files import naming
@@ -25,8 +27,6 @@ from recveil.io.reading import NOBODY_NAMED
 from recveil.io.source import COLUMNS
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings
-from recveil.ratings.columns import LIKED, find_columns, is_counted
-from recveil.ratings.frames import frame_of
 from recveil.runtime.errors import RecveilError, describe_count, listed
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief

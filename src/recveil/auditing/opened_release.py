@@ -15,8 +15,8 @@ from recveil.attacks.reidentification.nominal_pairs import pairs_of, released_pa
 from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
 from recveil.auditing.linkage import OtherRelease, read_other
 from recveil.io import Reading
+from recveil.io.columns.feedback import option_of
 from recveil.ratings import Ratings
-from recveil.ratings.feedback import option_of
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest

@@ -117,7 +117,7 @@ def show_read(reading: "Reading", *, err: bool = False, examples: bool = True) -
 
     On standard error, if standard output carries the result itself.
     """
-    from recveil.ratings.feedback import meaning_of_words
+    from recveil.io.columns.feedback import meaning_of_words
 
     ratings = reading.ratings
     console = Console(stderr=err)

@@ -11,11 +11,11 @@ from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.results import Evaluated
 from recveil.evaluation.split import Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
+from recveil.io.columns.feedback import option_of
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.feedback import option_of
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest

@@ -20,13 +20,13 @@ from recveil.inspection.first_rows import (
 from recveil.inspection.results import Inspection
 from recveil.inspection.statistics import Dates, dates_of, spread_of
 from recveil.io import Reading, understand
+from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.databases import Address
 from recveil.io.ingestion import raw_columns_shown, reject_unknown_keywords
 from recveil.io.inputs import open_input
 from recveil.io.layout import layout_of
 from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings
-from recveil.ratings.columns import USUAL_NAMES, plain_name
 from recveil.runtime.errors import RecveilError
 
 _LAYOUT_OPTIONS = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from recveil.inspection.first_rows import FirstRows
 from recveil.inspection.statistics import Spread
+from recveil.io.columns.ids import user_ids_among
 from recveil.ratings import Ratings
-from recveil.ratings.ids import user_ids_among
 from recveil.runtime.safe_repr import brief
 
 # Below these numbers of ratings, users or items, the dates are not conclusive.

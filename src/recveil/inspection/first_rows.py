@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from recveil.io import FORMATS
+from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
 from recveil.io.formats.containers import OF_SEVERAL_TABLES, first_within
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_records
@@ -17,7 +18,6 @@ from recveil.io.reading import Reading
 from recveil.io.source import name_at
 from recveil.io.tables import first_rows
 from recveil.ratings.arrow_columns import python_values
-from recveil.ratings.frames import frame_of
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 

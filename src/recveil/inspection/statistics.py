@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.io.columns.times import seconds_of_digits, sort_keys
 from recveil.ratings.arrow_columns import missing_rows
-from recveil.ratings.times import seconds_of_digits, sort_keys
 from recveil.runtime.safe_repr import brief
 
 

@@ -12,6 +12,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recveil.io.columns.build import build, describe_dropped
+from recveil.io.columns.columns import Feedback, is_text
+from recveil.io.columns.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
+from recveil.io.columns.frames import frame_columns
+from recveil.io.columns.ids import describe_ids
+from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import Order, describe_guess, order_of, reject_guess
 from recveil.io.inputs import open_input
 from recveil.io.layout import Layout, layout_of, reject_given
@@ -19,13 +25,8 @@ from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value, w
 from recveil.io.source import as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.build import build, describe_dropped
-from recveil.ratings.columns import Feedback, Locate, is_text
-from recveil.ratings.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
-from recveil.ratings.frames import frame_columns
-from recveil.ratings.ids import describe_ids
+from recveil.ratings.rating_scale import Locate
 from recveil.ratings.sorted_rows import Duplicates
-from recveil.ratings.time_columns import Look, describe_time_columns, reject_times
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import busy
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from recveil.io.columns.feedback import Counts
     from recveil.ratings import RatingScale
-    from recveil.ratings.feedback import Counts
     from recveil.ratings.sorted_rows import Duplicates
 
 

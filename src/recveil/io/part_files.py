@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from recveil.io.columns.columns import LIKED, USUAL_NAMES, plain_name
 from recveil.io.detect.known_formats import netflix_files
 from recveil.io.files import naming
 from recveil.io.source import Selection, Source
-from recveil.ratings.columns import LIKED, USUAL_NAMES, plain_name
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 from recveil.runtime.memory import (
     MemoryLimitError,

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from recveil.io.columns.columns import NOT_SAID
+from recveil.io.columns.feedback import describe_feedback
 from recveil.io.detect.user_column import Order
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import python_values
-from recveil.ratings.columns import NOT_SAID
-from recveil.ratings.feedback import describe_feedback
 from recveil.ratings.ratings import doubts_of
 from recveil.runtime.errors import RecveilError, shortened
 

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from recveil.io.columns.columns import USUAL_NAMES
+from recveil.io.columns.ids import encode_labels
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES
 from recveil.io.detect.file_kinds import (
@@ -33,8 +35,7 @@ from recveil.io.formats.text_scan import Place, watched_text
 from recveil.io.inputs import file_next_to_table
 from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table, python_values
-from recveil.ratings.columns import USUAL_NAMES, Locate
-from recveil.ratings.ids import encode_labels
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, listed, quoted
 from recveil.runtime.safe_repr import brief
 

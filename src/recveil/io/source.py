@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.io.formats.text_scan import Spans
-from recveil.ratings import find_columns
-from recveil.ratings.columns import (
+from recveil.io.columns.columns import (
     GROUP_SIZE,
     LIKED,
     MUST_RATE,
     WIDE,
     Columns,
     Feedback,
-    Locate,
+    find_columns,
     reject_groups,
 )
-from recveil.ratings.time_columns import Look, look_for_times
+from recveil.io.columns.time_columns import Look, look_for_times
+from recveil.io.formats.text_scan import Spans
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief

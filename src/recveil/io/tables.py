@@ -11,6 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from recveil.io.columns.columns import MUST_RATE, NOT_SAID, Feedback
+from recveil.io.columns.feedback import reject_doubtful
+from recveil.io.columns.frames import frame_of
+from recveil.io.columns.time_columns import Look
 from recveil.io.databases import Address
 from recveil.io.detect.dialect import (
     Recognized,
@@ -49,11 +53,7 @@ from recveil.io.pipes import is_pipe, name_of
 from recveil.io.source import Selection, Source, looked, reject_many_columns
 from recveil.io.worker import PACKINGS, decoded_table
 from recveil.ratings.arrow_columns import plain_table
-from recveil.ratings.columns import MUST_RATE, NOT_SAID, Feedback
-from recveil.ratings.feedback import reject_doubtful
-from recveil.ratings.frames import frame_of
 from recveil.ratings.rating_scale import RatingScale
-from recveil.ratings.time_columns import Look
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import reject_beyond_limit
 

@@ -18,7 +18,7 @@ from pyarrow import csv as arrow_csv
 
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
-from recveil.ratings.ordinal_labels import labels_of
+from recveil.ratings.rating_scale import labels_of
 from recveil.runtime.atomic_writes import (
     make_folder,
     placing,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from recveil.io import Reading, file_at, understand
+from recveil.io.columns.ids import reject_people
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.pipes import reject_two_standard_inputs, require_path
@@ -21,7 +22,6 @@ from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
-from recveil.ratings.ids import reject_people
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.registry import all_methods

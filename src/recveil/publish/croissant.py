@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from recveil.io.columns.feedback import count_levels
 from recveil.publish.publisher_card import Findings, PublisherCard
-from recveil.ratings.feedback import count_levels
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.manifest import ALL_PARTS, FileEntry, Manifest
 from recveil.release.pseudonyms import hides_items

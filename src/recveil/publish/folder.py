@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from recveil.publish.size_estimate import reject_too_large
 from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.ratings.arrow_columns import written_out
-from recveil.ratings.ordinal_labels import labels_of
+from recveil.ratings.rating_scale import labels_of
 from recveil.release.claim import Claim
 from recveil.release.data_card import data_card
 from recveil.release.ledger import cost_of_rerun

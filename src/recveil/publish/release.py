@@ -3,9 +3,9 @@
 from os import PathLike
 from pathlib import Path
 
+from recveil.io.columns.ids import reject_people
 from recveil.publish.folder import naming_cost, write_release
 from recveil.publish.written_release import WrittenRelease
-from recveil.ratings.ids import reject_people
 from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.verification import Verification

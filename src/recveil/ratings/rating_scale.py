@@ -13,8 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
+from recveil.ratings.arrow_columns import written_out
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
+# Describes where a row is, given its position.
+Locate = Callable[[int], str]
 # More distinct words are free text, not a scale.
 MOST_WORDS = 100
 LONGEST_WORD = 40
@@ -500,3 +503,43 @@ def _shortest(number: float) -> float:
 # The scale of likes. Code that needs a range must check `unary` first: the range is 0, with one
 # level.
 LIKES = RatingScale(1, 1, 1, unary=True)
+
+
+def all_ratings(number: int) -> str:
+    """Return the start of a sentence about all ratings.
+
+    Examples
+    --------
+    >>> all_ratings(1), all_ratings(2)
+    ('the only rating is', 'all 2 ratings are')
+    """
+    return "the only rating is" if number == 1 else f"all {number:,} ratings are"
+
+
+def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
+    """Return ratings as they are published, as words if their scale has words.
+
+    Examples
+    --------
+    >>> labels_of(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    ['yes', 'no']
+    """
+    return words_at(values, scale) if scale.words else pa.array(values)
+
+
+def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
+    """Return the words of ratings or labels, which must be levels of their scale.
+
+    Examples
+    --------
+    >>> words_at(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    ['yes', 'no']
+    """
+    places = np.rint(values).astype(np.int32)
+    if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
+        raise RecveilError(
+            "a label lies between two words, and none can be written; expected labels on the scale",
+            code="rating.off-scale",
+        )
+    column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.words))
+    return written_out(column, what)

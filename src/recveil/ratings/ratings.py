@@ -11,19 +11,23 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.ratings.arrow_columns import written_out
-from recveil.ratings.build import Built, build, describe_dropped
-from recveil.ratings.columns import NOT_SAID, Locate
-from recveil.ratings.feedback import all_ratings
-from recveil.ratings.frames import frame_columns, table_from_columns
-from recveil.ratings.ordinal_labels import labels_of
-from recveil.ratings.rating_scale import LIKES, RatingScale, distinct, reject_off_scale
+from recveil.ratings.rating_scale import (
+    LIKES,
+    Locate,
+    RatingScale,
+    all_ratings,
+    distinct,
+    labels_of,
+    reject_off_scale,
+)
 from recveil.ratings.sorted_rows import Duplicates, first_fall
-from recveil.ratings.time_columns import describe_time_columns
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import html_line
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+    from recveil.io.columns.build import Built
 
 
 class Ratings:
@@ -125,6 +129,8 @@ class Ratings:
             For arrays of different lengths, of more than one dimension, or of mixed kinds, and as
             `from_frame`.
         """
+        from recveil.io.columns.frames import table_from_columns
+
         columns = {"users": users, "items": items}
         if ratings is not None:
             columns["ratings"] = ratings
@@ -194,6 +200,12 @@ class Ratings:
         >>> Ratings.from_frame(table)
         Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, times unknown)
         """
+        # The one import of a higher layer: a constructor belongs to its class.
+        from recveil.io.columns.build import build, describe_dropped
+        from recveil.io.columns.columns import NOT_SAID
+        from recveil.io.columns.frames import frame_columns
+        from recveil.io.columns.time_columns import describe_time_columns
+
         given: dict[str, Any] = {"user": user, "item": item, "rating": rating, "time": time}
         is_written = time_format is not None
         columns, names, look, _, place, _ = frame_columns(frame, is_written=is_written, **given)
@@ -219,7 +231,7 @@ class Ratings:
         return cls.from_built(built)
 
     @classmethod
-    def from_built(cls, built: Built) -> Self:
+    def from_built(cls, built: "Built") -> Self:
         """Take ownership of the arrays that `build` made; no other code may hold them."""
         rows = built.rows
         # Read-only arrays need not be copied.

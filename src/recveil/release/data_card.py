@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-from recveil.ratings.feedback import count_levels
+from recveil.io.columns.feedback import count_levels
 from recveil.release.claim import bounds_of, card_text
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.method import publishes_likes

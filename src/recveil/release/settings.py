@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from recveil.ratings.feedback import COUNT_SCALE
+from recveil.io.columns.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
 from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings, publishes_likes
 from recveil.release.pseudonyms import hides_items

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from recveil.io import understand
+from recveil.io.columns.ids import reject_people
 from recveil.io.ingestion import has_value, reject_unknown_keywords
 from recveil.methods._anonymize import (
     check_layout,
@@ -21,7 +22,6 @@ from recveil.publish.folder import write_release
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
 from recveil.ratings import RatingScale
-from recveil.ratings.ids import reject_people
 from recveil.release.method import Method
 from recveil.release.registry import all_methods
 from recveil.release.sides import Sides

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.ratings import RatingScale
-from recveil.ratings.columns import (
+from recveil.io.columns.columns import (
     LIKED,
     NOISE,
     NOT_SAID,
@@ -22,10 +21,11 @@ from recveil.ratings.columns import (
     find_columns,
     require_different,
 )
-from recveil.ratings.ids import NOT_IN_IDS, encode_labels
+from recveil.io.columns.ids import NOT_IN_IDS, encode_labels
+from recveil.io.columns.rows_within_ids import require_no_rows_within
+from recveil.io.columns.times import is_plausible
+from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import LIKES, require_scale
-from recveil.ratings.rows_within_ids import require_no_rows_within
-from recveil.ratings.times import is_plausible
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
 

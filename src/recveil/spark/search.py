@@ -16,11 +16,11 @@ from recveil.attacks import Candidates
 from recveil.attacks.candidates import Work
 from recveil.attacks.knowledge import Sought, target_rows
 from recveil.io import Reading
+from recveil.io.columns.columns import NOT_SAID, Columns, find_columns
+from recveil.io.columns.times import whole_days
 from recveil.io.ingestion import has_value
 from recveil.io.reading import ReadColumn
 from recveil.ratings import Ratings
-from recveil.ratings.columns import NOT_SAID, Columns, find_columns
-from recveil.ratings.times import whole_days
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.spark.input import Lake, lake_of

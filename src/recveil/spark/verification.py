@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.ratings.ids import describe_user_ids
+from recveil.io.columns.ids import describe_user_ids
 from recveil.release.manifest import (
     CLASSES,
     MANIFEST,

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from recveil.io import spooled
+from recveil.io.columns.frames import is_frame
 from recveil.io.inputs import path_of
 from recveil.io.layout import layout_of, reject_given
 from recveil.io.pipes import require_path
 from recveil.io.source import as_text
 from recveil.ratings import Ratings
-from recveil.ratings.frames import is_frame
 from recveil.release.claim import published_claims
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError

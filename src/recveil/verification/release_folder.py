@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.ratings.ids import describe_user_ids
+from recveil.io.columns.ids import describe_user_ids
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest

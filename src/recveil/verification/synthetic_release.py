@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from recveil.ratings.ids import describe_user_ids
+from recveil.io.columns.ids import describe_user_ids
 from recveil.release.claim import Claim
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
 from recveil.runtime.errors import RecveilError

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from recveil.io.columns.columns import COUNTED, GROUP_SIZE, MUST_RATE, USUAL_NAMES, plain_name
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES as DATABASES
 from recveil.io.detect.file_kinds import (
@@ -43,7 +44,6 @@ from recveil.io.formats.containers import reject_missing_reader
 from recveil.io.formats.delimited import DIALECTS, Dialect
 from recveil.io.layout import Layout
 from recveil.io.worker import packing_of
-from recveil.ratings.columns import COUNTED, GROUP_SIZE, MUST_RATE, USUAL_NAMES, plain_name
 from recveil.runtime.errors import RecveilError, quoted
 
 _LINES_LOOKED_AT = 20

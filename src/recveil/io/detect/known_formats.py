@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from recveil.io.columns.columns import LIKED, Feedback, find_columns
 from recveil.io.detect.file_kinds import (
     COLUMNAR,
     HEAD_BYTES,
@@ -14,8 +15,6 @@ from recveil.io.detect.file_kinds import (
 )
 from recveil.io.files import naming, open_bytes
 from recveil.io.layout import can_split
-from recveil.ratings import find_columns
-from recveil.ratings.columns import LIKED, Feedback
 from recveil.runtime.errors import RecveilError, quoted, shortened
 
 FORMATS = {

@@ -27,7 +27,7 @@ from recveil.io.formats.text_scan import (
     watched_text,
 )
 from recveil.io.source import COLUMNS, Selection, Source
-from recveil.ratings.columns import Locate
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
 # Each block brings its own dictionaries of labels, so few large blocks of a large file take less

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from recveil.io.columns.columns import USUAL_NAMES
 from recveil.io.files import naming
 from recveil.io.formats.delimited import (
     Dialect,
@@ -21,7 +22,6 @@ from recveil.io.formats.delimited import (
 )
 from recveil.io.formats.text_scan import Place
 from recveil.io.source import Source, place_of
-from recveil.ratings.columns import USUAL_NAMES
 from recveil.runtime.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
 

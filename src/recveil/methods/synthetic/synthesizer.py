@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from recveil.io.columns.ids import reject_people
 from recveil.methods.base import check_every_user_rated, check_seed
 from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
@@ -41,7 +42,6 @@ from recveil.methods.synthetic.user_model import LikesModel, SampledBatches, Sam
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected, expect_drawn
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ids import reject_people
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.private_folder import digest_of

@@ -15,8 +15,8 @@ from recveil.auditing.release_attacks import (
     AttackedSynthetic,
 )
 from recveil.auditing.shadow_releases import USERS_PER_USER
+from recveil.io.columns.feedback import meaning_of_words
 from recveil.methods.registry import same_again
-from recveil.ratings.feedback import meaning_of_words
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest

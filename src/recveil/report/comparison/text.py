@@ -15,7 +15,7 @@ from recveil.comparison.choice import (
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares, shares_of
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
-from recveil.ratings.feedback import meaning_of_words
+from recveil.io.columns.feedback import meaning_of_words
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.io.columns.columns import Feedback, find_columns, is_text, plain_name
+from recveil.io.columns.times import parse_days, seconds_of_digits, whole_days
 from recveil.ratings.arrow_columns import missing_rows
-from recveil.ratings.columns import Feedback, find_columns, is_text, plain_name
-from recveil.ratings.times import parse_days, seconds_of_digits, whole_days
 from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
 
 _ISO = re.compile(

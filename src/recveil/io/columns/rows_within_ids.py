@@ -14,16 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.ratings.columns import Locate
-from recveil.ratings.id_words import (
+from recveil.io.columns.id_words import (
     ESCAPED,
     ESCAPES,
     WORD,
     decode_escapes,
     words_of_id,
 )
-from recveil.ratings.rating_scale import RatingScale
-from recveil.ratings.repeated_rows import Values, find_repeated_rows, is_like_title, texts_of
+from recveil.io.columns.repeated_rows import Values, find_repeated_rows, is_like_title, texts_of
+from recveil.ratings.rating_scale import Locate, RatingScale
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief

@@ -6,8 +6,8 @@ import pytest
 
 from recveil.inspection import inspect
 from recveil.io import understand
+from recveil.io.columns.ids import describe_alike_ids, describe_null_ids, describe_rounded
 from recveil.ratings import RatingScale
-from recveil.ratings.ids import describe_alike_ids, describe_null_ids, describe_rounded
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 

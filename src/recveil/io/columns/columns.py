@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
@@ -18,11 +18,11 @@ from recveil.ratings.arrow_columns import (
     missing_rows,
     tidied,
 )
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 
 # Returns the place of the row at a position, for a message: "ratings.csv line 812".
-Locate = Callable[[int], str]
 
 # Common names of each column, normalized by `plain_name`. The first match wins: ids come before
 # columns that may be titles.

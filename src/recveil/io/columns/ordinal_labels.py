@@ -4,18 +4,17 @@ The number of a word is its position among the words of the scale, from 1. For o
 are ranks, one step of the scale apart. For nominal labels, the numbers are codes.
 """
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.ratings.arrow_columns import in_turn, tidied, written_out
-from recveil.ratings.columns import MISSING_RATING, Locate, is_text, reject_missing
+from recveil.io.columns.columns import MISSING_RATING, is_text, reject_missing
+from recveil.ratings.arrow_columns import in_turn, tidied
 from recveil.ratings.rating_scale import (
     LONGEST_WORD,
     MOST_WORDS,
+    Locate,
     RatingScale,
     nearest_word,
     problem_of_word,
@@ -93,38 +92,9 @@ def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64
     return places
 
 
-def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
-    """Return ratings as they are published, as words if their scale has words.
-
-    Examples
-    --------
-    >>> labels_of(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
-    ['yes', 'no']
-    """
-    return words_at(values, scale) if scale.words else pa.array(values)
-
-
 def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
     """Convert published labels to numbers; nan for an unknown word."""
     return places_of(column, scale) if scale.words else column.to_numpy()
-
-
-def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
-    """Return the words of ratings or labels, which must be levels of their scale.
-
-    Examples
-    --------
-    >>> words_at(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
-    ['yes', 'no']
-    """
-    places = np.rint(values).astype(np.int32)
-    if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
-        raise RecveilError(
-            "a label lies between two words, and none can be written; expected labels on the scale",
-            code="rating.off-scale",
-        )
-    column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.words))
-    return written_out(column, what)
 
 
 def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:

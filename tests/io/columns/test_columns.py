@@ -10,8 +10,8 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import understand
+from recveil.io.columns.columns import parse_ratings
 from recveil.ratings import RatingScale
-from recveil.ratings.columns import parse_ratings
 
 ROWS = [(1, 7, "4"), (1, 8, "2"), (2, 7, "3")]
 

@@ -13,11 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.ratings.arrow_columns import tidied
-from recveil.ratings.columns import (
+from recveil.io.columns.columns import (
     MISSING_RATING,
     Feedback,
-    Locate,
     are_mostly_words,
     is_counted,
     is_text,
@@ -25,10 +23,18 @@ from recveil.ratings.columns import (
     parse_ratings_noted,
     reject_missing,
 )
-from recveil.ratings.ids import describe_null_ids
-from recveil.ratings.ordinal_labels import parse_words, words_found
-from recveil.ratings.rating_scale import LIKES, RatingScale, alike, require_scale
-from recveil.ratings.time_columns import why_no_times
+from recveil.io.columns.ids import describe_null_ids
+from recveil.io.columns.ordinal_labels import parse_words, words_found
+from recveil.io.columns.time_columns import why_no_times
+from recveil.ratings.arrow_columns import tidied
+from recveil.ratings.rating_scale import (
+    LIKES,
+    Locate,
+    RatingScale,
+    alike,
+    all_ratings,
+    require_scale,
+)
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
@@ -327,17 +333,6 @@ def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
             f"{'likes (--likes)' if feedback.likes else 'counts (--counts)'}",
             code="rating.zero",
         )
-
-
-def all_ratings(number: int) -> str:
-    """Return the start of a sentence about all ratings.
-
-    Examples
-    --------
-    >>> all_ratings(1), all_ratings(2)
-    ('the only rating is', 'all 2 ratings are')
-    """
-    return "the only rating is" if number == 1 else f"all {number:,} ratings are"
 
 
 def _reject_all_zero(values: NDArray[np.float32]) -> None:

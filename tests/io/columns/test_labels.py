@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.ratings.ids import encode_labels
+from recveil.io.columns.ids import encode_labels
 
 KINDS = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
 

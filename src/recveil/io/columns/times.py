@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.io.columns.columns import casts, is_text, numbers_of, pieces, reject_missing
 from recveil.ratings.arrow_columns import cast_each, in_turn
-from recveil.ratings.columns import Locate, casts, is_text, numbers_of, pieces, reject_missing
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
 

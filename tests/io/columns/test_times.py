@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.ratings.times import parse_days, seconds_of_digits, times_from_format
+from recveil.io.columns.times import parse_days, seconds_of_digits, times_from_format
 
 
 def column(values, kind=None):

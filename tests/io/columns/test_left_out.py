@@ -5,9 +5,9 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings
+from recveil.io.columns.build import build, describe_dropped, leave_out
+from recveil.io.columns.columns import NOT_SAID
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.build import build, describe_dropped, leave_out
-from recveil.ratings.columns import NOT_SAID
 
 SCALE = RatingScale(1, 5, 1)
 

@@ -13,19 +13,19 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from pyarrow.interchange import from_dataframe
 
-from recveil.ratings.arrow_columns import plain_table
-from recveil.ratings.columns import (
+from recveil.io.columns.columns import (
     GROUP_SIZE,
     MUST_RATE,
     NOT_SAID,
     Columns,
     Feedback,
-    Locate,
     find_columns,
     reject_groups,
 )
-from recveil.ratings.feedback import reject_doubtful
-from recveil.ratings.time_columns import Look, look_for_times
+from recveil.io.columns.feedback import reject_doubtful
+from recveil.io.columns.time_columns import Look, look_for_times
+from recveil.ratings.arrow_columns import plain_table
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, first_line_of, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 

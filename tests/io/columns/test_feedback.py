@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.ratings import Ratings, RatingScale, columns, find_columns
-from recveil.ratings.columns import Feedback
-from recveil.ratings.feedback import COUNT_BINS, feedback_of, take_feedback
+from recveil.io.columns import columns
+from recveil.io.columns.columns import Feedback, find_columns
+from recveil.io.columns.feedback import COUNT_BINS, feedback_of, take_feedback
+from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import LIKES
 
 PAIRS = {"user": ["ann", "ann", "ben"], "item": [7, 9, 7]}

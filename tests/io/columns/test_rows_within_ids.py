@@ -5,7 +5,7 @@ import pytest
 
 from error_assertions import raises
 from recveil import RatingScale, read_ratings
-from recveil.ratings.rows_within_ids import find_original_rows, find_rows_within
+from recveil.io.columns.rows_within_ids import find_original_rows, find_rows_within
 from recveil.ratings.sorted_rows import Rows
 
 USERS = [*range(1001, 1021), "u-7"]

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from recveil.io.columns.columns import is_text, pieces, reject_first, reject_missing
 from recveil.ratings.arrow_columns import holds_uuids, tidied, uuids_as_text
-from recveil.ratings.columns import Locate, is_text, pieces, reject_first, reject_missing
+from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 

@@ -10,8 +10,8 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import understand
+from recveil.io.columns.time_columns import Look, look_for_dates
 from recveil.ratings import Ratings
-from recveil.ratings.time_columns import Look, look_for_dates
 from recveil.runtime.errors import RecveilError
 
 DAY = datetime.date(2009, 12, 14)

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from error_assertions import raises
 from recveil.io import understand
+from recveil.io.columns.frames import data_set_of
 from recveil.ratings import Ratings
-from recveil.ratings.frames import data_set_of
 
 # ann rates the second film 4, ben the first 2.5.
 BY_HAND = sparse.csr_array([[0, 4.0], [2.5, 0]])

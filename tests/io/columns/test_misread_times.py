@@ -10,9 +10,9 @@ import pytest
 from error_assertions import raises
 from recveil import cli, read_ratings
 from recveil.auditing import audit
+from recveil.io.columns.times import describe_repeated, parse_days
 from recveil.io.ingestion import understand
 from recveil.ratings import Ratings
-from recveil.ratings.times import describe_repeated, parse_days
 from recveil.runtime.errors import RecveilError
 
 INSTANTS = [

@@ -10,24 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.ratings.arrow_columns import in_turn, missing_rows, tidied
-from recveil.ratings.columns import (
+from recveil.io.columns.columns import (
     NOT_SAID,
     Feedback,
-    Locate,
     casts,
     has_decimal_comma,
     is_text,
     parse_ratings,
 )
-from recveil.ratings.feedback import all_ratings, are_likes, option_of, take_feedback
-from recveil.ratings.ids import encode_labels
-from recveil.ratings.ordinal_labels import are_words
-from recveil.ratings.rating_scale import RatingScale, reject_off_scale, require_scale
-from recveil.ratings.rows_within_ids import require_no_original_rows, require_no_rows_within
-from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
-from recveil.ratings.time_columns import one_date_each
-from recveil.ratings.times import (
+from recveil.io.columns.feedback import are_likes, option_of, take_feedback
+from recveil.io.columns.ids import encode_labels
+from recveil.io.columns.ordinal_labels import are_words
+from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
+from recveil.io.columns.time_columns import one_date_each
+from recveil.io.columns.times import (
     UNIX_SECONDS,
     Days,
     describe_repeated,
@@ -35,6 +31,15 @@ from recveil.ratings.times import (
     sort_keys,
     times_from_format,
 )
+from recveil.ratings.arrow_columns import in_turn, missing_rows, tidied
+from recveil.ratings.rating_scale import (
+    Locate,
+    RatingScale,
+    all_ratings,
+    reject_off_scale,
+    require_scale,
+)
+from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, quoted
 from recveil.runtime.safe_repr import brief
 

@@ -8,8 +8,8 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, understand
+from recveil.io.columns.times import parse_days
 from recveil.publish import convert
-from recveil.ratings.times import parse_days
 
 KNOWN = datetime.date(2005, 12, 31)
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recveil.ratings.id_words import (
+from recveil.io.columns.id_words import (
     WORD,
     decoded_forms,
     fold,

@@ -7,9 +7,9 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.inspection import inspect
 from recveil.io import write_ratings
+from recveil.io.columns.ids import describe_user_ids, reject_people, user_ids_among
 from recveil.methods import SparseRows, anonymize
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.ids import describe_user_ids, reject_people, user_ids_among
 from recveil.verification import verify
 
 
