@@ -104,7 +104,7 @@ def test_shadows_of_fewer_than_forty_people_are_no_risk(plain_evaluation):
     area = {"rate": 0.9, "low": 0.8, "high": 1.0, "trials": 39}
     by_known = dict.fromkeys(("auc", "tpr_at_5", "counts_auc"), area)
     for people, expected in ((39, None), (40, 0.9)):
-        shadows = {"n": 8, "all": by_known | {"people": people}}
+        shadows = {"n": 8, "all": by_known | {"users": people}}
         cell = Cell("key", Setting("padded", 5), evaluation=plain_evaluation(), shadows=shadows)
         row = to_row(cell)
         assert (row.shadow_tpr, row.shadow_auc) == (expected, expected)

@@ -43,7 +43,7 @@ def test_raw_words_keep_all_and_hide_nobody(judged):
     assert found.release_gain == found.raw_gain
     kept = found.to_dict()["recipient"]["utility_retained"]["best"]
     assert kept["lists"]["value"] == 1.0
-    person = [attack["person_found"]["rate"] for attack in found.to_dict()["disclosure"]["attacks"]]
+    person = [attack["reidentified"]["rate"] for attack in found.to_dict()["disclosure"]["attacks"]]
     assert max(person) > 0.5
 
 

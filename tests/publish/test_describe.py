@@ -193,7 +193,7 @@ class TestAudit:
     def test_a_second_release_is_not_told_of(self, padded, found, tmp_path):
         """Its name alone says that there is one."""
         told = json.loads(found[0].read_text())
-        told["release"]["against"] = {"name": "out_old_ann"}
+        told["release"]["linkage"] = {"name": "out_old_ann"}
         both = tmp_path / "both.json"
         both.write_text(json.dumps(told))
         with raises("release.refused"):
@@ -215,6 +215,7 @@ class TestUnpaid:
             "headline": "AUC 0.59.",
             "verdict": [],
             "warnings": [],
+            "linkage": None,
         }
         data = {"columns": {"user": "u", "item": "i"}, "off_scale_dropped": off_scale}
         file = folder.parent / "drawn audit.json"

@@ -33,7 +33,7 @@ def test_the_answer_is_what_keeps_most_within_the_limits():
     assert found.row == SPARSE
     assert found.is_publishable
     assert found.why[0].startswith("Publish “sparse, k = 5”")
-    assert "next comes “padded, k = 5”" in found.why[1]
+    assert "next is “padded, k = 5”" in found.why[1]
     assert found.caveats == caveats_of(found.choice)
 
 
@@ -45,7 +45,7 @@ def test_with_other_limits_it_is_another_one():
 def test_where_nothing_will_do_it_says_so():
     found = answer(ROWS, Question(limit=1))
     assert found.row is None
-    assert not found.may_be_taken
+    assert not found.is_publishable
     assert "no compared setting qualifies" in found.why[0]
     assert "The safest is" in found.why[1]
 
@@ -57,7 +57,7 @@ def test_nothing_is_answered_before_anything_is_finished():
 
 
 def test_another_setting_is_told_beside_the_answer():
-    assert "keeps more: lists retain 60% of raw" in why("padded, k = 5", limit=20)
+    assert "retains more utility: lists retain 60% of raw" in why("padded, k = 5", limit=20)
 
 
 def test_what_breaks_the_limits_is_told_with_the_end_of_its_interval():

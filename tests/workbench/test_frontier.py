@@ -77,7 +77,7 @@ def test_the_frontier_leads_through_the_best_alone():
 
 def test_what_promises_nothing_is_told_apart():
     drawn = draw([setting(), setting("raw", None, promise="nothing")], LISTS, REIDENTIFICATION)
-    assert [dot.promises for dot in drawn.dots] == [True, False]
+    assert [dot.has_claim for dot in drawn.dots] == [True, False]
 
 
 def test_nothing_is_drawn_of_nothing():

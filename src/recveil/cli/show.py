@@ -66,11 +66,14 @@ _SHOWN = 10
 _NAMES_SHOWN = 30
 
 
-def write_json(result: dict[str, Any], target: Path | None) -> bool:
-    """Write JSON to a file, or to standard output for "-"; say whether people may still read on.
+# Of all JSON results; it changes when a key changes its name or meaning.
+SCHEMA_VERSION = 2
 
-    Its owner alone can read the file: whom an audit found stands there under their own ids, and a
-    table that does not hold shows ids, too.
+
+def write_json(result: dict[str, Any], target: Path | None) -> bool:
+    """Write JSON to a file, or to standard output for "-"; return whether text may follow.
+
+    The file is readable for its owner alone, since some results contain user ids.
     """
     if target is None:
         return True
@@ -78,9 +81,10 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
     from recveil.runtime.devices import is_device, write_to_device
 
     to_stdout = str(target) == "-"
-    # What is no Unicode stands there as \udcff: so does the name of a file that is no UTF-8.
+    # Bytes that are not Unicode become \udcff, as in the name of a file that is not UTF-8.
     plain = to_stdout and not _takes_unicode(sys.stdout)
-    text = json.dumps(result, indent=2, ensure_ascii=plain)
+    document = {"schema_version": SCHEMA_VERSION, **result}
+    text = json.dumps(document, indent=2, ensure_ascii=plain)
     text = text.encode("utf-8", "backslashreplace").decode() + "\n"
     if to_stdout:
         from recveil.io.pipes import reject_closed
@@ -90,8 +94,8 @@ def write_json(result: dict[str, Any], target: Path | None) -> bool:
         return False
     if is_device(target):
         write_to_device(target, text)
-    else:  # a full disk leaves what stood there
-        write_atomically(target, lambda beside: beside.write_text(text, "utf-8", "replace"))
+    else:  # a full disk leaves the old file
+        write_atomically(target, lambda staged: staged.write_text(text, "utf-8", "replace"))
     return True
 
 

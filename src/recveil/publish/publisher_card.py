@@ -186,7 +186,7 @@ def read_findings(
         content = _read(audit, "an audit", name)
         with _meaning(audit, "an audit", name):
             release = content["release"]
-            sha256 = release["sha256"]
+            sha256, linkage = release["sha256"], release["linkage"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
             risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
             origin = _origin(content["data"], column_names=column_names)
@@ -198,7 +198,7 @@ def read_findings(
                 f"figures say nothing of it; make an audit of the ratings that it was made from",
                 code="release.mismatch",
             )
-        if release.get("against") is not None:
+        if linkage is not None:
             raise RecveilError(
                 f"{audit.name}: the audit compares {name} against another release (--against), and "
                 f"would disclose its name and that it exists; make an audit of this release alone",

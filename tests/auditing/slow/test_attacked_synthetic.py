@@ -22,7 +22,7 @@ def test_nobody_is_looked_for_and_that_is_no_zero(found):
         "No record of the release belongs to a user; membership is"
     )
     assert "the guarantee is epsilon 10 with delta 1e-06" in release["headline"]
-    for name in ("residual", "ratings_exact", "fills", "companions", "labels", "against"):
+    for name in ("residual", "ratings_exact", "fills", "companions", "values", "linkage"):
         assert release[name] is None
     json.dumps(found, allow_nan=False)
 

@@ -81,7 +81,7 @@ class TestForms:
         assert found["attacks"] == json.loads(json.dumps(audited.to_dict()["attacks"]))
         worst = max(found["attacks"], key=lambda attack: attack["reidentified"]["rate"])
         assert found["worst"]["adversary"] == worst["name"]
-        assert found["worst"]["reidentified"] == worst["person_found"]
+        assert found["worst"]["reidentified"] == worst["reidentified"]
         assert found["worst"]["bound"] == 0.2
 
 
