@@ -58,7 +58,17 @@ def test_json_keeps_its_contract(run, tmp_path):
     assert (code, err) == (0, "")
     plain = json.loads(out)
     assert set(plain) == {
-        *("dry_run", "method", "k", "groups", "people", "expected", "memory", "estimated_from"),
+        *(
+            "schema_version",
+            "dry_run",
+            "method",
+            "k",
+            "groups",
+            "people",
+            "expected",
+            "memory",
+            "estimated_from",
+        ),
         *("might_be_refused", "leftovers", "output", "private", "data", "earlier"),
     }
     assert (plain["groups"], plain["people"], plain["dry_run"]) == (15, 60, True)

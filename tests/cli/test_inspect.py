@@ -77,6 +77,7 @@ def test_json_is_for_its_owner_and_the_only_thing_written(capsys, ugly, monkeypa
     assert stat.S_IMODE((tmp_path / "found.json").stat().st_mode) == 0o600
     plain = json.loads((tmp_path / "found.json").read_text())
     assert [*plain] == [
+        "schema_version",
         *("input", "format", "data", "scale", "dates", "dropped", "duplicates_chosen"),
         *("activity", "popularity", "order_seen", "identifiers"),
     ]

@@ -151,6 +151,7 @@ def test_the_command_does_the_same(browser, small_table, tmp_path, capsys):
         main([*words[1:], "--json", str(tmp_path / "found.json")])
     assert not stop.value.code, capsys.readouterr().err
     told = json.loads((tmp_path / "found.json").read_text())
+    assert told.pop("schema_version") == 2
     found = browser.bench.project.result(job)
     assert {key: found[key] for key in told if key != "config"} | {} == {
         key: told[key] for key in told if key != "config"
