@@ -132,7 +132,9 @@ def audited(folder: Path, name: str) -> Plain:
 def of_two(folder: Path) -> Plain:
     """Return what the audit says of two releases of the same people."""
     first, second = (published(folder, "padded, k = 5", seed) for seed in (0, 1))
-    found = audit(folder / "u.data", release=first, against=second, targets=None, curves=False)
+    found = audit(
+        folder / "u.data", release=first, second_release=second, targets=None, curves=False
+    )
     said: Plain = found.to_dict()["release"]["linkage"]
     return said
 

@@ -81,7 +81,7 @@ class TestAudit:
             audit(
                 *(likes,),
                 release=made / "sparse",
-                against=made / "ratings",
+                second_release=made / "ratings",
                 targets=9,
                 curves=False,
             )
@@ -90,7 +90,7 @@ class TestAudit:
         told = audit(
             *(likes,),
             release=made / "sparse",
-            against=made / "k-corating",
+            second_release=made / "k-corating",
             targets=30,
             curves=False,
         ).to_dict()

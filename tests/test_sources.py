@@ -108,8 +108,8 @@ class TestOutsideKnowledge:
         options = {"targets": 5, "curves": False, "scale": STARS, "rating": "rating"}
         known = self.MAKE[kind](table)
         ratings = MADE.to_arrow()
-        of_file = audit(ratings, aux=tmp_path / "aux.csv", **options)
-        of_frame = audit(ratings, aux=known, **options)
+        of_file = audit(ratings, auxiliary=tmp_path / "aux.csv", **options)
+        of_frame = audit(ratings, auxiliary=known, **options)
         assert of_frame.suspects == of_file.suspects
         assert of_frame.suspects[0].target == "alice"
         assert of_frame.knowledge.ratings == of_file.knowledge.ratings

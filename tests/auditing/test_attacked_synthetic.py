@@ -55,10 +55,10 @@ def test_the_page_says_what_does_not_apply(found):
 
 def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path):
     with raises("option.unsupported"):
-        audit(ratings, release=folder / "noisy", against=folder / "exact", targets=20)
+        audit(ratings, release=folder / "noisy", second_release=folder / "exact", targets=20)
     anonymize(ratings, tmp_path / "rows", k=5, seed=1)
     with raises("option.unsupported"):
-        audit(ratings, release=tmp_path / "rows", against=folder / "noisy", targets=20)
+        audit(ratings, release=tmp_path / "rows", second_release=folder / "noisy", targets=20)
 
 
 class TestModel:
@@ -83,14 +83,14 @@ class TestRefusedBeforeTheWork:
             monkeypatch.setattr(_audit, name, begun)
 
     def test_another_release_where_nobody_is_in_any(self, folder, ratings):
-        both = {"release": folder / "noisy", "against": folder / "exact"}
+        both = {"release": folder / "noisy", "second_release": folder / "exact"}
         with raises("option.unsupported"):
             audit(ratings, **both, shadows=8)
 
     def test_a_catalogue_where_no_item_is_hidden(self, folder, ratings, tmp_path):
         write_ratings(ratings, tmp_path / "r.csv")
         with raises("option.unsupported"):
-            audit(ratings, release=folder / "noisy", catalogue=tmp_path / "r.csv", shadows=8)
+            audit(ratings, release=folder / "noisy", item_catalog=tmp_path / "r.csv", shadows=8)
 
     def test_rows_without_their_twin(self, ratings, tmp_path):
         anonymize(ratings, tmp_path / "rows", k=5, seed=1)

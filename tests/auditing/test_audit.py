@@ -110,7 +110,7 @@ def test_times_of_a_unit_that_is_not_read_are_refused():
     assert found.ratings.days is None
     known = file_times.slice(0, 20).rename_columns(["target", *file_times.column_names[1:]])
     with raises("time.unreadable", "FILETIME"):
-        audit(table, aux=known, targets=20, curves=False)
+        audit(table, auxiliary=known, targets=20, curves=False)
 
 
 @pytest.mark.parametrize(

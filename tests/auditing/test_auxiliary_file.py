@@ -113,7 +113,7 @@ COLUMNS = {"user": "who", "item": "what", "rating": "how", "time": "when"}
 @pytest.mark.parametrize("header", ["who,what,how", "target,what,how", "target,item,rating"])
 def test_the_columns_of_the_table_or_the_usual_ones(table, rows, tmp_path, header):
     (tmp_path / "aux.csv").write_text(as_text(rows, header))
-    found = audit(table, targets=5, curves=False, aux=tmp_path / "aux.csv", **COLUMNS)
+    found = audit(table, targets=5, curves=False, auxiliary=tmp_path / "aux.csv", **COLUMNS)
     (alice,) = found.suspects
     assert (alice.target, alice.matched) == ("alice", 5)
     assert alice.users[0] == str(found.ratings.users[7])
@@ -131,7 +131,7 @@ def test_reading_of(tmp_path):
 def test_duplicates_count_as_in_the_table(ratings, rows, tmp_path):
     write_ratings(ratings, tmp_path / "ratings.csv")
     (tmp_path / "aux.csv").write_text(as_text([*rows, rows[0]], "target,item,rating"))
-    options = {"targets": 5, "curves": False, "aux": tmp_path / "aux.csv"}
+    options = {"targets": 5, "curves": False, "auxiliary": tmp_path / "aux.csv"}
     with raises("rating.duplicate", "aux.csv line 7"):
         audit(tmp_path / "ratings.csv", **options)
     (alice,) = audit(tmp_path / "ratings.csv", duplicates="last", **options).suspects
@@ -162,7 +162,7 @@ def test_bad_files_are_refused_before_the_work(ratings, tmp_path, monkeypatch):
     # The function hides its module from a dotted name.
     monkeypatch.setattr(sys.modules["recveil.auditing._audit"], "attack_table", attack)
     write_ratings(ratings, tmp_path / "ratings.csv")
-    for wrong, code in (("aux", "input.not-found"), ("release", "release.not-found")):
+    for wrong, code in (("auxiliary", "input.not-found"), ("release", "release.not-found")):
         with raises(code, "nowhere"):
             audit(tmp_path / "ratings.csv", **{wrong: tmp_path / "nowhere"})
 
@@ -182,7 +182,7 @@ def test_rows_of_outside_knowledge_that_are_left_out_are_told(tmp_path):
     aux = tmp_path / "aux.csv"
     item = table.items[table.indices[0]]
     aux.write_text(f"target,item,rating\nalice,{item},5\nalice,{item},4\n")
-    found = audit(table, aux=aux, targets=5, curves=False, duplicates="last")
+    found = audit(table, auxiliary=aux, targets=5, curves=False, duplicates="last")
     (warning,) = [text for text in found.to_dict()["warnings"] if text.startswith("aux.csv: ")]
     assert "1 row was left out" in warning
 
@@ -240,7 +240,7 @@ class TestItemsAlone:
         item = ratings.items[ratings.row(7)[0][0]]
         (tmp_path / "aux.csv").write_bytes(pack(text.format(item).encode()))
         table = ratings.as_likes() if likes else ratings
-        told = audit(table, aux=tmp_path / "aux.csv", targets=5, curves=False)
+        told = audit(table, auxiliary=tmp_path / "aux.csv", targets=5, curves=False)
         (ann,) = told.suspects
         assert (ann.target, ann.matched) == ("ann", 1)
         assert ann.scores[0] == ann.scores[1] > 0  # how they rated it is not known
@@ -260,7 +260,7 @@ class TestItemsAlone:
     def test_what_is_wrong_is_said_in_one_line(self, ratings, tmp_path, text, code, name):
         (tmp_path / "aux.csv").write_text(text)
         with raises(code, "aux.csv", name) as refused:
-            audit(ratings, aux=tmp_path / "aux.csv", targets=5, curves=False)
+            audit(ratings, auxiliary=tmp_path / "aux.csv", targets=5, curves=False)
         assert len(str(refused.value)) < 300
         assert "\n" not in str(refused.value)
 

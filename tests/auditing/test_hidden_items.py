@@ -10,20 +10,20 @@ from shared.auditing_hidden_items import (
 
 
 def test_a_catalogue_of_others_is_read(folder):
-    hidden = found(folder, "hidden", catalogue=folder / "others.csv")["release"]["hidden_items"]
+    hidden = found(folder, "hidden", item_catalog=folder / "others.csv")["release"]["hidden_items"]
     assert hidden["catalogue"] == "others.csv"
     assert not hidden["catalogue_is_half_of_users"]
 
 
 def test_a_catalogue_is_refused_where_nothing_is_hidden(folder):
     with raises("option.unsupported"):
-        found(folder, "named", catalogue=folder / "others.csv")
+        found(folder, "named", item_catalog=folder / "others.csv")
     with raises("option.required"):
-        audit(folder / "ratings.csv", catalogue=folder / "others.csv")
+        audit(folder / "ratings.csv", item_catalog=folder / "others.csv")
 
 
 def test_the_command_takes_it(folder, capsys):
     arguments = ["audit", folder / "ratings.csv", "--release", folder / "hidden", "--no-curves"]
-    arguments += ["--catalogue", folder / "others.csv", "--targets", "20", "--json", "-"]
+    arguments += ["--item-catalog", folder / "others.csv", "--targets", "20", "--json", "-"]
     app(list(map(str, arguments)), standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["release"]["hidden_items"]["items"] == 30

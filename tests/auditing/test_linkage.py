@@ -88,7 +88,7 @@ def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
     some = only(ratings, np.arange(100))
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(some).write(tmp_path / "some")
     attacked = attack_published(
-        ratings, folder / "a", [STRONG], np.arange(150), against=tmp_path / "some"
+        ratings, folder / "a", [STRONG], np.arange(150), second_release=tmp_path / "some"
     )
     assert attacked.linkage.shared.people == 100
     assert attacked.linkage.attacks[0][1].requested == 100
@@ -103,18 +103,18 @@ def test_other_people_are_refused(ratings, folder, tmp_path):
         )
     with raises("release.mismatch"):
         attack_published(
-            ratings, tmp_path / "few", [STRONG], np.arange(50), against=tmp_path / "others"
+            ratings, tmp_path / "few", [STRONG], np.arange(50), second_release=tmp_path / "others"
         )
 
 
 class TestAudit:
     def test_nothing_to_hold_against(self, ratings, folder):
         with raises("option.required"):
-            audit(ratings, against=folder / "a")
+            audit(ratings, second_release=folder / "a")
 
     def test_the_release_itself(self, ratings, folder):
         with raises("option.conflict"):
-            audit(ratings, release=folder / "a", against=folder / "a")
+            audit(ratings, release=folder / "a", second_release=folder / "a")
 
     def test_without_it_there_is_none(self, ratings, folder):
         found = audit(ratings, release=folder / "a", adversaries=[STRONG], targets=20, curves=False)
@@ -124,7 +124,7 @@ class TestAudit:
         found = audit(
             ratings,
             release=folder / "a",
-            against=folder / "b",
+            second_release=folder / "b",
             adversaries=[STRONG],
             targets=50,
             curves=False,

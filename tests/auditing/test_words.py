@@ -50,11 +50,15 @@ class TestAudit:
         rows = [row for row in words.to_arrow().to_pylist() if row["user_id"] == user][:12]
         lines = [f"eve,{row['item_id']},{row['rating']}" for row in rows]
         (tmp_path / "aux.csv").write_text("\n".join(["target,item,rating", *lines, ""]))
-        found = audit(words_file, aux=tmp_path / "aux.csv", targets=9, curves=False, scale=SCALE)
+        found = audit(
+            words_file, auxiliary=tmp_path / "aux.csv", targets=9, curves=False, scale=SCALE
+        )
         assert found.suspects[0].users[0] == str(rows[0]["user_id"])
         likes = "\n".join(["user,item", *(f"eve,{row['item_id']}" for row in rows), ""])
         (tmp_path / "likes.csv").write_text(likes)
-        found = audit(words_file, aux=tmp_path / "likes.csv", targets=9, curves=False, scale=SCALE)
+        found = audit(
+            words_file, auxiliary=tmp_path / "likes.csv", targets=9, curves=False, scale=SCALE
+        )
         assert found.suspects[0].known == 12
 
 
@@ -83,7 +87,7 @@ class TestWithoutAnOrder:
     def test_what_an_audit_of_them_does_not_do(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         with raises("option.unsupported"):
-            audit(unordered, release=tmp_path / "out", catalogue=tmp_path / "known.csv")
+            audit(unordered, release=tmp_path / "out", item_catalog=tmp_path / "known.csv")
         with raises("option.unsupported"):
             audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
         with raises("option.unsupported"):
@@ -106,7 +110,7 @@ class TestWithoutAnOrder:
         (tmp_path / "aux.csv").write_text("\n".join([*lines, ""]))
         for names in ("up,down,meh", "meh,up,down"):  # numbers of words are names
             (eve,) = audit(
-                tmp_path / "words.csv", aux=tmp_path / "aux.csv", words=names, curves=False
+                tmp_path / "words.csv", auxiliary=tmp_path / "aux.csv", words=names, curves=False
             ).suspects
             best = dict(zip(eve.users, eve.scores, strict=True))
             assert (eve.known, eve.matched) == (2, 2)
@@ -121,7 +125,7 @@ class TestWithoutAnOrder:
         ):
             aux.write_text(f"target,item,rating\n{line}\n")
             with raises(code, named):
-                audit(unordered, aux=aux, targets=9)
+                audit(unordered, auxiliary=aux, targets=9)
 
     def test_another_release_of_other_words_is_refused(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
@@ -129,5 +133,5 @@ class TestWithoutAnOrder:
         for table, name in ((unordered, "out"), (turned, "other")):
             anonymize(table, tmp_path / name, k=5, method="words", seed=1)
         with raises("release.mismatch") as caught:
-            audit(unordered, release=tmp_path / "out", against=tmp_path / "other", targets=9)
+            audit(unordered, release=tmp_path / "out", second_release=tmp_path / "other", targets=9)
         assert "other" in str(caught.value)

@@ -89,7 +89,7 @@ def test_a_preset_can_be_changed(run):
         ("--rating-error", "none"),
         ("--known", 0),
         ("--known", 3, "--right", 4),
-        ("--aux", "nowhere.csv"),
+        ("--auxiliary", "nowhere.csv"),
         ("--html", "no/page.html"),
         ("--no-curves", "--risk", "risk.csv"),
         ("--release", "nowhere"),
@@ -115,7 +115,7 @@ def test_inputs_and_releases_are_not_written_to(run, tmp_path, option):
 
 def test_outside_knowledge(run, tmp_path):
     (tmp_path / "aux.csv").write_text("target,item,rating\nalice,1,5\nalice,2,3\nbob,3,1\n")
-    code, out, _ = run("audit", "ratings.csv", "--no-curves", "--aux", "aux.csv")
+    code, out, _ = run("audit", "ratings.csv", "--no-curves", "--auxiliary", "aux.csv")
     assert code == 0
     assert "alice: " in out
     assert "bob: " in out
@@ -247,7 +247,7 @@ def test_risk_without_curves_is_refused_before_the_work(run, tmp_path, monkeypat
 
 def test_the_result_never_replaces_what_the_adversary_knows(run, tmp_path):
     (tmp_path / "aux.csv").write_text("target,item,rating\na,1,3\n")
-    code, out, err = run("audit", "ratings.csv", "--aux", "aux.csv", "--json", "aux.csv")
+    code, out, err = run("audit", "ratings.csv", "--auxiliary", "aux.csv", "--json", "aux.csv")
     assert (code, out) == (2, "")
     assert "--json aux.csv is an input itself" in err
     assert (tmp_path / "aux.csv").read_text() == "target,item,rating\na,1,3\n"
@@ -262,7 +262,7 @@ def test_outside_knowledge_in_columns_of_ones_own(run, tmp_path):
     known = "\n".join(['"target","what","rating"', *(f"alice,{i},{v}" for i, v in rows)])
     (tmp_path / "aux.csv.gz").write_bytes(gzip.compress(known.encode()))
     names = ("--user", "who", "--item", "what", "--rating", "how", "--time", "when")
-    options = ("--aux", "aux.csv.gz", "--no-curves", "--targets", 9, "--json", "-")
+    options = ("--auxiliary", "aux.csv.gz", "--no-curves", "--targets", 9, "--json", "-")
     code, out, err = run("audit", "own.csv", *names, *options)
     assert (code, err) == (0, "")
     (alice,) = json.loads(out)["suspects"]
@@ -295,6 +295,6 @@ class TestTwoReleases:
         assert earlier["release"].endswith("march")
 
     def test_another_release_needs_one(self, run):
-        code, _, err = run("audit", "ratings.csv", "--against", "march")
+        code, _, err = run("audit", "ratings.csv", "--second-release", "march")
         assert code == 2
         assert "no release to link it with" in err

@@ -355,7 +355,8 @@ def test_only_a_file_of_options_is_replaced_by_one(run, tmp_path):
 NAMED_ALONE = {
     "demo": "output k epsilon seed force json",
     "inspect": "json duplicates drop-off-scale query max-memory",
-    "audit": "release against html aux catalogue shadows risk targets draws seed explain json "
+    "audit": "release second-release html auxiliary item-catalog shadows risk targets draws seed "
+    "explain json "
     "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
     "drop-off-scale query max-memory engine master",
     "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "

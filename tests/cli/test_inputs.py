@@ -296,7 +296,7 @@ def test_a_command_with_what_stands_beside_a_table(command, tables, tmp_path, mo
 
 
 def test_the_page_names_all_that_stands_beside_a_table():
-    assert {"--aux", "--privacy-levels", "--trust"} <= set(" ".join(BESIDE).split())
+    assert {"--auxiliary", "--privacy-levels", "--trust"} <= set(" ".join(BESIDE).split())
 
 
 def test_the_page_has_a_command_for_each_format():

@@ -94,8 +94,8 @@ REFUSED = [
     (("compare", "ratings.csv", "-o", "empty", "--json", "empty/x"), "would be inside"),
     # an input
     ((*AUDIT, "--json", "hard.csv"), "is the input itself"),
-    ((*AUDIT, "--aux", "other.csv", "--html", "other.csv"), "is an input itself"),
-    ((*AUDIT, "--catalogue", "other.csv", "--risk", "./other.csv"), "is an input itself"),
+    ((*AUDIT, "--auxiliary", "other.csv", "--html", "other.csv"), "is an input itself"),
+    ((*AUDIT, "--item-catalog", "other.csv", "--risk", "./other.csv"), "is an input itself"),
     ((*EVALUATE, "--test", "other.csv", "--json", "other.csv"), "is the input itself"),
     (("verify", "ratings.csv", "--k", "2", "--json", "ratings.csv"), "is the input itself"),
     (("selftest", "ratings.csv", "--json", "ratings.csv"), "is the input itself"),
@@ -189,7 +189,15 @@ def test_what_destroys_nothing_is_not_refused(capsys, arguments):
 def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
     """Whoever adds one has to say here which it is."""
     inputs = {
-        *("source", "path", "release", "against", "earlier_release", "aux"),
+        *(
+            "source",
+            "path",
+            "release",
+            "second_release",
+            "earlier_release",
+            "auxiliary",
+            "item_catalog",
+        ),
         *("catalogue", "train", "test", "private"),
         *("trust", "config", "card", "audit", "evaluation", "croissant"),
         "folder",  # the project of a workbench, which looks at it itself

@@ -232,7 +232,7 @@ class TestEveryReader:
 
     def test_outside_knowledge(self, path, kind, inside_gzip, ratings):
         if kind not in READ or (kind in PACKED and inside_gzip):
-            self.refused(kind, audit, ratings, aux=path)
+            self.refused(kind, audit, ratings, auxiliary=path)
             return
         known = read_knowledge(path).ratings
         expected = [3.5] if kind.endswith("decimal commas") else read_ratings(ratings).values

@@ -127,14 +127,14 @@ def test_trust(once, temporary):
 def test_outside_knowledge(once, tmp_path, content, temporary):
     known = "target,item,rating\nx," + content.decode().splitlines()[1].split(",", 1)[1]
     known = ",".join(known.split(",")[:5]) + "\n"
-    found = audit(tmp_path / "long.csv", aux=once(known.encode()), targets=5, curves=False)
+    found = audit(tmp_path / "long.csv", auxiliary=once(known.encode()), targets=5, curves=False)
     assert found.suspects[0].matched == 1
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda folder: audit("-", aux="-"),
+        lambda folder: audit("-", auxiliary="-"),
         lambda folder: anonymize("-", folder / "out", k=2, privacy_levels="-"),
         lambda folder: anonymize("-", folder / "out", k=2, method="k-corating", trust="-"),
         lambda folder: evaluate(folder, train="-", test="/dev/stdin"),
@@ -237,7 +237,7 @@ class TestNoPath:
             (lambda t, d: verify(None, k=2), "argument.type", "path"),
             (lambda t, d: verify(object()), "argument.type", "path"),
             (lambda t, d: audit(t, release=object()), "argument.type", "release"),
-            (lambda t, d: audit(t, aux=t), "argument.type", "aux"),
+            (lambda t, d: audit(t, auxiliary=t), "argument.type", "aux"),
             (lambda t, d: evaluate(object(), t, split=0.2), "argument.type", "release"),
             (
                 lambda t, d: anonymize(t, d / "out", k=3, method="k-corating", trust=t),

@@ -88,7 +88,11 @@ class TestWithAFileSystemOfOurOwn:
         for known in ("known.jsonl", "my%20ratings.csv"):
             assert read_knowledge(f"s3://bucket/{known}").ratings.n_items > 0
         found = audit(
-            expected, aux="s3://bucket/known.jsonl", targets=2, curves=False, duplicates="last"
+            expected,
+            auxiliary="s3://bucket/known.jsonl",
+            targets=2,
+            curves=False,
+            duplicates="last",
         )
         assert [each.target for each in found.suspects] == ["x"]
 

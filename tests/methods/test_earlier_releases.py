@@ -47,7 +47,7 @@ def test_one_beside_the_output_is_seen(ratings, tmp_path):
     (earlier,) = made.earlier
     assert (earlier.folder.name, earlier.people) == ("march", 60)
     (warning,) = made.warnings(tmp_path / "april")
-    assert "publish one of them; recveil audit --release april --against" in warning
+    assert "publish one of them; recveil audit --release april --second-release" in warning
 
 
 def test_its_published_folder_may_be_gone(ratings, tmp_path):
@@ -67,7 +67,7 @@ def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
     made = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True)
     (warning,) = made.warnings(tmp_path / "out")
     assert "stood at 'out' before" in warning
-    assert "--against" not in warning
+    assert "--second-release" not in warning
 
 
 def test_other_people_are_no_matter(ratings, tmp_path):
@@ -203,7 +203,7 @@ def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):
     write(crowd, tmp_path / "march")
     warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
     assert "no epsilon holds" in warning
-    assert "--against" not in warning
+    assert "--second-release" not in warning
 
 
 def test_sums_without_noise_promise_nothing_for_two(crowd, tmp_path):

@@ -32,7 +32,7 @@ def held(ratings, folder, first, second):
     everybody = np.arange(ratings.n_users)
     adversaries = [WEAK, STRONG]
     return attack_published(
-        ratings, folder / first, adversaries, everybody, against=folder / second
+        ratings, folder / first, adversaries, everybody, second_release=folder / second
     )
 
 

@@ -78,7 +78,7 @@ def shown(ratings, folder):
         folder / "ratings.csv",
         targets=20,
         release=folder / "out",
-        aux=folder / "known.csv",
+        auxiliary=folder / "known.csv",
         seed=SEED % 2**32,
     )
     split = split_ratings(ratings, 0.2, SEED)

@@ -154,7 +154,7 @@ def test_the_command_line_audits(spark, dated, tmp_path, monkeypatch, capsys):
     )
     assert found["attacks"] == wanted.to_dict()["attacks"]
     assert found["data"]["source"] == "ratings"
-    for refused in (["--release", "out"], ["--catalogue", "x.csv"]):
+    for refused in (["--release", "out"], ["--item-catalog", "x.csv"]):
         with pytest.raises(SystemExit) as ended:
             main(["audit", "ratings", *refused, "--engine", "spark"])
         assert ended.value.code == 2

@@ -54,7 +54,7 @@ from recveil.runtime.safe_repr import brief
 
 
 def reject_releases(
-    release: str | PathLike[str] | None, against: str | PathLike[str] | None
+    release: str | PathLike[str] | None, second_release: str | PathLike[str] | None
 ) -> None:
     """Reject a second release without a first one, or together with itself.
 
@@ -64,19 +64,19 @@ def reject_releases(
     """
     if release is not None:
         require_path("a release folder", release=release)
-    if against is None:
+    if second_release is None:
         return
-    require_path("a release folder", against=against)
+    require_path("a release folder", second_release=second_release)
     if release is None:
         raise RecveilError(
-            f"against (--against) is {against}, but there is no release to link it with; name one "
-            f"(--release)",
+            f"second_release (--second-release) is {second_release}, but there is no release to "
+            f"link it with; name one (--release)",
             code="option.required",
         )
-    if Path(release).resolve() == Path(against).resolve():
+    if Path(release).resolve() == Path(second_release).resolve():
         raise RecveilError(
-            f"against (--against) is the release {release} itself; name another one of the same "
-            f"users",
+            f"second_release (--second-release) is the release {release} itself; name another one "
+            f"of the same users",
             code="option.conflict",
         )
 
@@ -109,11 +109,11 @@ def reject_catalogue(catalogue: Any, release: Any) -> None:
     if catalogue is None:
         return
     if not is_frame(catalogue):
-        require_path("a public table of ratings", catalogue=catalogue)
+        require_path("a public table of ratings", item_catalog=catalogue)
     if release is None:
         raise RecveilError(
-            "catalogue: there is no release whose hidden items it could re-identify; name the "
-            "release (--release), or leave it out",
+            "item_catalog (--item-catalog): there is no release whose hidden items it could "
+            "re-identify; name the release (--release), or leave it out",
             code="option.required",
         )
 
@@ -171,14 +171,14 @@ def audit(
     source: str | PathLike[str] | Ratings | Any,
     *,
     release: str | PathLike[str] | None = None,
-    against: str | PathLike[str] | None = None,
+    second_release: str | PathLike[str] | None = None,
     adversaries: Iterable[Adversary] | None = None,
     targets: int | None = 1_000,
     draws: int = 1,
     seed: int = 0,
     curves: bool = True,
-    aux: str | PathLike[str] | Any | None = None,
-    catalogue: str | PathLike[str] | Any | None = None,
+    auxiliary: str | PathLike[str] | Any | None = None,
+    item_catalog: str | PathLike[str] | Any | None = None,
     shadows: int | None = None,
     **reading: Any,
 ) -> Audit:
@@ -189,7 +189,7 @@ def audit(
     source : path, Ratings, or data frame
     release : path, optional
         A release of the same users to attack as well; its private folder is the ground truth.
-    against : path, optional
+    second_release : path, optional
         Another release of the same users, attacked together with `release`, which is required.
     adversaries : iterable of Adversary, optional
         All of `PRESETS` by default. Dates are dropped if the table has none. Where dates are
@@ -202,9 +202,9 @@ def audit(
     seed : int
     curves : bool
         Whether to compute the curves and each user's risk.
-    aux : path or data frame, optional
+    auxiliary : path or data frame, optional
         Auxiliary information: (target, item[, rating][, date]).
-    catalogue : path or data frame, optional
+    item_catalog : path or data frame, optional
         If `release` hides its items, a table of other users' ratings under the original item ids,
         from which an adversary may re-identify items. By default, half of the users serve as this
         table.
@@ -212,8 +212,9 @@ def audit(
         Number of shadow releases for membership inference, made like `release` from halves of the
         users: even and at least 8, such as 32. Each takes as long as making one release.
     **reading
-        Passed to `understand`. In `aux` and `catalogue`, columns with these names are read if the
-        file has them, and otherwise those with the usual names. `duplicates` applies to all files.
+        Passed to `understand`. In `auxiliary` and `item_catalog`, columns with these names are
+        read if the file has them, and otherwise those with the usual names. `duplicates` applies
+        to all files.
 
     Returns
     -------
@@ -222,8 +223,8 @@ def audit(
     Raises
     ------
     RecveilError
-        If a file cannot be read, a number is out of range, `against` comes without `release`, or a
-        custom adversary has wrong values where none can be wrong.
+        If a file cannot be read, a number is out of range, `second_release` comes without
+        `release`, or a custom adversary has wrong values where none can be wrong.
 
     Examples
     --------
@@ -244,12 +245,12 @@ def audit(
                 code="option.value",
             )
     reject_unknown_keywords("audit", reading, "k", "people_in")
-    reject_releases(release, against)
+    reject_releases(release, second_release)
     reject_shadows(shadows, release)
-    if aux is not None and not is_frame(aux):
-        require_path("a file of auxiliary information", aux=aux)
-    reject_catalogue(catalogue, release)
-    reject_two_standard_inputs(source=source, aux=aux, catalogue=catalogue)
+    if auxiliary is not None and not is_frame(auxiliary):
+        require_path("a file of auxiliary information", auxiliary=auxiliary)
+    reject_catalogue(item_catalog, release)
+    reject_two_standard_inputs(source=source, auxiliary=auxiliary, item_catalog=item_catalog)
     with parts(
         "Auditing", {work_estimates.READING: 1, THE_REST: 8 if release is None else 20}
     ) as begin:
@@ -259,23 +260,25 @@ def audit(
         original, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
         is_paired = ratings is not original
         if is_paired:
-            reject_catalogue_of_words(catalogue)
+            reject_catalogue_of_words(item_catalog)
             adversaries = adversaries_of_labels(adversaries, PRESETS.values())
         if original.scale.words:  # other files use the same words, coded by the same numbers
             reading = {**reading, "scale": original.scale}
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
-        known = None if aux is None else _knowledge(aux, reading)
+        known = None if auxiliary is None else _knowledge(auxiliary, reading)
         suspects = [] if known is None else attack_auxiliary(original, ratings, candidates, known)
         chosen = [
             fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
         ]
         users = choose_targets(ratings.n_users, targets, seed)
-        public = None if catalogue is None else _catalogue(catalogue, reading)
+        public = None if item_catalog is None else _catalogue(item_catalog, reading)
         opened = None
         if release is not None:
             has_catalogue = public is not None
-            opened = open_release(original, release, against=against, has_catalogue=has_catalogue)
+            opened = open_release(
+                original, release, second_release=second_release, has_catalogue=has_catalogue
+            )
             opened = opened_pairs(opened, original) if is_paired else opened
         begin(THE_REST)
         of_release = 0.0
@@ -380,12 +383,12 @@ def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:
     return without_ratings(ratings, with_wrong_items(ratings, adversary))
 
 
-def _knowledge(aux: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
+def _knowledge(auxiliary: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
     """Read an auxiliary file with those reading options of the table that fit."""
-    if not isinstance(aux, str | PathLike):
-        table = frame_of(aux).table  # once, because some frames can be read only once
+    if not isinstance(auxiliary, str | PathLike):
+        table = frame_of(auxiliary).table  # once, because some frames can be read only once
         return read_knowledge(table, **reading_of(table, reading))
-    with file_next_to_table("aux", aux) as file:
+    with file_next_to_table("auxiliary", auxiliary) as file:
         return read_knowledge(file, **reading_of(file, reading))
 
 
@@ -395,6 +398,6 @@ def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Cata
         table = frame_of(path).table
         public = understand(table, times=False, **reading_of(table, reading))
         return Catalogue(public.ratings, public.name)
-    with file_next_to_table("catalogue", path) as file:
+    with file_next_to_table("item_catalog", path) as file:
         public = understand(file, times=False, **reading_of(file, reading))
     return Catalogue(public.ratings, public.name)

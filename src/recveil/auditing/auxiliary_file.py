@@ -137,7 +137,7 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
         table = frame_of(path).table
         target = reading.pop("user", None) or target_among(table.column_names)
         return _without_scale(understand_knowledge(table, user=target, **reading))
-    with file_next_to_table("aux", path) as file:
+    with file_next_to_table("auxiliary", path) as file:
         if reading.get("user") is None:
             reading["user"] = target_among(_columns_of(file, reading.get("format"))[0])
         return _without_scale(understand_knowledge(file, **reading))
@@ -155,7 +155,7 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
     if isinstance(path, str | PathLike):
         where, (names, width) = Path(path).name, _columns_of(Path(path), None)
     else:
-        where, names = "the data frame of aux", list(path.column_names)
+        where, names = "the data frame of auxiliary", list(path.column_names)
         width = len(names)
     named = {
         role: reading[role]

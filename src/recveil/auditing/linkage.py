@@ -65,17 +65,17 @@ def read_other(ratings: Ratings, table: ReleasedTable, other: str | PathLike[str
     manifest = known_manifest(folder)
     if not manifest.contains_users:
         raise RecveilError(
-            f"against (--against) is {quoted(folder.name)}: no record of it belongs to a user, so "
-            f"no user can be re-identified in both; the privacy losses of the two add up. Leave it "
-            f"out",
+            f"second_release (--second-release) is {quoted(folder.name)}: no record of it belongs "
+            f"to a user, so no user can be re-identified in both; the privacy losses of the two "
+            f"add up. Leave it out",
             code="option.unsupported",
         )
     second = ReleasedTable.from_folder(folder, ratings)
     common = np.flatnonzero((groups_of(table) >= 0) & (groups_of(second) >= 0))
     if common.size < 2:
         raise RecveilError(
-            f"against (--against) is {quoted(folder.name)}: {common.size} of its users are in "
-            f"the audited release, too; expected another release of the same users",
+            f"second_release (--second-release) is {quoted(folder.name)}: {common.size} of its "
+            f"users are in the audited release, too; expected another release of the same users",
             code="release.mismatch",
         )
     return OtherRelease(folder.name, second, manifest, common)

@@ -58,7 +58,7 @@ def open_release(
     ratings: Ratings,
     folder: str | PathLike[str],
     *,
-    against: str | PathLike[str] | None = None,
+    second_release: str | PathLike[str] | None = None,
     has_catalogue: bool = False,
 ) -> OpenedRelease:
     """Read a release, its private folder where needed, and a second release."""
@@ -66,15 +66,15 @@ def open_release(
     manifest = known_manifest(folder)
     if has_catalogue and not hides_items(manifest.settings):
         raise RecveilError(
-            f"catalogue: {folder.name} does not hide its items, so that there is nothing to match; "
-            f"leave the catalogue out (--catalogue)",
+            f"item_catalog: {folder.name} does not hide its items, so that there is nothing to "
+            f"match; leave it out (--item-catalog)",
             code="option.unsupported",
         )
     reject_other_feedback(ratings, manifest, folder.name)
     if not manifest.contains_users:
-        return _of_no_user(ratings, folder, manifest, against)
+        return _of_no_user(ratings, folder, manifest, second_release)
     table = ReleasedTable.from_folder(folder, ratings)
-    other = None if against is None else read_other(ratings, table, against)
+    other = None if second_release is None else read_other(ratings, table, second_release)
     if other is not None:
         reject_other_feedback(ratings, other.manifest, other.name)
     return OpenedRelease(
@@ -111,13 +111,14 @@ def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
 
 
 def _of_no_user(
-    ratings: Ratings, folder: Path, manifest: Manifest, against: str | PathLike[str] | None
+    ratings: Ratings, folder: Path, manifest: Manifest, second_release: str | PathLike[str] | None
 ) -> OpenedRelease:
     """Read a release of synthetic users, or check that the model is the one that was written."""
-    if against is not None:
+    if second_release is not None:
         raise RecveilError(
-            f"against (--against): no record of {folder.name} belongs to a user, so no user can be "
-            f"re-identified in both, and the privacy losses of the two add up. Leave it out",
+            f"second_release (--second-release): no record of {folder.name} belongs to a user, so "
+            f"no user can be re-identified in both; the privacy losses of the two add up. Leave it "
+            f"out",
             code="option.unsupported",
         )
     if manifest.layout == "model":
@@ -166,7 +167,8 @@ def reject_catalogue_of_words(catalogue: object) -> None:
     """
     if catalogue is not None:
         raise RecveilError(
-            "catalogue (--catalogue): no release of nominal labels hides its items; leave it out",
+            "item_catalog (--item-catalog): no release of nominal labels hides its items; leave it "
+            "out",
             code="option.unsupported",
         )
 

@@ -242,11 +242,13 @@ def attack_published(
     targets: NDArray[np.int64],
     seed: int = 0,
     *,
-    against: str | PathLike[str] | None = None,
+    second_release: str | PathLike[str] | None = None,
     catalogue: Catalogue | None = None,
 ) -> AttackedRelease:
     """Attack a release with every adversary; its private folder is the ground truth."""
-    opened = open_release(ratings, folder, against=against, has_catalogue=catalogue is not None)
+    opened = open_release(
+        ratings, folder, second_release=second_release, has_catalogue=catalogue is not None
+    )
     return attack_opened(ratings, opened, adversaries, targets, seed, catalogue=catalogue)
 
 

@@ -21,7 +21,7 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Also attack this release of the table."),
     ] = None,
-    against: Annotated[
+    second_release: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
@@ -36,7 +36,7 @@ def audit(
             help="Write a page with the verdict, all figures and charts; - prints it.",
         ),
     ] = None,
-    aux: Annotated[
+    auxiliary: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
@@ -45,7 +45,7 @@ def audit(
             "each of them best.",
         ),
     ] = None,
-    catalogue: Annotated[
+    item_catalog: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
@@ -106,13 +106,13 @@ def audit(
     options.reject_idle_master(engine, master)
     given |= {
         "release": release,
-        "against": against,
+        "second_release": second_release,
         "targets": _read_targets(targets),
         "draws": draws,
         "seed": seed,
         "curves": curves,
-        "aux": aux,
-        "catalogue": catalogue,
+        "auxiliary": auxiliary,
+        "item_catalog": item_catalog,
         "shadows": shadows,
     }
     risk = place_of_risk(risk, release) if curves else None

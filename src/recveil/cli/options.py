@@ -119,7 +119,11 @@ def claims() -> Iterable[str]:
 
 
 # Options of version 1 that have another name now, by verb.
-RENAMED = {"anonymize": {"against": "earlier-release"}, "sample": {"people": "n-users"}}
+RENAMED = {
+    "anonymize": {"against": "earlier-release"},
+    "audit": {"against": "second-release", "aux": "auxiliary", "catalogue": "item-catalog"},
+    "sample": {"people": "n-users"},
+}
 
 
 def rename_options(arguments: list[str]) -> list[str]:

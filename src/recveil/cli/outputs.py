@@ -37,8 +37,11 @@ FOLDERS = {
 # The main inputs; all others are secondary.
 _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or possibly other text.
-_TABLES = ("source", "path", "train", "test", "aux", "privacy_levels", "catalogue", "trust")
-_RELEASES = ("release", "against", "earlier_release", "path")
+_TABLES = (
+    *("source", "path", "train", "test", "auxiliary", "item_catalog"),
+    *("privacy_levels", "catalogue", "trust"),
+)
+_RELEASES = ("release", "second_release", "earlier_release", "path")
 # Further positional arguments.
 _ARGUMENTS = (
     *(("convert", "target"), ("describe", "output"), ("generate", "output")),

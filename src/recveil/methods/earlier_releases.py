@@ -112,9 +112,8 @@ def _warn(earlier: Earlier, new: _New) -> str:
     is_in_place = earlier.counts and not _is_at(earlier, new.output)
     measure = ""
     if is_in_place and earlier.history[0].contains_users and in_rows:
-        measure = (
-            f"; recveil audit --release {new.output.name} --against {earlier.folder} measures it"
-        )
+        command = f"recveil audit --release {new.output.name} --second-release {earlier.folder}"
+        measure = f"; {command} measures it"
     return _warning([earlier], new, f"{_joint_loss(earlier.history, new.claim)}{measure}.")
 
 

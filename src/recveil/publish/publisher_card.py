@@ -200,8 +200,8 @@ def read_findings(
             )
         if linkage is not None:
             raise RecveilError(
-                f"{audit.name}: the audit compares {name} against another release (--against), and "
-                f"would disclose its name and that it exists; make an audit of this release alone",
+                f"{audit.name}: the audit has a second_release (--second-release), and would "
+                f"disclose its name and that it exists; audit {name} alone",
                 code="release.refused",
             )
     if evaluation is not None:

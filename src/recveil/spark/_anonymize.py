@@ -103,15 +103,14 @@ def anonymize(
     output : path
         The published folder, which all machines see at the same path; the private folder is
         `output` + ".private".
-    k, method, layout, file_format, seed, hide_items, force, allow_large, against, tell
-        As for `recveil.methods.anonymize`; unsupported values are rejected.
+    on_estimate : callable, optional
+        See `recveil.anonymize`.
     master : str, optional
         Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
         session is used.
     **options
-        Those of the method (epsilon, delta, people, catalogue, rating_grid; with k, homogenize and
-        round_labels, or round_fills and protect, or crowd), and user, item, rating, likes and
-        scale; for a file that is read here, all reading options.
+        Keywords of `recveil.anonymize`; unsupported ones are rejected. For tables that Spark reads,
+        of the options of reading only user, item, rating, likes and scale.
 
     Returns
     -------

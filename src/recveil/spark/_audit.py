@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Bytes per collected rating, about.
 _BYTES_OF_A_RATING = 32
 # Options that only an audit on one machine supports.
-_NOT_OFFERED = ("release", "against", "aux", "catalogue", "shadows")
+_NOT_OFFERED = ("release", "second_release", "auxiliary", "item_catalog", "shadows")
 
 
 def audit(

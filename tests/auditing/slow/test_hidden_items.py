@@ -33,8 +33,8 @@ def test_the_page_and_the_json_can_hold_it(folder):
 
 def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
     """Each has pseudonyms of its own, which must not be taken for the same items."""
-    both = found(folder, "hidden", against=folder / "again")["release"]["linkage"]
-    one = found(folder, "named", against=folder / "again")["release"]["linkage"]
+    both = found(folder, "hidden", second_release=folder / "again")["release"]["linkage"]
+    one = found(folder, "named", second_release=folder / "again")["release"]["linkage"]
     assert both["hiding"] == ["hidden", "again"]
     assert one["hiding"] == ["again"]
     # Groups differ a little, as items are read in another order.

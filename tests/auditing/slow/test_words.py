@@ -41,7 +41,7 @@ class TestWithoutAnOrder:
         found = audit(
             unordered,
             release=tmp_path / "mdav",
-            against=tmp_path / "k-member",
+            second_release=tmp_path / "k-member",
             targets=120,
             curves=False,
         )

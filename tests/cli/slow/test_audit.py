@@ -135,7 +135,15 @@ class TestTwoReleases:
 
     @pytest.mark.usefixtures("released")
     def test_both_are_held_against_each_other(self, run):
-        options = ("--release", "april", "--against", "march", "--no-curves", "--targets", 60)
+        options = (
+            "--release",
+            "april",
+            "--second-release",
+            "march",
+            "--no-curves",
+            "--targets",
+            60,
+        )
         code, out, err = run("audit", "ratings.csv", *options, "--json", "-")
         assert (code, err) == (0, "")
         against = json.loads(out)["release"]["linkage"]
@@ -144,7 +152,15 @@ class TestTwoReleases:
 
     @pytest.mark.usefixtures("released")
     def test_the_terminal_shows_both(self, run):
-        options = ("--release", "april", "--against", "march", "--no-curves", "--targets", 60)
+        options = (
+            "--release",
+            "april",
+            "--second-release",
+            "march",
+            "--no-curves",
+            "--targets",
+            60,
+        )
         _, out, _ = run("audit", "ratings.csv", *options)
         assert "together with march" in out
         assert "Publish one of the two." in out

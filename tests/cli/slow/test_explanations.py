@@ -12,10 +12,10 @@ pytestmark = pytest.mark.usefixtures("few_recommenders")
 LINES = {
     "audit": AUDIT,
     "audit of likes": "audit likes.csv --targets 10 --no-curves",
-    "audit of a release": f"{AUDIT} --release out --against other",
+    "audit of a release": f"{AUDIT} --release out --second-release other",
     "audit of co-rated rows": f"{AUDIT} --release co-rated",
     "audit of drawn people": f"{AUDIT} --release drawn",
-    "outside knowledge": f"{AUDIT} --aux aux.csv",
+    "outside knowledge": f"{AUDIT} --auxiliary aux.csv",
     "anonymize": "anonymize ratings.csv -o again --k 4 --method sparse",
     "verify": "verify out",
     "verify co-rated rows": "verify co-rated",

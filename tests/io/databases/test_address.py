@@ -60,7 +60,7 @@ def test_a_path_loses_a_slash_and_is_refused_without_the_password():
     [
         "verify {}",
         "audit shop.csv --release {}",
-        "audit shop.csv --aux {}",
+        "audit shop.csv --auxiliary {}",
         "anonymize shop.csv -o {} --k 2",
         "anonymize shop.csv -o out --k 2 --privacy-levels {}",
         "convert shop.csv {}",

@@ -634,8 +634,8 @@ def _positions_of(catalogue: Ratings, ratings: Ratings) -> NDArray[np.int64]:
     names = np.array([place_of.get(str(item), -1) for item in catalogue.items.tolist()], np.int64)
     if (names < 0).all():
         raise RecveilError(
-            f"catalogue: none of its {describe_count(names.size, 'item')} is in the ratings; it "
-            f"must use their item ids, such as {str(ratings.items[0])[:40]!r}",
+            f"item_catalog (--item-catalog): none of its {describe_count(names.size, 'item')} is "
+            f"in the ratings; it must use their item ids, such as {str(ratings.items[0])[:40]!r}",
             code="id.unknown",
         )
     return names
@@ -752,7 +752,7 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     if found.catalogue.is_own:
         source = (
             "with half of the release's own users as the public table (a table of other users was "
-            "not tried: give one as a catalogue, --catalogue)"
+            "not tried: give one as item_catalog, --item-catalog)"
         )
     top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
     rank, rank_alone = (
