@@ -23,7 +23,7 @@ LINES = {
     "inspect": "inspect ratings.csv --json -",
     "audit": "audit ratings.csv --release out --targets 10 --no-curves --json -",
     "anonymize": "anonymize ratings.csv -o again --k 4 --json -",
-    "sample": "sample model -o drawn --people 9 --json -",
+    "sample": "sample model -o drawn --n-users 9 --json -",
     "verify": "verify out --json -",
     "describe": "describe out croissant.json --json -",
     "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10 --no-membership "
