@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from recveil.cli import main
 from recveil.cli.entry import VERBS, known_options
-from recveil.cli.options import READING, RENAMED, OptionGroup
+from recveil.cli.options import READING, RENAMED, OptionGroup, rename_options
 from recveil.cli.settings_file import read_settings
 from recveil.cli.verb import Verb
 from recveil.datasets import make_ratings
@@ -127,3 +127,15 @@ def test_old_names_are_of_no_option_and_new_ones_are():
     for verb, names in RENAMED.items():
         assert set(names.values()) <= known[verb]
         assert not set(names) & known[verb]
+
+
+def test_an_old_name_of_a_value_is_the_new_one_and_is_reported(tmp_path, capsys):
+    assert rename_options(["compare", "--risk", "person"]) == [
+        *("compare", "--risk", "reidentification")
+    ]
+    assert rename_options(["compare", "--risk=group"]) == ["compare", "--risk=class"]
+    assert rename_options(["audit", "--risk", "person"]) == ["audit", "--risk", "person"]
+    (tmp_path / "mine.toml").write_text('[compare]\nrisk = "group"\n')
+    found = read_settings(tmp_path / "mine.toml", known_options())
+    assert found == {"compare": {"risk": "class"}}
+    assert capsys.readouterr().err.count("is now class") == 2

@@ -1,10 +1,10 @@
 """Re-identification audit of a table and its releases."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from recveil.io import Reading, understand
 from recveil.io.columns.frames import frame_of, is_frame
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import file_next_to_table
+from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, quoted
@@ -180,7 +181,7 @@ def audit(
     auxiliary: str | PathLike[str] | Any | None = None,
     item_catalog: str | PathLike[str] | Any | None = None,
     shadows: int | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Audit:
     """Attack a table as if it had been published without names.
 
@@ -383,7 +384,7 @@ def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:
     return without_ratings(ratings, with_wrong_items(ratings, adversary))
 
 
-def _knowledge(auxiliary: str | PathLike[str] | Any, reading: dict[str, Any]) -> Reading:
+def _knowledge(auxiliary: str | PathLike[str] | Any, reading: Mapping[str, Any]) -> Reading:
     """Read an auxiliary file with those reading options of the table that fit."""
     if not isinstance(auxiliary, str | PathLike):
         table = frame_of(auxiliary).table  # once, because some frames can be read only once
@@ -392,7 +393,7 @@ def _knowledge(auxiliary: str | PathLike[str] | Any, reading: dict[str, Any]) ->
         return read_knowledge(file, **reading_of(file, reading))
 
 
-def _catalogue(path: str | PathLike[str] | Any, reading: dict[str, Any]) -> Catalogue:
+def _catalogue(path: str | PathLike[str] | Any, reading: Mapping[str, Any]) -> Catalogue:
     """Read a public table with those reading options of the private table that fit."""
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from scipy import stats
@@ -22,6 +22,7 @@ from recveil.attacks.knowledge import target_rows
 from recveil.attacks.reidentification.nominal_pairs import pairs_of
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings
 from recveil.runtime.progress import THE_REST, parts
 from recveil.runtime.safe_repr import brief
@@ -53,7 +54,7 @@ class Check(NamedTuple):
 
 
 def selftest(
-    source: str | PathLike[str] | Ratings | Any, *, seed: int = 0, **reading: Any
+    source: str | PathLike[str] | Ratings | Any, *, seed: int = 0, **reading: Unpack[ReadingOptions]
 ) -> list[Check]:
     """Check that the attack re-identifies every unique user of a table, and no user by chance.
 

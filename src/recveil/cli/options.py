@@ -125,6 +125,8 @@ RENAMED = {
     "sample": {"people": "n-users"},
 }
 
+_RENAMED_VALUES = {("compare", "risk"): {"person": "reidentification", "group": "class"}}
+
 
 def rename_options(arguments: list[str]) -> list[str]:
     """Replace old names of options, and report each on standard error.
@@ -134,21 +136,32 @@ def rename_options(arguments: list[str]) -> list[str]:
     >>> rename_options(["sample", "model", "--n-users", "9"])
     ['sample', 'model', '--n-users', '9']
     """
-    renamed = RENAMED.get(next(iter(arguments), ""), {})
+    verb = next(iter(arguments), "")
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [
-        _rename(argument, renamed) if place < end else argument
-        for place, argument in enumerate(arguments)
-    ]
+    renamed = list(arguments)
+    for place, argument in enumerate(arguments[:end]):
+        name, equals, value = argument.partition("=")
+        if not name.startswith("--"):
+            continue
+        new = RENAMED.get(verb, {}).get(name.removeprefix("--"))
+        if new is not None:
+            echo(f"{name} is now --{new}", err=True)
+            renamed[place] = f"--{new}{equals}{value}"
+        if equals:
+            renamed[place] = (
+                f"{renamed[place].partition('=')[0]}={rename_value(verb, name[2:], value)}"
+            )
+        elif place + 1 < end:
+            renamed[place + 1] = rename_value(verb, name[2:], arguments[place + 1])
+    return renamed
 
 
-def _rename(argument: str, renamed: Mapping[str, str]) -> str:
-    name, equals, value = argument.partition("=")
-    new = renamed.get(name.removeprefix("--")) if name.startswith("--") else None
-    if new is None:
-        return argument
-    echo(f"{name} is now --{new}", err=True)
-    return f"--{new}{equals}{value}"
+def rename_value(verb: str, option: str, value: str) -> str:
+    """Replace the old name of a value, and report it on standard error."""
+    new = _RENAMED_VALUES.get((verb, option), {}).get(value)
+    if new is not None:
+        echo(f"--{option} {value} is now {new}", err=True)
+    return value if new is None else new
 
 
 # By name: the annotation that typer reads, and the default.

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import typer
 from typer.models import OptionInfo
 
-from recveil.cli.options import RENAMED, echo
+from recveil.cli.options import RENAMED, echo, rename_value
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import (
     IsTooLargeError,
@@ -373,6 +373,8 @@ def _checked(
             f"{_nearest(name, known)}; correct that line, or remove it",
             code="option.unknown",
         )
+    if isinstance(value, str):
+        value = rename_value(verb, option.name, value)
     if option.is_secret:
         raise RecveilError(
             f"{where} {option.name} is a secret of the publisher, which no file may contain; "

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.comparison.cells import (
@@ -32,6 +32,7 @@ from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.split import Split, split_ratings
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.options import ReadingOptions
 from recveil.io.pipes import require_path
 from recveil.methods.registry import has_k
 from recveil.ratings import Ratings
@@ -175,7 +176,7 @@ def compare(
     liked: str | Sequence[str] | None = None,
     stopped: Callable[[Comparison], object] | None = None,
     so_far: Callable[[Comparison], object] | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Comparison:
     """Make a release with every method and k, and measure its privacy and utility.
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.fidelity_metrics import NullRule
@@ -13,6 +13,7 @@ from recveil.evaluation.split import Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.columns.feedback import option_of
 from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings, RatingScale
@@ -38,7 +39,7 @@ def evaluate(
     seed: int = 0,
     with_membership: bool = True,
     liked: str | Sequence[str] | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Evaluated:
     r"""Evaluate a release folder on held-out ratings.
 
