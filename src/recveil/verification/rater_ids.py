@@ -1,0 +1,231 @@
+"""Detection of item ids that contain the id of a user who rated the item.
+
+A short user id may occur in an item id by chance, and users are often numbered as items are. By
+chance, however, the user whose id it is rates the item no more often than others do. So the ids in
+one place of the item ids are compared with the ratings: those of the users themselves, and those of
+other users whose ids are at the same distance from them, whatever the distance.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import Ratings
+from recveil.ratings.id_words import decode_escapes
+from recveil.runtime.safe_repr import brief
+from recveil.verification.ids_in_items import advise
+
+_PART = re.compile(r"[^\W\d_]+|\d+")
+# An id of more parts is matched as an address or not at all.
+_MOST_PARTS = 8
+# Fewer users, or a smaller share of the items with an id in this place, may be chance.
+_FEWEST_USERS, _LEAST_SHARE = 4, 0.5
+# If users at another distance rate more of the items, the numbers of raters form a band.
+_MOST_AT_A_DISTANCE = 0.5
+_CHANCE = 1e-6
+
+_Parts = tuple[str, ...]
+
+
+@brief
+class RatedRows(NamedTuple):
+    """The rated, or the published, items of some users, in compressed rows."""
+
+    # The position of the user of each row
+    users: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    # Positions of items, once in each row
+    items: NDArray[np.int32]
+
+    def _facts(self) -> dict[str, object]:
+        return {"rows": self.users.size}
+
+
+def rater_ids_in_items(
+    users: Sequence[Any], items: Sequence[Any], rows: Callable[[], Iterable[RatedRows]]
+) -> str:
+    """Report that ids of items contain the ids of users who rated them; "" if that may be chance.
+
+    The rows are read once, and again only for what cannot be chance.
+
+    Examples
+    --------
+    >>> def rows():
+    ...     yield RatedRows(np.arange(30), np.arange(31), np.arange(30, dtype=np.int32))
+    >>> rater_ids_in_items(range(30), [f"list of {user}" for user in range(30)], rows)
+    'ids of items contain 30 user ids, of users who rated these items'
+    >>> rater_ids_in_items(range(30), [f"film {user + 1}" for user in range(30)], rows)
+    ''
+    """
+    matches = _Matches.of(users, items)
+    if len(set(matches.users.tolist())) < _FEWEST_USERS:
+        return ""
+    is_hit, chance = _rated(matches, len(users), len(items), rows())
+    ranks = _ranks_of(users)
+    # Ids that differ in nothing else come first: around the others, more occurs by chance.
+    for by_place in (matches.by_context, matches.by_position):
+        found: set[int] = set()
+        for occurrences in map(np.array, by_place.values()):
+            own, hits = matches.users[occurrences], is_hit[occurrences]
+            if _is_no_chance(own, hits, chance[occurrences]):
+                elsewhere = _most_at_a_distance(matches, occurrences, ranks, rows())
+                if elsewhere <= _MOST_AT_A_DISTANCE * hits.sum():
+                    found.update(own[hits].tolist())
+        if found:
+            return f"ids of items contain {len(found):,} user ids, of users who rated these items"
+    return ""
+
+
+def search_ratings(
+    ratings: Ratings, published: Sequence[Any] | NDArray[Any], *, can_hide: bool = True
+) -> str:
+    """Report that published ids of items contain the ids of users who rated them; "" if not."""
+    kept = set(published.tolist() if isinstance(published, np.ndarray) else published)
+    items = [item if item in kept else "" for item in ratings.items.tolist()]
+    rows = RatedRows(np.arange(ratings.n_users), ratings.indptr, ratings.indices)
+    problem = rater_ids_in_items(ratings.users.tolist(), items, lambda: [rows])
+    return problem and f"{problem}; {advise(can_hide)}"
+
+
+@brief
+class _Matches(NamedTuple):
+    """Occurrences of user ids in item ids."""
+
+    users: NDArray[np.int64]
+    items: NDArray[np.int64]
+    # The occurrences between the same other text, apart from numbers; each of another item
+    by_context: dict[tuple[Any, ...], list[int]]
+    # The occurrences as far from the start, or from the end
+    by_position: dict[tuple[int, int], list[int]]
+
+    @classmethod
+    def of(cls, users: Sequence[Any], items: Sequence[Any]) -> "_Matches":
+        """Search the parts of each item id for all parts of a user id, or for its only number."""
+        user_of = _users_by_parts(users)
+        lengths = sorted({len(parts) for parts in user_of})
+        of_users, of_items = list[int](), list[int]()
+        by_context, by_position = defaultdict(list), defaultdict(list)
+        for item, item_id in enumerate(items):
+            parts = _parts_of(str(item_id))
+            for length in lengths:
+                for start in range(len(parts) - length + 1):
+                    user = user_of.get(parts[start : start + length], -1)
+                    if user < 0:
+                        continue
+                    by_context[_context(parts, start, length)].append(len(of_users))
+                    for position in (start, start - len(parts)):
+                        by_position[length, position].append(len(of_users))
+                    of_users.append(user)
+                    of_items.append(item)
+        found = np.array(of_users, np.int64), np.array(of_items, np.int64)
+        return cls(*found, by_context, by_position)
+
+    def _facts(self) -> dict[str, object]:
+        return {"occurrences": self.users.size}
+
+
+def _parts_of(text: str) -> _Parts:
+    """Return the runs of letters and of digits, in lower case and without zeros in front.
+
+    Examples
+    --------
+    >>> _parts_of("U007/list_of Ann_B")
+    ('u', '7', 'list', 'of', 'ann', 'b')
+    """
+    parts = _PART.findall(decode_escapes(text).casefold())
+    return tuple(part.lstrip("0") or "0" if part.isdigit() else part for part in parts)
+
+
+def _users_by_parts(users: Sequence[Any]) -> dict[_Parts, int]:
+    """Return the user of all parts of an id, or of its only number; -1 if several users have it."""
+    whole: dict[_Parts, int] = {}
+    numbers: dict[_Parts, int] = {}
+    for user, user_id in enumerate(users):
+        parts = _parts_of(str(user_id))
+        if not 0 < len(parts) <= _MOST_PARTS:
+            continue
+        whole[parts] = -1 if parts in whole else user
+        digits = tuple(part for part in parts if part.isdigit())
+        if len(digits) == 1 and digits != parts:
+            numbers[digits] = -1 if digits in numbers else user
+    return numbers | whole
+
+
+def _context(parts: _Parts, start: int, length: int) -> tuple[Any, ...]:
+    """Return the parts around an occurrence, all numbers alike."""
+    around = (*parts[:start], "", *parts[start + length :])
+    return (length, *("0" if part.isdigit() else part for part in around))
+
+
+def _rated(
+    matches: _Matches, n_users: int, n_items: int, blocks: Iterable[RatedRows]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return for each match whether the user rated the item, and how likely that is by chance."""
+    from scipy import sparse
+
+    activity, item_counts = np.zeros(n_users), np.zeros(n_items)
+    is_hit = np.zeros(matches.users.size, np.bool_)
+    for block in blocks:
+        row_of = np.full(n_users, -1)
+        row_of[block.users] = np.arange(block.users.size)
+        activity[block.users] = np.diff(block.indptr)
+        item_counts += np.bincount(block.items, minlength=n_items)
+        cells = (np.ones(block.items.size, np.int8), block.items, block.indptr)
+        table = sparse.csr_array(cells, shape=(block.users.size, n_items))
+        here = np.flatnonzero(row_of[matches.users] >= 0)
+        if here.size:
+            is_hit[here] = table[row_of[matches.users[here]], matches.items[here]] > 0
+    expected = item_counts[matches.items] * activity[matches.users] / max(1.0, activity.sum())
+    return is_hit, np.minimum(expected, 1.0)
+
+
+def _is_no_chance(
+    users: NDArray[np.int64], is_hit: NDArray[np.bool_], chance: NDArray[np.float64]
+) -> bool:
+    """Return whether users rated the items that contain their ids more often than by chance.
+
+    The number of hits is compared with a binomial one with the same mean (Chernoff's bound).
+    """
+    share, mean = float(is_hit.mean()), float(chance.mean())
+    if share < _LEAST_SHARE or mean >= share or np.unique(users[is_hit]).size < _FEWEST_USERS:
+        return False
+    divergence = share * math.log(share / mean) if mean else math.inf
+    if share < 1:
+        divergence += (1 - share) * math.log((1 - share) / (1 - mean))
+    return is_hit.size * divergence > -math.log(_CHANCE)
+
+
+def _ranks_of(users: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the rank of each user id, with the numbers in it in their order."""
+    keys = [
+        [(part.isalpha(), len(part) * (not part.isalpha()), part) for part in _parts_of(str(user))]
+        for user in users
+    ]
+    ranks = np.empty(len(keys), np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return ranks
+
+
+def _most_at_a_distance(
+    matches: _Matches,
+    occurrences: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    blocks: Iterable[RatedRows],
+) -> int:
+    """Return how many of the items are rated at most by users at a distance from their own."""
+    n = ranks.size
+    of_own = ranks[matches.users[occurrences]].tolist()
+    own = dict(zip(matches.items[occurrences].tolist(), of_own, strict=True))
+    counts = np.zeros(2 * n + 1, np.int64)
+    for block in blocks:
+        is_own = np.isin(block.items, list(own))
+        raters = np.repeat(ranks[block.users], np.diff(block.indptr))[is_own]
+        of_items = np.array([own[item] for item in block.items[is_own].tolist()], np.int64)
+        counts += np.bincount(raters - of_items + n, minlength=2 * n + 1)
+    counts[n] = 0
+    return int(counts.max())
