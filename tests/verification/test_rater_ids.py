@@ -11,7 +11,7 @@ from recveil.methods import KCoRater, PredictiveAnonymizer, Synthesizer
 from recveil.methods.hidden_items import anonymize_hidden
 from recveil.publish import Release
 from recveil.ratings import Ratings
-from recveil.verification.rater_ids import search_ratings
+from recveil.verification.rater_ids import describe_handles, search_ratings
 
 MADE = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=4)
 USERS, ITEMS = MADE.user_positions(), MADE.indices
@@ -67,6 +67,17 @@ def test_lists_of_a_few_users_contain_their_owners(user_id):
 def test_lists_that_others_rated_may_be_named_so_by_chance():
     ratings = with_lists(int, owner=lambda number: (7 * number + 3) % 40)
     assert not search_ratings(ratings, ratings.items)
+
+
+@pytest.mark.parametrize("user_id", ["ann{}".format, "b_{}".format], ids=["ann1", "b_1"])
+def test_lists_named_after_users_who_did_not_rate_them_are_noted(user_id):
+    ratings = with_lists(user_id, owner=lambda number: (7 * number + 3) % 40)
+    assert not search_ratings(ratings, ratings.items)
+    said = describe_handles(ratings.users.tolist(), ratings.items.tolist())
+    assert said.startswith("The ids of 15 items differ only in a user id. ")
+    assert "--hide-items" in said
+    few = with_lists(user_id, owner=lambda number: (7 * number + 3) % 40, n_lists=9)
+    assert not describe_handles(few.users.tolist(), few.items.tolist())
 
 
 CATALOGUES = {

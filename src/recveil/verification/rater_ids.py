@@ -28,6 +28,8 @@ _FEWEST_USERS, _LEAST_SHARE = 4, 0.5
 # If users at another distance rate more of the items, the numbers of raters form a band.
 _MOST_AT_A_DISTANCE = 0.5
 _CHANCE = 1e-6
+# First names of so many users do not occur in titles that are otherwise the same.
+_MANY_HANDLES = 10
 
 _Parts = tuple[str, ...]
 
@@ -90,6 +92,41 @@ def search_ratings(
     rows = RatedRows(np.arange(ratings.n_users), ratings.indptr, ratings.indices)
     problem = rater_ids_in_items(ratings.users.tolist(), items, lambda: [rows])
     return problem and f"{problem}; {advise(can_hide)}"
+
+
+def describe_handles(users: Sequence[Any], items: Sequence[Any], *, can_hide: bool = True) -> str:
+    """Describe items whose ids differ only in a user id with letters; "" if there are few.
+
+    Their users may not have rated them, so that they may be called so by chance.
+
+    Examples
+    --------
+    >>> users = [f"ann{number}" for number in range(30)]
+    >>> describe_handles(users, [f"list of {user}" for user in users[:12]])
+    'The ids of 12 items differ only in a user id. If they name who made these items, hide the \
+items (recveil anonymize --hide-items), or give them other ids.'
+    >>> describe_handles(users, [f"film {number}" for number in range(30)])
+    ''
+    """
+    matches = _Matches.of(users, items)
+    found: set[int] = set()
+    for (length, *_), occurrences in matches.by_context.items():
+        of_users = matches.users[occurrences]
+        is_handle = [_is_handle(users[user], length) for user in of_users.tolist()]
+        if np.unique(of_users[is_handle]).size >= _MANY_HANDLES:
+            found.update(matches.items[occurrences][is_handle].tolist())
+    if not found:
+        return ""
+    return (
+        f"The ids of {len(found):,} items differ only in a user id. If they name who made these "
+        f"items, {advise(can_hide)}."
+    )
+
+
+def _is_handle(user: Any, n_matched: int) -> bool:
+    """Return whether an id has letters, and all its parts were matched."""
+    parts = _parts_of(str(user))
+    return len(parts) == n_matched and not all(part.isdigit() for part in parts)
 
 
 @brief
