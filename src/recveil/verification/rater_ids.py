@@ -9,8 +9,8 @@ other users whose ids are at the same distance from them, whatever the distance.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from recveil.ratings import Ratings
 from recveil.ratings.id_words import decode_escapes
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import advise
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _PART = re.compile(r"[^\W\d_]+|\d+")
 # An id of more parts is matched as an address or not at all.
@@ -34,48 +37,49 @@ _MANY_HANDLES = 10
 _Parts = tuple[str, ...]
 
 
-@brief
-class RatedRows(NamedTuple):
-    """The rated, or the published, items of some users, in compressed rows."""
-
-    # The position of the user of each row
-    users: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    # Positions of items, once in each row
-    items: NDArray[np.int32]
-
-    def _facts(self) -> dict[str, object]:
-        return {"rows": self.users.size}
-
-
 def rater_ids_in_items(
-    users: Sequence[Any], items: Sequence[Any], rows: Callable[[], Iterable[RatedRows]]
+    users: Sequence[Any], items: Sequence[Any], rated: "sparse.csr_array"
 ) -> str:
     """Report that ids of items contain the ids of users who rated them; "" if that may be chance.
 
-    The rows are read once, and again only for what cannot be chance.
+    Parameters
+    ----------
+    users, items : sequence
+        Their ids.
+    rated : csr_array of int8, shape (n_users, n_items)
+        1 where a user rated an item.
 
     Examples
     --------
-    >>> def rows():
-    ...     yield RatedRows(np.arange(30), np.arange(31), np.arange(30, dtype=np.int32))
-    >>> rater_ids_in_items(range(30), [f"list of {user}" for user in range(30)], rows)
+    >>> from scipy import sparse
+    >>> rated = sparse.eye_array(30, dtype=np.int8, format="csr")
+    >>> rater_ids_in_items(range(30), [f"list of {user}" for user in range(30)], rated)
     'ids of items contain 30 user ids, of users who rated these items'
-    >>> rater_ids_in_items(range(30), [f"film {user + 1}" for user in range(30)], rows)
+    >>> rater_ids_in_items(range(30), [f"film {user + 1}" for user in range(30)], rated)
     ''
     """
     matches = _Matches.of(users, items)
-    if len(set(matches.users.tolist())) < _FEWEST_USERS:
+    if np.unique(matches.users).size < _FEWEST_USERS:
         return ""
-    is_hit, chance = _rated(matches, len(users), len(items), rows())
+    is_hit = rated[matches.users, matches.items] > 0
+    activity, item_counts = np.diff(rated.indptr), np.bincount(rated.indices, minlength=len(items))
+    expected = item_counts[matches.items] * activity[matches.users] / max(1, rated.nnz)
+    chance = np.minimum(expected, 1.0)
     ranks = _ranks_of(users)
+    raters = None
     # Ids that differ in nothing else come first: around the others, more occurs by chance.
     for by_place in (matches.by_context, matches.by_position):
         found: set[int] = set()
-        for occurrences in map(np.array, by_place.values()):
+        for places in by_place.values():
+            if len(places) < _FEWEST_USERS:
+                continue
+            occurrences = np.array(places)
             own, hits = matches.users[occurrences], is_hit[occurrences]
             if _is_no_chance(own, hits, chance[occurrences]):
-                elsewhere = _most_at_a_distance(matches, occurrences, ranks, rows())
+                raters = rated.tocsc() if raters is None else raters
+                elsewhere = _most_at_a_distance(
+                    raters[:, matches.items[occurrences]], ranks[own], ranks
+                )
                 if elsewhere <= _MOST_AT_A_DISTANCE * hits.sum():
                     found.update(own[hits].tolist())
         if found:
@@ -87,10 +91,14 @@ def search_ratings(
     ratings: Ratings, published: Sequence[Any] | NDArray[Any], *, can_hide: bool = True
 ) -> str:
     """Report that published ids of items contain the ids of users who rated them; "" if not."""
+    from scipy import sparse
+
     kept = set(published.tolist() if isinstance(published, np.ndarray) else published)
     items = [item if item in kept else "" for item in ratings.items.tolist()]
-    rows = RatedRows(np.arange(ratings.n_users), ratings.indptr, ratings.indices)
-    problem = rater_ids_in_items(ratings.users.tolist(), items, lambda: [rows])
+    ones = np.ones(ratings.n_ratings, np.int8)
+    shape = (ratings.n_users, ratings.n_items)
+    rated = sparse.csr_array((ones, ratings.indices, ratings.indptr), shape=shape)
+    problem = rater_ids_in_items(ratings.users.tolist(), items, rated)
     return problem and f"{problem}; {advise(can_hide)}"
 
 
@@ -199,28 +207,6 @@ def _context(parts: _Parts, start: int, length: int) -> tuple[Any, ...]:
     return (length, *("0" if part.isdigit() else part for part in around))
 
 
-def _rated(
-    matches: _Matches, n_users: int, n_items: int, blocks: Iterable[RatedRows]
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return for each match whether the user rated the item, and how likely that is by chance."""
-    from scipy import sparse
-
-    activity, item_counts = np.zeros(n_users), np.zeros(n_items)
-    is_hit = np.zeros(matches.users.size, np.bool_)
-    for block in blocks:
-        row_of = np.full(n_users, -1)
-        row_of[block.users] = np.arange(block.users.size)
-        activity[block.users] = np.diff(block.indptr)
-        item_counts += np.bincount(block.items, minlength=n_items)
-        cells = (np.ones(block.items.size, np.int8), block.items, block.indptr)
-        table = sparse.csr_array(cells, shape=(block.users.size, n_items))
-        here = np.flatnonzero(row_of[matches.users] >= 0)
-        if here.size:
-            is_hit[here] = table[row_of[matches.users[here]], matches.items[here]] > 0
-    expected = item_counts[matches.items] * activity[matches.users] / max(1.0, activity.sum())
-    return is_hit, np.minimum(expected, 1.0)
-
-
 def _is_no_chance(
     users: NDArray[np.int64], is_hit: NDArray[np.bool_], chance: NDArray[np.float64]
 ) -> bool:
@@ -249,20 +235,13 @@ def _ranks_of(users: Sequence[Any]) -> NDArray[np.int64]:
 
 
 def _most_at_a_distance(
-    matches: _Matches,
-    occurrences: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    blocks: Iterable[RatedRows],
+    raters: "sparse.csc_array", of_items: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> int:
-    """Return how many of the items are rated at most by users at a distance from their own."""
-    n = ranks.size
-    of_own = ranks[matches.users[occurrences]].tolist()
-    own = dict(zip(matches.items[occurrences].tolist(), of_own, strict=True))
-    counts = np.zeros(2 * n + 1, np.int64)
-    for block in blocks:
-        is_own = np.isin(block.items, list(own))
-        raters = np.repeat(ranks[block.users], np.diff(block.indptr))[is_own]
-        of_items = np.array([own[item] for item in block.items[is_own].tolist()], np.int64)
-        counts += np.bincount(raters - of_items + n, minlength=2 * n + 1)
-    counts[n] = 0
+    """Return how many of the items are rated at most by users at a distance from their own.
+
+    `raters` has a column per item, and `of_items` the rank of the user whose id it contains.
+    """
+    distances = ranks[raters.indices] - np.repeat(of_items, np.diff(raters.indptr))
+    counts = np.bincount(distances + ranks.size, minlength=2 * ranks.size)
+    counts[ranks.size] = 0
     return int(counts.max())
