@@ -73,7 +73,9 @@ class TestTooLarge:
 
 def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, tmp_path):
     """Their labels are known once people are grouped."""
-    thin = Ratings.from_columns(range(300), range(300), [1, 5] * 150, scale=RatingScale(1, 5, 1))
+    thin = Ratings.from_columns(
+        range(300), range(1_000, 1_300), [1, 5] * 150, scale=RatingScale(1, 5, 1)
+    )
     for make, remedy in (
         (lambda: KCoRater(150, seed=1), "grouping supports"),
         (lambda: PredictiveAnonymizer(150, "simple", seed=1), "layout groups"),

@@ -3,10 +3,13 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.methods.hidden_items import anonymize_hidden
 from recveil.methods.nominal.anonymizer import SharedWords
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.private_folder import digest_of, is_made_of
@@ -37,6 +40,44 @@ def test_the_twin_tells_and_the_published_side_does_not(way, tmp_path):
     assert is_made_of(tmp_path / "out", OTHER) is False
     for file in (tmp_path / "out").iterdir():
         assert digest_of(ratings).encode() not in file.read_bytes()
+
+
+def test_hidden_items_are_those_of_the_ratings(tmp_path):
+    anonymize_hidden(MADE, WAYS["padded"], seed=1).write(tmp_path / "out")
+    content = json.loads((tmp_path / "out.private" / "private.json").read_text())
+    assert content["ratings_sha256"] == digest_of(MADE)
+    assert is_made_of(tmp_path / "out", MADE) is True
+    assert is_made_of(tmp_path / "out", OTHER) is False
+
+
+def with_older_digest(folder, ratings):
+    """Store the digest of the ratings with pseudonyms, as 1.0.0 did, and return their mapping."""
+    file = folder.with_name("out.private") / "items.parquet"
+    name_of = dict(zip(*pq.read_table(file).to_pydict().values(), strict=True))
+    renamed = Ratings.from_columns(
+        ratings.users[ratings.user_positions()],
+        [name_of[item] for item in ratings.items[ratings.indices].tolist()],
+        ratings.values,
+        scale=SCALE,
+    )
+    private = file.with_name("private.json")
+    content = json.loads(private.read_text()) | {"ratings_sha256": digest_of(renamed)}
+    private.write_text(json.dumps(content))
+    return name_of
+
+
+def test_an_older_release_with_hidden_items_is_not_accused(tmp_path):
+    anonymize_hidden(MADE, WAYS["padded"], seed=1).write(tmp_path / "out")
+    name_of = with_older_digest(tmp_path / "out", MADE)
+    assert is_made_of(tmp_path / "out", MADE) is True
+    assert is_made_of(tmp_path / "out", OTHER) is False
+    file = tmp_path / "out.private" / "items.parquet"
+    fewer = pq.read_table(file).slice(1)
+    pq.write_table(fewer, file)
+    assert is_made_of(tmp_path / "out", MADE) is None, "of which the digest cannot be repeated"
+    unknown = pa.table({"item_id": [9_999], "published_id": [name_of.popitem()[1]]})
+    pq.write_table(pa.concat_tables([fewer, unknown]), file)
+    assert is_made_of(tmp_path / "out", MADE) is False
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -132,6 +132,8 @@ def anonymize(
 
     made = anonymize(source, output, on_estimate=report, **keywords)
     _warn(made.warnings(output))
+    if warning := made.item_warning():
+        echo(f"warning: {warning}", err=True)
     if write_json(_as_json(made, output, estimates[0] if estimates else None), json):
         show_release(made, output, is_explained=explain)
 

@@ -30,6 +30,7 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
+from recveil.verification.rater_ids import describe_handles
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,6 +183,12 @@ class Anonymized(NamedTuple):
         """Return warnings about the release written to `output` and each earlier one."""
         made, ratings_sha256 = self.release.published, self.release.private.ratings_sha256
         return warnings_of(self.earlier, output, made.claim, ratings_sha256)
+
+    def item_warning(self) -> str:
+        """Return a warning about items that may be named after their users; "" if none."""
+        published = self.release.published
+        users, items = self.ratings.users.tolist(), published.items.tolist()
+        return describe_handles(users, items, can_hide=published.claim.about.contains_users)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()

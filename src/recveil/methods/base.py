@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.records import Groups, Records
 from recveil.release.sides import FileFormat, Layout, Private, Published
 from recveil.runtime.errors import RecveilError, describe_count
+from recveil.verification.rater_ids import search_ratings
 
 # Published values have ten decimals.
 FINEST_STEP, _LARGEST = 1e-9, 1e12
@@ -151,6 +153,7 @@ def assemble(
         settings=dict(used or {}),
         levels=levels,
         ratings_sha256=digest_of(ratings),
+        search_items=partial(search_ratings, ratings),
     )
     return Release(published, private)
 

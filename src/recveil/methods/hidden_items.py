@@ -12,6 +12,7 @@ from recveil.methods.base import with_private
 from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.release.method import HIDDEN_ITEMS
+from recveil.release.private_folder import digest_of
 from recveil.release.pseudonyms import fresh_prefix, pseudonyms
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer, Published
@@ -45,7 +46,12 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
         published,
         settings={**published.settings, HIDDEN_ITEMS.name: HIDDEN_ITEMS.allowed[0]},
     )
-    return with_private(Release(published, sides.private), items=ratings.items[order])
+    return with_private(
+        Release(published, sides.private),
+        items=ratings.items[order],
+        ratings_sha256=digest_of(ratings),
+        search_items=None,
+    )
 
 
 def _published_items(published: Published) -> NDArray[np.bool_]:

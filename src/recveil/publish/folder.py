@@ -267,6 +267,13 @@ def _stage(
                 f"{result.private_found[0]}",
                 code="release.refused",
             )
+        search = release.private.search_items
+        if search is not None and (problem := search(published.items)):
+            raise RecveilError(
+                f"the release would contain private data, so it was not written: item_id: "
+                f"{problem}",
+                code="release.refused",
+            )
     return result
 
 

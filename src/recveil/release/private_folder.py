@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from recveil.io.worker import decoded_table
 from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import plain_column, python_values
 from recveil.release.manifest import (
     ASSIGNMENT,
+    HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
     FileEntry,
@@ -88,13 +90,48 @@ def digest_of(ratings: Ratings) -> str:
 
 
 def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
-    """Return whether a release was made from these ratings."""
+    """Return whether a release was made from these ratings; None if that is unknown."""
     published = folder.resolve()
+    private = private_twin(published)
     try:
-        content = json.loads(read_whole(private_twin(published) / PRIVATE_MANIFEST).decode())
+        content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         if content["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:
             return None
         digest = content.get("ratings_sha256")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # callers that need the folder get the error elsewhere
-    return None if digest is None else bool(digest == digest_of(ratings))
+    if digest is None or digest == digest_of(ratings):
+        return None if digest is None else True
+    hidden = private / HIDDEN_ITEMS_FILE
+    return _is_made_of_renamed(hidden, digest, ratings) if hidden.is_file() else False
+
+
+def _is_made_of_renamed(hidden: Path, digest: str, ratings: Ratings) -> bool | None:
+    """Return whether the digest is that of the ratings under the pseudonyms of their items.
+
+    Releases with hidden items stored this digest until 1.0.0. It cannot be repeated if some items
+    of the ratings are not published.
+    """
+    try:
+        names = decoded_table(hidden, columns=["item_id", "published_id"])
+    except (pa.ArrowException, OSError, ValueError, RecveilError):
+        return None
+    items, pseudonyms = (python_values(plain_column(names[name])) for name in names.column_names)
+    name_of = dict(zip(map(str, items), pseudonyms, strict=True))
+    is_rated = ratings.support > 0
+    rated = [str(item) for item in ratings.items[is_rated].tolist()]
+    if not name_of.keys() <= set(rated):
+        return False
+    if len(name_of) < len(rated):
+        return None
+    places = np.cumsum(is_rated) - 1
+    renamed = Ratings(
+        users=ratings.users,
+        items=np.array([name_of[item] for item in rated], dtype=object),
+        indptr=ratings.indptr,
+        indices=places[ratings.indices],
+        values=ratings.values,
+        days=None,
+        scale=ratings.scale,
+    )
+    return bool(digest == digest_of(renamed))

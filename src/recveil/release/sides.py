@@ -107,6 +107,9 @@ class Private:
         The original id of each published item, if items have pseudonyms.
     ratings_sha256 : str or None
         Digest of the original ratings; see `recveil.release.private_folder`.
+    search_items : callable, optional
+        Takes the ids of the published items, and reports that they contain ids of users who rated
+        them; "" if not. Only if the ratings are in memory and items have no pseudonyms.
     """
 
     users: NDArray[Any]
@@ -118,6 +121,7 @@ class Private:
     diversity_cost: Any = None
     items: NDArray[Any] | None = None
     ratings_sha256: str | None = None
+    search_items: Callable[[NDArray[Any]], str] | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for its owner alone", "people": self.users.size}

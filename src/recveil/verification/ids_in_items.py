@@ -157,7 +157,7 @@ def ids_in_items(
     # Any number may occur among numbers; an address may not.
     clear = distinctive_values(users, len(text) if texts else _ENDLESS)
     met = met_as_words(users, map(str, item_ids)).difference(clear)
-    remedy = f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
+    remedy = advise(can_hide)
     rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
     if n_rows := len({*rows, *repeated}):
@@ -176,6 +176,11 @@ def ids_in_items(
         )
         problem = problem and f"{problem}; {remedy}"
     return IdsInItems(problem, len(users) - len(clear) if item_ids else 0, len(met))
+
+
+def advise(can_hide: bool) -> str:
+    """Return what to do about items whose ids contain user ids."""
+    return f"{_HIDE}, or give them other ids" if can_hide else "give these items other ids"
 
 
 def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:

@@ -164,3 +164,10 @@ class TestTwoReleases:
         _, out, _ = run("audit", "ratings.csv", *options)
         assert "together with march" in out
         assert "Publish one of the two." in out
+
+
+def test_a_release_with_hidden_items_was_made_from_these_ratings(run):
+    run("anonymize", "ratings.csv", "-o", "out", "--k", 3, "--hide-items", "--seed", 1)
+    code, out, err = run("audit", "ratings.csv", "--release", "out", "--targets", 20, "--no-curves")
+    assert code == 0
+    assert "not made from these ratings" not in out + err

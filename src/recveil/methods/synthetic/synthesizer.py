@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -58,6 +59,7 @@ from recveil.release.synthetic_form import (
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import BriefParameters, brief
 from recveil.verification.ids_in_items import ids_in_items
+from recveil.verification.rater_ids import search_ratings
 
 
 class Synthesizer(BriefParameters, BaseEstimator):
@@ -140,6 +142,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         private = Private(
             *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
             ratings_sha256=digest_of(ratings),
+            search_items=partial(search_ratings, ratings, can_hide=False),
         )
         return Release(self.published(learnt, self.drawn(learnt)), private)
 
@@ -154,6 +157,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
             reject_few(ratings.n_users)
         else:
             self.check_items(ratings.items, ratings.users)
+            if self.catalogue is not None:
+                self._check_raters(ratings)
 
     def check_options(self) -> None:
         """Raise a RecveilError for options that are invalid for any ratings."""
@@ -188,6 +193,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         reject_people(public, can_hide=False)
         user_ids = [] if users is None else users.tolist()
         if problem := ids_in_items(user_ids, public.tolist(), can_hide=False).problem:
+            raise RecveilError(f"item ids: {problem}", code="id.personal")
+
+    def _check_raters(self, ratings: Ratings) -> None:
+        if problem := search_ratings(ratings, ratings.items, can_hide=False):
             raise RecveilError(f"item ids: {problem}", code="id.personal")
 
     def _check_likes(self, scale: RatingScale) -> None:
