@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.io.columns.id_words import decode_escapes
 from recveil.ratings import Ratings
-from recveil.ratings.id_words import decode_escapes
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import advise
 

@@ -336,7 +336,7 @@ class TestTelling:
 def test_people_are_drawn_from_models_of_older_formats(form, tmp_path):
     """The promise and its ledger are of that format, and so is what is drawn."""
     stored = Path(__file__).parents[2] / "verification" / form / "synthetic-model"
-    found = sample(stored, tmp_path / "drawn", people=35, seed=1)
+    found = sample(stored, tmp_path / "drawn", n_users=35, seed=1)
     assert (found.holds, found.users) == (True, 35)
     assert verify(tmp_path / "drawn").holds
     before, after = (
