@@ -1,9 +1,11 @@
 """Which of some rows is the last one in time, finer than the days that ratings keep."""
 
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -340,6 +342,9 @@ _MISSING = (
 )
 # The format that says so of numbers which may be of another unit, such as seconds of 1994.
 UNIX_SECONDS = "%s"
+# Digits of what a format has, as far as their number is fixed; `strptime` takes fewer, too.
+_WIDTHS = {"%Y": 4, "%G": 4, "%j": 3} | {f"%{letter}": 2 for letter in "mdyHIMSUWV"}
+_SIGNS = re.compile(r"%:?.|\s+|.", re.DOTALL)
 _HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y"
 
 
@@ -461,12 +466,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     if pa.types.is_floating(column.type):
         column = _require_whole(column)
     if pa.types.is_integer(column.type):
-        # A number has lost the 0 before its first digit: 1012005 is 01012005.
-        width = len(EXAMPLE.strftime(format))
-        text = column.cast(pa.string())
-        column = pc.if_else(
-            pc.equal(pc.utf8_length(text), width - 1), pc.utf8_lpad(text, width, "0"), text
-        )
+        column = column.cast(pa.string())
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
@@ -480,21 +480,79 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
         return column.cast(pa.timestamp("us"))
     texts = column.chunk(0).dictionary.to_pylist()
     instants: list[datetime | None] = []
+    widths = _Widths.of(format)
     for number, text in enumerate(texts):
         try:
-            instants.append(_in_utc(datetime.strptime((text or "").strip(), format)))
+            filled = widths.fill((text or "").strip())
+            instants.append(_in_utc(datetime.strptime(filled, format)))
         except ValueError:
             codes = pa.chunked_array([chunk.indices for chunk in column.chunks])
             row = int(pc.index(codes, number).as_py())
             if row >= 0:
                 raise RecveilError(
                     f"{locate(row)}: time {quoted(text)} is not written as time_format "
-                    f"(--time-format) says, {quoted(format)}; mend one of them",
+                    f"(--time-format) says, {quoted(format)}{widths.rule}; mend one of them",
                     code="time.format",
                 ) from None
             instants.append(None)  # which stands in no row
     known = pa.array(instants, pa.timestamp("us"))
     return pa.chunked_array([known.take(chunk.indices) for chunk in column.chunks])
+
+
+class _Widths(NamedTuple):
+    """How many digits a format has where no sign separates two numbers.
+
+    Without it, `strptime` reads 1042024 as 4 October: %m%d%Y takes as many digits as it can.
+    """
+
+    # The format with so many digits in such places, and anything in others
+    pattern: re.Pattern[str]
+    # The fewest and the most digits of a format of digits alone; 0 for others
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, format: str) -> Self:
+        signs = [text if text != "%%" else "%" for text in _SIGNS.findall(format)]
+        runs = [
+            (is_digits, list(run))
+            for is_digits, run in groupby(signs, key=lambda sign: sign in _WIDTHS)
+        ]
+        pattern = ""
+        for is_digits, run in runs:
+            if is_digits and len(run) > 1:
+                pattern += rf"\d{{{sum(_WIDTHS[sign] for sign in run)}}}"
+            elif is_digits:
+                pattern += ".*?"
+            else:
+                pattern += "".join(_pattern_of(sign) for sign in run)
+        is_whole = len(runs) == 1 and runs[0][0] and len(signs) > 1
+        most = sum(_WIDTHS[sign] for sign in signs) if is_whole else 0
+        # A number has lost the zeros before its first digit: 1012005 is 01012005.
+        lost = _WIDTHS[signs[0]] - 1 if is_whole and signs[0] not in ("%Y", "%G") else 0
+        return cls(re.compile(pattern, re.IGNORECASE | re.DOTALL), most - lost, most)
+
+    @property
+    def rule(self) -> str:
+        """How many digits a format of digits alone has, as the end of a clause."""
+        if not self.most:
+            return ""
+        fewer = f", or {self.least} without the first 0" if self.least < self.most else ""
+        return f", which has {self.most} digits{fewer}; if other zeros are missing, write ISO dates"
+
+    def fill(self, text: str) -> str:
+        """Return text with the zero that it lost; raise ValueError if digits are missing."""
+        if self.least <= len(text) < self.most:
+            text = text.zfill(self.most)
+        if not self.pattern.fullmatch(text):
+            raise ValueError(text)
+        return text
+
+
+def _pattern_of(sign: str) -> str:
+    if sign.isspace():
+        return r"\s+"
+    return ".*?" if len(sign) > 1 else re.escape(sign)
 
 
 def _times_from_seconds(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
