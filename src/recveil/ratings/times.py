@@ -218,6 +218,12 @@ _LEAST_REPEATED = 50
 # A day is noted, too, if it has a fifth of the times, and ten times the median of the other days,
 # of which there are at least 20: fewer do not show how many ratings a day usually has.
 _LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
+# So many different firsts of a month, or days a week apart, are no chance.
+_LEAST_MONTHS, _LEAST_WEEKS, _A_WEEK = 3, 8, 7
+# Different days are too few if so many times share each on average, and they are these, or this
+# share of the days between the first and the last.
+_FEW_DISTINCT, _FEW_OF_SPAN, _TIMES_EACH = 5, 0.1, 100
+_UNDERSTATED = "if users rated on other days, the audit understates the risk"
 
 
 def find_misreading(
@@ -746,21 +752,32 @@ def _year(second: float) -> int:
 
 
 def describe_repeated(days: NDArray[np.integer]) -> str:
-    """Describe a day that holds most times, or far more than others; "" if there is none.
+    """Describe a day with far more times than others, or too few different days; "" for others.
 
-    Such a column was filled in, or a part of it holds the date of an import.
+    Such a column was filled in or rounded, or a part of it holds the date of an import.
     """
     if days.size < _LEAST_REPEATED:
         return ""
     distinct, counts = np.unique(days, return_counts=True)
+    if shared := _find_shared_part(distinct):
+        part, unit = shared
+        return (
+            f"all {days.size:,} times are on {part}, as if only the {unit} were known; "
+            f"{_UNDERSTATED}"
+        )
     at = int(counts.argmax())
     most = int(counts[at])
     day = np.datetime64(int(distinct[at]), "D")
     if 2 * most > days.size:
         share = "all" if most == days.size else f"{most:,} of"
+        return f"{share} {days.size:,} times are on one day, {day}; {_UNDERSTATED}"
+    first, last = int(distinct[0]), int(distinct[-1])
+    are_few = distinct.size <= _FEW_DISTINCT or distinct.size <= _FEW_OF_SPAN * (last - first + 1)
+    if are_few and days.size >= _TIMES_EACH * distinct.size:
+        ends = [str(np.datetime64(day, "D")) for day in (first, last)]
         return (
-            f"{share} {days.size:,} times are on one day, {day}; if users rated on other days, the "
-            f"audit understates the risk"
+            f"all {days.size:,} times are on {distinct.size:,} different days from "
+            f"{' to '.join(ends)}; {_UNDERSTATED}"
         )
     usual = np.median(np.delete(counts, at))
     is_far_above = most >= _LEAST_SHARE * days.size and most >= _TIMES_A_DAY * usual
@@ -771,6 +788,26 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
         f"{usual:,g} on a usual day; if that is the date of an import, and not of the ratings, the "
         f"audit understates the risk"
     )
+
+
+def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
+    """Return what several different days have in common, and the unit that they stand for.
+
+    Examples
+    --------
+    >>> _find_shared_part(np.array(["2019-01-01", "2020-03-01", "2020-05-01"], "M8[D]").astype(int))
+    ('the first day of a month', 'month')
+    """
+    if distinct.size < _LEAST_MONTHS:
+        return None
+    for shift, end in ((0, "first"), (1, "last")):
+        moved = distinct.astype("M8[D]") + shift
+        for unit, code in (("year", "M8[Y]"), ("month", "M8[M]")):
+            if (moved.astype(code).astype("M8[D]") == moved).all():
+                return f"the {end} day of a {unit}", unit
+    if distinct.size >= _LEAST_WEEKS and (np.diff(distinct) % _A_WEEK == 0).all():
+        return "one day of the week", "week"
+    return None
 
 
 def _describe_odd(days: NDArray[np.integer]) -> str:
