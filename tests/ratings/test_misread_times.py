@@ -106,6 +106,23 @@ def test_snowflakes_are_no_nanoseconds(kind):
     assert eval(formula, {"number": SNOWFLAKES[0]}) // 1_000 == SECONDS[0]
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+@pytest.mark.parametrize("low", ["sequence", "machines"])
+@pytest.mark.parametrize("zero", [1_288_834_974_657, 1_420_070_400_000])
+def test_snowflakes_with_larger_low_bits_are_no_nanoseconds(zero, low, kind):
+    """A sequence that goes on from id to id is not small, but the bits above it are few."""
+    drawn = np.random.default_rng(5)
+    bits = np.arange(250) if low == "sequence" else drawn.integers(0, 4_096, 250) + (7 << 12)
+    ids = [
+        (second * 1_000 - zero << 22) + int(bit) for second, bit in zip(SECONDS, bits, strict=True)
+    ]
+    found = parse_days(column(pa.array(ids).cast(kind, safe=False)), str)
+    assert found.days is None
+    assert "if they are Twitter ids" in found.problem
+    assert "Cocoa" not in found.problem
+    assert "if Discord ids, add 1420070400000" in found.problem
+
+
 @pytest.mark.parametrize("step", [1, 10**3, 10**6, 10**9, 36 * 10**11])
 def test_nanoseconds_are_no_snowflakes(step):
     drawn = np.random.default_rng(step % 97).integers(0, 3 * 10**16, 250)

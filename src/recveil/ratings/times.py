@@ -72,14 +72,14 @@ _OTHER_UNITS = (
 )
 # Of units of other sizes, those are no alternative in which the whole table is so much shorter.
 _SHORTER = 1 / 50
-# Ids such as Twitter's: milliseconds since its first day, above so many bits, of which the lowest
-# count ids within a millisecond, so that they are small.
-_SNOWFLAKE_BITS, _SNOWFLAKE_ZERO, _SNOWFLAKE_COUNTS, _SNOWFLAKE_SMALL = (
-    22,
-    1_288_834_974_657,
-    4_096,
-    64,
-)
+# Snowflake ids, such as Twitter's: milliseconds since its first day, above so many bits, of which
+# the lowest count ids within a millisecond, and the others number the machine.
+_SNOWFLAKE_BITS, _SNOWFLAKE_ZERO, _DISCORD_ZERO = 22, 1_288_834_974_657, 1_420_070_400_000
+_SNOWFLAKE_COUNTS, _SNOWFLAKE_MACHINES = 4_096, 1_024
+# Such counts are small: below the first among so many numbers, below the second among more.
+_SNOWFLAKE_SMALL, _LEAST_SNOWFLAKES = (64, 1_024), (5, 20)
+# Nanoseconds have nearly as many different bits there as there are numbers.
+_FEW_MACHINES = 0.25
 # Digits that are dates, but that only a format can read.
 _FORMATS = (
     *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
@@ -115,9 +115,11 @@ def guess_unit(times: NDArray[Any]) -> str:
     different days one.
     """
     if are_snowflakes(times):
+        discord = _ends_before_now(times, _DISCORD_ZERO)
         return (
             f"if they are Twitter ids, convert them to Unix milliseconds (number // "
             f"{2**_SNOWFLAKE_BITS} + {_SNOWFLAKE_ZERO})"
+            f"{f'; if Discord ids, add {_DISCORD_ZERO} instead' if discord else ''}"
         )
     fitting = find_units(times)
     if len({unit.a_second for unit in fitting}) != 1 or are_months_and_days(times):
@@ -153,16 +155,24 @@ def are_snowflakes(times: NDArray[Any]) -> bool:
     >>> are_snowflakes((np.arange(9, dtype=np.int64) * 10**10 + 196_824_000_000) << 22)
     True
     """
-    if times.size == 0 or times.min() < 1 << 48:
-        return False
-    seconds = (times // 2**_SNOWFLAKE_BITS + _SNOWFLAKE_ZERO) / 1_000
-    if seconds.max() > latest_second():
+    if times.size == 0 or times.min() < 1 << 48 or not _ends_before_now(times, _SNOWFLAKE_ZERO):
         return False
     fine = np.unique(
         times[times % 10**9 != 0][:_TIMES_TRIED]
     )  # whole hours have low bits of 0, too
-    small = fine % _SNOWFLAKE_COUNTS < _SNOWFLAKE_SMALL
-    return fine.size >= LEAST_BY_CHANCE and bool(small.mean() >= LEAST_FITTING)
+    counts = fine % _SNOWFLAKE_COUNTS
+    for small, least in zip(_SNOWFLAKE_SMALL, _LEAST_SNOWFLAKES, strict=True):
+        if fine.size >= least and (counts < small).mean() >= LEAST_FITTING:
+            return True
+    if np.unique(fine // 2**_SNOWFLAKE_BITS).size < _LEAST_SNOWFLAKES[-1]:
+        return False
+    machines = fine // _SNOWFLAKE_COUNTS % _SNOWFLAKE_MACHINES
+    return bool(np.unique(machines).size <= _FEW_MACHINES * fine.size)
+
+
+def _ends_before_now(times: NDArray[Any], zero: int) -> bool:
+    """Check whether snowflake ids that count from such a day are not in the future."""
+    return bool((times.max() // 2**_SNOWFLAKE_BITS + zero) / 1_000 <= latest_second())
 
 
 def are_months_and_days(times: NDArray[Any]) -> bool:
@@ -697,7 +707,7 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
     if are_snowflakes(times):
         return Days(
             None,
-            f"its numbers, such as {times[0]:.0f}, may be Unix nanoseconds or ids; "
+            f"its numbers, such as {times[0]:.0f}, may be Unix nanoseconds or snowflake ids; "
             f"{guess_unit(times)}",
         )
     if high < LEAST_LATEST or (
