@@ -102,7 +102,7 @@ def test_snowflakes_are_no_nanoseconds(kind):
     found = parse_days(column(pa.array(SNOWFLAKES).cast(kind, safe=False)), str)
     assert found.days is None
     assert "if they are Twitter ids, convert them to Unix milliseconds (" in found.problem
-    formula = found.problem.partition("(")[2].partition(")")[0]
+    formula = found.problem.partition("(")[2].partition(";")[0]
     assert eval(formula, {"number": SNOWFLAKES[0]}) // 1_000 == SECONDS[0]
 
 
@@ -120,7 +120,7 @@ def test_snowflakes_with_larger_low_bits_are_no_nanoseconds(zero, low, kind):
     assert found.days is None
     assert "if they are Twitter ids" in found.problem
     assert "Cocoa" not in found.problem
-    assert "if Discord ids, add 1420070400000" in found.problem
+    assert "; for Discord, + 1420070400000)" in found.problem
 
 
 @pytest.mark.parametrize("step", [1, 10**3, 10**6, 10**9, 36 * 10**11])

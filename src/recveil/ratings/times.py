@@ -118,8 +118,8 @@ def guess_unit(times: NDArray[Any]) -> str:
         discord = _ends_before_now(times, _DISCORD_ZERO)
         return (
             f"if they are Twitter ids, convert them to Unix milliseconds (number // "
-            f"{2**_SNOWFLAKE_BITS} + {_SNOWFLAKE_ZERO})"
-            f"{f'; if Discord ids, add {_DISCORD_ZERO} instead' if discord else ''}"
+            f"{2**_SNOWFLAKE_BITS} + {_SNOWFLAKE_ZERO}"
+            f"{f'; for Discord, + {_DISCORD_ZERO}' if discord else ''})"
         )
     fitting = find_units(times)
     if len({unit.a_second for unit in fitting}) != 1 or are_months_and_days(times):
@@ -707,8 +707,7 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
     if are_snowflakes(times):
         return Days(
             None,
-            f"its numbers, such as {times[0]:.0f}, may be Unix nanoseconds or snowflake ids; "
-            f"{guess_unit(times)}",
+            f"its numbers may be Unix nanoseconds or snowflake ids; {guess_unit(times)}",
         )
     if high < LEAST_LATEST or (
         high > latest and (low < EARLIEST or (times > latest * a_second).mean() > 0.5)
