@@ -296,8 +296,6 @@ def test_a_day_that_is_busy_among_busy_days_is_not_noted():
         ([f"2020-{month:02}-01" for month in range(1, 13)], "on the first day of a month, as if"),
         (["2020-02-29", "2020-03-31", "2019-12-31"], "on the last day of a month, as if only the"),
         ([f"{year}-01-01" for year in range(2015, 2021)], "first day of a year, as if only the ye"),
-        (["2020-01-06", "2020-01-13"] + [f"2020-06-{n:02}" for n in (1, 8, 15, 22, 29)]
-         + ["2020-11-30"], "on one day of the week, as if only the week were known; if users"),
     ],
 )  # fmt: skip
 def test_times_on_few_different_days_are_noted(days, told, form, tmp_path):

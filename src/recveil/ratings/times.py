@@ -228,8 +228,8 @@ _LEAST_REPEATED = 50
 # A day is noted, too, if it has a fifth of the times, and ten times the median of the other days,
 # of which there are at least 20: fewer do not show how many ratings a day usually has.
 _LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
-# So many different firsts of a month, or days a week apart, are no chance.
-_LEAST_MONTHS, _LEAST_WEEKS, _A_WEEK = 3, 8, 7
+# So many different firsts of a month are no chance.
+_LEAST_MONTHS = 3
 # Different days are too few if so many times share each on average, and they are these, or this
 # share of the days between the first and the last.
 _FEW_DISTINCT, _FEW_OF_SPAN, _TIMES_EACH = 5, 0.1, 100
@@ -814,8 +814,6 @@ def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
         for unit, code in (("year", "M8[Y]"), ("month", "M8[M]")):
             if (moved.astype(code).astype("M8[D]") == moved).all():
                 return f"the {end} day of a {unit}", unit
-    if distinct.size >= _LEAST_WEEKS and (np.diff(distinct) % _A_WEEK == 0).all():
-        return "one day of the week", "week"
     return None
 
 
