@@ -495,6 +495,27 @@ def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, c
     assert not any("\\" in item for item in map(str, made.items))
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("options", [{}, {"delimiter": ";"}, {"format": "csv"}])
+def test_lines_in_quotes_are_named_with_a_command_that_works(
+    tmp_path, mark, end, encoding, options
+):
+    """Each line became one field: no user column was found, with the advice to rename it."""
+    inside = mark.replace("\t", ":")  # an id has no tab
+    rows = [["user", "item", "rating"], *([n, f'""{n}{inside} ü""', n % 5 + 1] for n in range(30))]
+    content = "".join(f'"{mark.join(map(str, row))}"{end}' for row in rows)
+    (tmp_path / "r.csv").write_bytes(content.encode(encoding))
+    with raises("input.quotes", "each line is in quotes") as caught:
+        read_ratings(tmp_path / "r.csv", **options)
+    command = str(caught.value).partition("around lines: ")[2].replace("FILE", "r.csv")
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    made = read_ratings(tmp_path / "ratings.csv", delimiter=mark)
+    assert (made.n_users, made.n_items, made.n_ratings) == (30, 30, 30)
+    assert f"7{inside} ü" in made.items.tolist()
+
+
 def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text('user,item,rating\n1,"the ""big"" one",4\n2,"the "big" one",5\n')

@@ -1,12 +1,17 @@
 """JSON Lines and arrays of objects are read as their CSV is, and named by line if they are none."""
 
+import gzip
 import json
+import shlex
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
+from recveil import RatingScale
 from recveil.io import read_ratings, understand
 from recveil.io.formats import json_objects
 
@@ -100,7 +105,7 @@ GOOD = '{"user": 1, "item": 2, "rating": 3}'
         ("[[1, 2, 3]]", "input.json", "line 1"),
         ("[]", "table.no-ratings", ""),
         ("{}", "table.no-ratings", ""),
-        (json.dumps({"ratings": REVIEWS}), "column.missing", "'ratings'"),
+        (json.dumps({"ratings": REVIEWS}), "input.json", "the rows in 'ratings'"),
         ('{"user": 1, "user": 2, "item": 2, "rating": 3}', "input.json", "line 1"),
         ('{"user": "\\ud800", "item": 2, "rating": 3}', "input.encoding", "line 1"),
         ('{"user": 1, "item": 2, "rating": true}', "rating.words", "line 1"),
@@ -218,3 +223,61 @@ def test_constants_of_python_are_named(tmp_path, value):
     with raises("input.json") as error:
         read_ratings(path)
     assert "line 1" in str(error.value)
+
+
+TRIPLES = [(f"u{n % 7}", f"i{n}", n % 5 + 1) for n in range(60)]
+OBJECTS = [dict(zip(("user", "item", "rating"), each, strict=True)) for each in TRIPLES]
+COLUMNS = {name: [each[name] for each in OBJECTS] for name in OBJECTS[0]}
+WHOLE = {
+    "with the rows in 'ratings'": {"ratings": OBJECTS},
+    "with the rows in 'results'": {"count": 60, "next": None, "results": OBJECTS},
+    "with the rows in 'data'": {"ok": True, "data": [[*COLUMNS], *TRIPLES]},
+    "with an object for each user": {
+        f"u{n}": {item: rating for user, item, rating in TRIPLES if user == f"u{n}"}
+        for n in range(7)
+    },
+    "of columns and data": {"columns": [*COLUMNS], "index": [*range(60)], "data": TRIPLES},
+    "with an object for each column": {
+        name: {str(n): value for n, value in enumerate(values)} for name, values in COLUMNS.items()
+    },
+    "with a list for each column": COLUMNS,
+}
+
+
+@pytest.mark.parametrize("shape", WHOLE)
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("packed", [False, True])
+def test_one_object_with_all_rows_is_named_with_a_command_that_works(
+    tmp_path, shape, indent, packed
+):
+    content = json.dumps(WHOLE[shape], indent=indent).encode()
+    (tmp_path / "r.json").write_bytes(gzip.compress(content) if packed else content)
+    with raises("input.json", f"one JSON object {shape}; write") as caught:
+        read_ratings(tmp_path / "r.json")
+    assert len(str(caught.value)) < 300
+    command = str(caught.value).partition("write them so: ")[2]
+    made = command.rpartition(" > ")[2]
+    command = command.replace("FILE", "r.json").replace("python", shlex.quote(sys.executable))
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    ratings = read_ratings(tmp_path / made)
+    assert (ratings.n_users, ratings.n_items, ratings.n_ratings) == (7, 60, 60)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tags": ["a", "b"]},
+        {"tags": [{"a": 1}]},
+        {"tags": [{"a": 1}], "more": {"b": 2}},
+    ],
+)
+def test_one_rating_with_further_values_is_no_whole_table(tmp_path, more):
+    (tmp_path / "r.jsonl").write_text(json.dumps({"user": 1, "item": 2, "rating": 3} | more))
+    assert read_ratings(tmp_path / "r.jsonl", scale=RatingScale(1, 5, 1)).n_ratings == 1
+
+
+def test_many_objects_with_lists_are_no_whole_table(tmp_path):
+    lines = [json.dumps({"name": f"u{n}", "ratings": OBJECTS}) for n in range(2)]
+    (tmp_path / "r.jsonl").write_text("\n".join(lines))
+    with raises("column.missing"):
+        read_ratings(tmp_path / "r.jsonl")

@@ -137,3 +137,11 @@ def test_text_is_no_scale_in_python(build):
         build("1:5:1")
     assert "'1:5:1'" in str(error.value)
     build(RatingScale.parse("1:5:1"))
+
+
+def test_large_whole_numbers_of_a_scale_are_shown_in_full():
+    """Both ends of a scale were shown as 1.67772e+07."""
+    shown = str(RatingScale(16_777_216, 16_777_218, 2))
+    assert shown == "16777216:16777218:2"
+    assert RatingScale.parse(shown) == RatingScale(16_777_216, 16_777_218, 2)
+    assert str(RatingScale(0.5, 5, 0.5)) == "0.5:5:0.5"

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recveil.cli.show import bars
+from recveil.ratings.rating_scale import format_level
 from recveil.ratings.ratings import in_likes
 from recveil.runtime.errors import describe_count, printable
 
@@ -111,14 +112,16 @@ def _show_scale(console: Console, found: "Inspection") -> None:
     low, high = found.ends
     console.print(f"\n[bold]Scale[/] {found.ratings.scale}")
     if low.value == high.value:
-        all_equal = "likes" if found.ratings.is_unary else f"all ratings are {low.value:g}"
+        all_equal = (
+            "likes" if found.ratings.is_unary else f"all ratings are {format_level(low.value)}"
+        )
         _say(console, f"{all_equal}: they tell who chose what, and nothing more")
         return
     for name, end in (("low", low), ("high", high)):
         is_fine = found.ratings.scale.step is None
         _say(console, f"{name} end {_use_of(end, is_fine=is_fine)}")
     if levels := found.levels:
-        labels = [f"{level:g}" for level, _ in levels]
+        labels = [format_level(level) for level, _ in levels]
         _print_lines(bars(labels, [n for _, n in levels], console.width))
 
 
@@ -137,7 +140,7 @@ def _use_of(end: "End", *, is_fine: bool) -> str:
     where = "in the outer tenth there" if is_fine else "there"
     ratings = "1 rating" if end.ratings == 1 else f"{end.ratings:,} ratings"
     people = "1 person" if end.people == 1 else f"{end.people:,} people"
-    return f"{end.value:g}: {ratings} {where}, of {people}"
+    return f"{format_level(end.value)}: {ratings} {where}, of {people}"
 
 
 def _show_dates(console: Console, found: "Inspection") -> None:

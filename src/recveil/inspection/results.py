@@ -91,7 +91,8 @@ class Inspection:
             return []
         counts = np.bincount(np.searchsorted(levels, self.ratings.values)).tolist()
         return [
-            (float(f"{level:.7g}"), n) for level, n in zip(levels.tolist(), counts, strict=True)
+            (level if level.is_integer() else float(f"{level:.7g}"), n)
+            for level, n in zip(levels.tolist(), counts, strict=True)
         ]
 
     @property

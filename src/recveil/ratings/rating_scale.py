@@ -131,6 +131,8 @@ _MOST_STEPS = 2**53
 
 # Maximum length of a list of words in a description.
 _LONGEST_TEXT = 80
+# Whole numbers below this are shown with all digits.
+_LARGEST_IN_FULL = 1e15
 
 # Maximum distance, in steps, of a stored float32 from its level.
 _TOLERANCE = 1e-3
@@ -432,8 +434,20 @@ class RatingScale:
         if self.words:
             text = (" < " if self.ordered else ", ").join(self.words)
             return shortened(text, _LONGEST_TEXT)
-        ends = f"{self.low:g}:{self.high:g}"
-        return ends if self.step is None else f"{ends}:{self.step:g}"
+        numbers = (self.low, self.high) + (() if self.step is None else (self.step,))
+        return ":".join(map(format_level, numbers))
+
+
+def format_level(number: float) -> str:
+    """Format a number of a scale, whole ones in full.
+
+    Examples
+    --------
+    >>> format_level(16_777_216.0), format_level(0.5), format_level(1 / 3)
+    ('16777216', '0.5', '0.333333')
+    """
+    is_whole = float(number).is_integer() and abs(number) < _LARGEST_IN_FULL
+    return f"{number:.0f}" if is_whole else f"{number:g}"
 
 
 def distinct(values: ArrayLike) -> NDArray[np.float64]:

@@ -87,3 +87,33 @@ def test_arithmetic_that_an_error_advises_keeps_ratings_apart(low, step):
 def test_ratings_that_no_arithmetic_keeps_apart():
     with raises("rating.merged"):
         parse_ratings(pa.chunked_array([np.array([1e-310, 2e-310])]), str)
+
+
+@pytest.mark.parametrize(
+    ("form", "advice"),
+    [
+        ("{}%", "has '%' after its number; remove it from each rating (3); if units"),
+        ("{}/5", "has '/5' after its number; remove it from each rating (3)"),
+        ("{} out of 5", "has 'out of 5' after its number; remove it from each rating (3)"),
+        ("{}.5 min", "has 'min' after its number; remove it from each rating (3.5)"),
+        ("{} stars", "has 'stars' after its number; remove it from each rating (3)"),
+        ("'{}", "before its number; remove it from each rating (3)"),
+        ("$ {},50", "has '$' before its number; remove it from each rating (3.50)"),
+        ("{}*", "has '*' after its number; remove it from each rating (3)"),
+        ("\N{MINUS SIGN}{}", "has another minus than - (U+2212); write -3"),
+    ],
+)
+@pytest.mark.parametrize("has_numbers", [False, True])
+def test_a_sign_at_a_number_is_named(form, advice, has_numbers):
+    """The advice was that for words: an order of them, or likes."""
+    texts = [form.format(3), *map(form.format, (1, 2, 4, 5)), *["0"] * has_numbers]
+    with raises("rating.not-a-number", "row 0: rating", advice):
+        parse_ratings(pa.chunked_array([texts]), "row {}".format)
+
+
+def test_stars_are_counted_and_words_stay_words():
+    with raises("rating.not-a-number", "is a number of stars; write 2"):
+        parse_ratings(pa.chunked_array([["★★☆☆☆", "★★★★★"]]), str)
+    for words in (["good", "bad", "5*"], ["A1", "B2"], ["hate", "love", "+"]):
+        with raises("rating.words"):
+            parse_ratings(pa.chunked_array([words]), str)

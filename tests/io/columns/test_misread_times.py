@@ -102,8 +102,25 @@ def test_snowflakes_are_no_nanoseconds(kind):
     found = parse_days(column(pa.array(SNOWFLAKES).cast(kind, safe=False)), str)
     assert found.days is None
     assert "if they are Twitter ids, convert them to Unix milliseconds (" in found.problem
-    formula = found.problem.partition("(")[2].partition(")")[0]
+    formula = found.problem.partition("(")[2].partition(";")[0]
     assert eval(formula, {"number": SNOWFLAKES[0]}) // 1_000 == SECONDS[0]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+@pytest.mark.parametrize("low", ["sequence", "machines"])
+@pytest.mark.parametrize("zero", [1_288_834_974_657, 1_420_070_400_000])
+def test_snowflakes_with_larger_low_bits_are_no_nanoseconds(zero, low, kind):
+    """A sequence that goes on from id to id is not small, but the bits above it are few."""
+    drawn = np.random.default_rng(5)
+    bits = np.arange(250) if low == "sequence" else drawn.integers(0, 4_096, 250) + (7 << 12)
+    ids = [
+        (second * 1_000 - zero << 22) + int(bit) for second, bit in zip(SECONDS, bits, strict=True)
+    ]
+    found = parse_days(column(pa.array(ids).cast(kind, safe=False)), str)
+    assert found.days is None
+    assert "if they are Twitter ids" in found.problem
+    assert "Cocoa" not in found.problem
+    assert "; for Discord, + 1420070400000)" in found.problem
 
 
 @pytest.mark.parametrize("step", [1, 10**3, 10**6, 10**9, 36 * 10**11])
@@ -269,3 +286,34 @@ def test_a_day_that_is_busy_among_busy_days_is_not_noted():
     assert not describe_repeated(np.append(usual, np.full(39, 99)))
     few = np.repeat(np.arange(19), 2)
     assert not describe_repeated(np.append(few, np.full(30, 99)))
+
+
+@pytest.mark.parametrize("form", ["text", "typed", "digits"])
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        (["2021-05-01", "2021-05-02"], "all 240 times are on 2 different days from 2021-05-01 to"),
+        ([f"2020-{month:02}-01" for month in range(1, 13)], "on the first day of a month, as if"),
+        (["2020-02-29", "2020-03-31", "2019-12-31"], "on the last day of a month, as if only the"),
+        ([f"{year}-01-01" for year in range(2015, 2021)], "first day of a year, as if only the ye"),
+    ],
+)  # fmt: skip
+def test_times_on_few_different_days_are_noted(days, told, form, tmp_path):
+    """Two imports, or dates that were rounded to the month, hide when users rated."""
+    texts = [days[number % len(days)] for number in range(240)]
+    times = {"text": texts, "typed": pa.array(texts).cast(pa.date32())}
+    times["digits"] = [int(text.replace("-", "")) for text in texts]
+    n = range(240)
+    columns = {"user": [f"u{i // 8}" for i in n], "item": [f"i{i % 8}" for i in n]}
+    table = pa.table({**columns, "rating": [1 + i % 5 for i in n], "date": times[form]})
+    pq.write_table(table, tmp_path / "r.parquet")
+    with pytest.warns(UserWarning, match=f"{told}.*"):
+        read_ratings(tmp_path / "r.parquet")
+
+
+def test_days_of_a_large_table_are_not_few():
+    assert not describe_repeated(np.repeat(np.arange(60), 1_000))
+    assert not describe_repeated(np.repeat(np.arange(18_000, 18_660, 11), 99))
+    assert "60 different days" in describe_repeated(np.repeat(np.arange(18_000, 18_660, 11), 100))
+    assert not describe_repeated(np.repeat(np.array(["2020-01-01", "2020-02-01"], "M8[D]"), 40)
+                                 .astype(int))  # fmt: skip

@@ -1,6 +1,6 @@
 """Times become days; what counts something else does not."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -83,6 +83,52 @@ def test_the_first_row_that_is_written_otherwise_is_named():
     with raises("option.unsupported") as error:
         times_from_format(column([1], pa.date32()), "%d/%m/%Y", str)
     assert "date32" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+@pytest.mark.parametrize(
+    ("numbers", "format", "days"),
+    [
+        ([1_042_024, 10_042_024], "%m%d%Y", ["2024-01-04", "2024-10-04"]),
+        ([1_042_024, 10_042_024], "%d%m%Y", ["2024-04-01", "2024-04-10"]),
+        ([10_424, 100_424], "%m%d%y", ["2024-01-04", "2024-10-04"]),
+        ([50_110, 110_501], "%y%m%d", ["2005-01-10", "2011-05-01"]),
+        ([1_042_024_1005, 12_312_024_2359], "%m%d%Y%H%M", ["2024-01-04", "2024-12-31"]),
+        ([22_024, 3_662_024], "%j%Y", ["2024-01-02", "2024-12-31"]),
+    ],
+)
+def test_a_date_that_lost_its_first_zero_is_read_as_it_was(numbers, format, days, kind):
+    """`strptime` alone reads 1042024 as 4 October, as it takes as many digits as it can."""
+    rows = column(pa.array(numbers).cast(kind))
+    assert parse_days(times_from_format(rows, format, str), str).days.tolist() == [
+        day.toordinal() - 719_163 for day in map(date.fromisoformat, days)
+    ]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+@pytest.mark.parametrize(
+    ("numbers", "format"),
+    [
+        ([9_292_020, 132_020], "%m%d%Y"),
+        ([29_122_020, 312_020], "%d%m%Y"),
+        ([20_201_231, 202_014], "%Y%m%d"),
+        ([201_231, 2_014], "%y%m%d"),
+        ([12_312_020, 112_312_020], "%m%d%Y"),
+    ],
+)
+def test_digits_that_lost_other_zeros_are_refused(numbers, format, kind):
+    rows = column(pa.array(numbers).cast(kind))
+    with raises("time.format", "row 1", "which has", "if other zeros are missing, write ISO"):
+        times_from_format(rows, format, "row {}".format)
+
+
+def test_numbers_without_a_sign_between_have_all_digits_in_any_format():
+    rows = column(["04012024 9:05", "1042024 9:05"])
+    with raises("time.format", "row 1"):
+        times_from_format(rows, "%m%d%Y %H:%M", "row {}".format)
+    rows = column(["20240104T090507.5", "20240104T090507.25"])
+    assert len(times_from_format(rows, "%Y%m%dT%H%M%S.%f", str)) == 2
+    assert len(times_from_format(column(["4Jan2024"]), "%d%b%Y", str)) == 1
 
 
 def test_without_a_format_day_and_month_are_not_guessed():

@@ -194,6 +194,7 @@ def test_nothing_but_one_select_is_run(shop, query, monkeypatch):
 
 
 def test_which_table_is_asked_for(shop):
+    shop.make("others", "user_id integer, item_id integer, rating integer", [(1, 2, 3)])
     for given in ({}, {"table": "nope"}):
         with raises("database.table") as refused:
             understand(shop.source, **given)

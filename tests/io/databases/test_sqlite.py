@@ -140,3 +140,12 @@ def test_odd_paths(tmp_path):
     folder.mkdir()
     path = made(folder / "shop & sons.db", '"user", item, rating', [(1, 1, 3)])
     assert read_ratings(path, table="ratings").n_ratings == 1
+
+
+def test_the_only_table_is_read_without_its_name(tmp_path):
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE scores (user INTEGER, item INTEGER, rating INTEGER)")
+        rows = [(n % 7, n, n % 5 + 1) for n in range(60)]
+        connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", rows)
+    connection.close()
+    assert read_ratings(tmp_path / "shop.db").n_ratings == 60

@@ -66,6 +66,15 @@ MISSING_RATING = (
 # Numbers that differ by a smaller relative amount differ by rounding alone.
 NOISE = 1e-12
 _NO_NUMBER = "is not a number; mend or drop the row"
+# A number with a unit or a sign before or after it: $4, 17%, 4/5, 4 out of 5, 1.5 min, 4*.
+_WITH_SIGN = re.compile(
+    r"([^\w\s.+-]?)\s*([+-]?\d+(?:\.\d+|,\d{1,2})?)\s*"
+    r"([^\w\s.,]|(?:/|out of|of|von|sur|de)\s*\d+|[^\W\d]{1,8}\.?|)",
+    re.IGNORECASE,
+)
+_FILLED = "★⭐*"
+_STARS = re.compile(r"(?:[★⭐☆✩]\ufe0f?)+|\*+")
+_MINUS = ("\N{MINUS SIGN}", "\N{EN DASH}", "\N{EM DASH}")
 # The remedy for ratings that are words.
 _OF_WORDS = (
     "is not a number; if ratings are words, name them from the lowest on with order (--order "
@@ -140,23 +149,6 @@ def find_columns(
     **given: str | None,
 ) -> Columns:
     """Find the user, item, rating and time columns among a table's column names.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The table's column names.
-    where : str
-        Name of the table in an error.
-    feedback : Feedback, optional
-        If given, a table may have no ratings, provided this is certain: it was declared, or there
-        are no other columns than those of users, items and times.
-    **given : str or None
-        Columns named by the caller (`user`, `item`, `rating`, `time`); they take precedence.
-
-    Raises
-    ------
-    RecveilError
-        If a column is missing, named but absent, or if two would fit.
 
     Examples
     --------
@@ -454,7 +446,11 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
     except pa.ArrowInvalid:
         for row, text in enumerate(in_turn(column)):
             if not casts(text, pa.float64()):
-                why = _OF_WORDS if role == "rating" and are_mostly_words(column) else _why(text)
+                why = _why(text)
+                if role == "rating" and _have_signs(column):
+                    why = _sign_of(text) or why
+                elif role == "rating" and are_mostly_words(column):
+                    why = _OF_WORDS
                 raise RecveilError(
                     f"{locate(row)}: {role} {quoted(text)} {why}",
                     code="time.unreadable"
@@ -490,6 +486,31 @@ def _why(text: object) -> str:
     if has_decimal_comma(text):
         return f"has a decimal comma; write {str(text).strip().replace(',', '.')}"
     return _NO_NUMBER
+
+
+def _have_signs(column: pa.ChunkedArray) -> bool:
+    """Check whether most of the first distinct values that are no numbers have a sign or unit."""
+    values = dict.fromkeys(itertools.islice(in_turn(column), _LOOKED_AT))
+    others = [value for value in values if not casts(value, pa.float64())]
+    return 2 * sum(bool(_sign_of(value)) for value in others) > len(others)
+
+
+def _sign_of(text: object) -> str:
+    """Return what is written around a number, such as a unit, and what to write; "" for others."""
+    plain = text.strip() if isinstance(text, str) else ""
+    if _STARS.fullmatch(plain):
+        return f"is a number of stars; write {sum(map(plain.count, _FILLED))}"
+    found = _WITH_SIGN.fullmatch(plain)
+    if found is None or not (found[1] or found[3]):
+        return ""
+    before, number, after = found[1], found[2].replace(",", "."), found[3]
+    if before in _MINUS:
+        return f"has another minus than - (U+{ord(before):04X}); write -{number}"
+    where = f"{quoted(before)} before" if before else f"{quoted(after)} after"
+    return (
+        f"has {where} its number; remove it from each rating ({number}); if units differ, convert "
+        f"them first"
+    )
 
 
 def has_decimal_comma(text: object) -> bool:

@@ -1,9 +1,11 @@
 """Which of some rows is the last one in time, finer than the days that ratings keep."""
 
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -71,14 +73,14 @@ _OTHER_UNITS = (
 )
 # Of units of other sizes, those are no alternative in which the whole table is so much shorter.
 _SHORTER = 1 / 50
-# Ids such as Twitter's: milliseconds since its first day, above so many bits, of which the lowest
-# count ids within a millisecond, so that they are small.
-_SNOWFLAKE_BITS, _SNOWFLAKE_ZERO, _SNOWFLAKE_COUNTS, _SNOWFLAKE_SMALL = (
-    22,
-    1_288_834_974_657,
-    4_096,
-    64,
-)
+# Snowflake ids, such as Twitter's: milliseconds since its first day, above so many bits, of which
+# the lowest count ids within a millisecond, and the others number the machine.
+_SNOWFLAKE_BITS, _SNOWFLAKE_ZERO, _DISCORD_ZERO = 22, 1_288_834_974_657, 1_420_070_400_000
+_SNOWFLAKE_COUNTS, _SNOWFLAKE_MACHINES = 4_096, 1_024
+# Such counts are small: below the first among so many numbers, below the second among more.
+_SNOWFLAKE_SMALL, _LEAST_SNOWFLAKES = (64, 1_024), (5, 20)
+# Nanoseconds have nearly as many different bits there as there are numbers.
+_FEW_MACHINES = 0.25
 # Digits that are dates, but that only a format can read.
 _FORMATS = (
     *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
@@ -114,9 +116,11 @@ def guess_unit(times: NDArray[Any]) -> str:
     different days one.
     """
     if are_snowflakes(times):
+        discord = _ends_before_now(times, _DISCORD_ZERO)
         return (
             f"if they are Twitter ids, convert them to Unix milliseconds (number // "
-            f"{2**_SNOWFLAKE_BITS} + {_SNOWFLAKE_ZERO})"
+            f"{2**_SNOWFLAKE_BITS} + {_SNOWFLAKE_ZERO}"
+            f"{f'; for Discord, + {_DISCORD_ZERO}' if discord else ''})"
         )
     fitting = find_units(times)
     if len({unit.a_second for unit in fitting}) != 1 or are_months_and_days(times):
@@ -152,16 +156,24 @@ def are_snowflakes(times: NDArray[Any]) -> bool:
     >>> are_snowflakes((np.arange(9, dtype=np.int64) * 10**10 + 196_824_000_000) << 22)
     True
     """
-    if times.size == 0 or times.min() < 1 << 48:
-        return False
-    seconds = (times // 2**_SNOWFLAKE_BITS + _SNOWFLAKE_ZERO) / 1_000
-    if seconds.max() > latest_second():
+    if times.size == 0 or times.min() < 1 << 48 or not _ends_before_now(times, _SNOWFLAKE_ZERO):
         return False
     fine = np.unique(
         times[times % 10**9 != 0][:_TIMES_TRIED]
     )  # whole hours have low bits of 0, too
-    small = fine % _SNOWFLAKE_COUNTS < _SNOWFLAKE_SMALL
-    return fine.size >= LEAST_BY_CHANCE and bool(small.mean() >= LEAST_FITTING)
+    counts = fine % _SNOWFLAKE_COUNTS
+    for small, least in zip(_SNOWFLAKE_SMALL, _LEAST_SNOWFLAKES, strict=True):
+        if fine.size >= least and (counts < small).mean() >= LEAST_FITTING:
+            return True
+    if np.unique(fine // 2**_SNOWFLAKE_BITS).size < _LEAST_SNOWFLAKES[-1]:
+        return False
+    machines = fine // _SNOWFLAKE_COUNTS % _SNOWFLAKE_MACHINES
+    return bool(np.unique(machines).size <= _FEW_MACHINES * fine.size)
+
+
+def _ends_before_now(times: NDArray[Any], zero: int) -> bool:
+    """Check whether snowflake ids that count from such a day are not in the future."""
+    return bool((times.max() // 2**_SNOWFLAKE_BITS + zero) / 1_000 <= latest_second())
 
 
 def are_months_and_days(times: NDArray[Any]) -> bool:
@@ -217,6 +229,12 @@ _LEAST_REPEATED = 50
 # A day is noted, too, if it has a fifth of the times, and ten times the median of the other days,
 # of which there are at least 20: fewer do not show how many ratings a day usually has.
 _LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
+# So many different firsts of a month are no chance.
+_LEAST_MONTHS = 3
+# Different days are too few if so many times share each on average, and they are these, or this
+# share of the days between the first and the last.
+_FEW_DISTINCT, _FEW_OF_SPAN, _TIMES_EACH = 5, 0.1, 100
+_UNDERSTATED = "if users rated on other days, the audit understates the risk"
 
 
 def find_misreading(
@@ -341,6 +359,9 @@ _MISSING = (
 )
 # The format that says so of numbers which may be of another unit, such as seconds of 1994.
 UNIX_SECONDS = "%s"
+# Digits of what a format has, as far as their number is fixed; `strptime` takes fewer, too.
+_WIDTHS = {"%Y": 4, "%G": 4, "%j": 3} | {f"%{letter}": 2 for letter in "mdyHIMSUWV"}
+_SIGNS = re.compile(r"%:?.|\s+|.", re.DOTALL)
 _HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y"
 
 
@@ -462,12 +483,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
     if pa.types.is_floating(column.type):
         column = _require_whole(column)
     if pa.types.is_integer(column.type):
-        # A number has lost the 0 before its first digit: 1012005 is 01012005.
-        width = len(EXAMPLE.strftime(format))
-        text = column.cast(pa.string())
-        column = pc.if_else(
-            pc.equal(pc.utf8_length(text), width - 1), pc.utf8_lpad(text, width, "0"), text
-        )
+        column = column.cast(pa.string())
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
@@ -481,21 +497,79 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
         return column.cast(pa.timestamp("us"))
     texts = column.chunk(0).dictionary.to_pylist()
     instants: list[datetime | None] = []
+    widths = _Widths.of(format)
     for number, text in enumerate(texts):
         try:
-            instants.append(_in_utc(datetime.strptime((text or "").strip(), format)))
+            filled = widths.fill((text or "").strip())
+            instants.append(_in_utc(datetime.strptime(filled, format)))
         except ValueError:
             codes = pa.chunked_array([chunk.indices for chunk in column.chunks])
             row = int(pc.index(codes, number).as_py())
             if row >= 0:
                 raise RecveilError(
                     f"{locate(row)}: time {quoted(text)} is not written as time_format "
-                    f"(--time-format) says, {quoted(format)}; mend one of them",
+                    f"(--time-format) says, {quoted(format)}{widths.rule}; mend one of them",
                     code="time.format",
                 ) from None
             instants.append(None)  # which stands in no row
     known = pa.array(instants, pa.timestamp("us"))
     return pa.chunked_array([known.take(chunk.indices) for chunk in column.chunks])
+
+
+class _Widths(NamedTuple):
+    """How many digits a format has where no sign separates two numbers.
+
+    Without it, `strptime` reads 1042024 as 4 October: %m%d%Y takes as many digits as it can.
+    """
+
+    # The format with so many digits in such places, and anything in others
+    pattern: re.Pattern[str]
+    # The fewest and the most digits of a format of digits alone; 0 for others
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, format: str) -> Self:
+        signs = [text if text != "%%" else "%" for text in _SIGNS.findall(format)]
+        runs = [
+            (is_digits, list(run))
+            for is_digits, run in groupby(signs, key=lambda sign: sign in _WIDTHS)
+        ]
+        pattern = ""
+        for is_digits, run in runs:
+            if is_digits and len(run) > 1:
+                pattern += rf"\d{{{sum(_WIDTHS[sign] for sign in run)}}}"
+            elif is_digits:
+                pattern += ".*?"
+            else:
+                pattern += "".join(_pattern_of(sign) for sign in run)
+        is_whole = len(runs) == 1 and runs[0][0] and len(signs) > 1
+        most = sum(_WIDTHS[sign] for sign in signs) if is_whole else 0
+        # A number has lost the zeros before its first digit: 1012005 is 01012005.
+        lost = _WIDTHS[signs[0]] - 1 if is_whole and signs[0] not in ("%Y", "%G") else 0
+        return cls(re.compile(pattern, re.IGNORECASE | re.DOTALL), most - lost, most)
+
+    @property
+    def rule(self) -> str:
+        """How many digits a format of digits alone has, as the end of a clause."""
+        if not self.most:
+            return ""
+        fewer = f", or {self.least} without the first 0" if self.least < self.most else ""
+        return f", which has {self.most} digits{fewer}; if other zeros are missing, write ISO dates"
+
+    def fill(self, text: str) -> str:
+        """Return text with the zero that it lost; raise ValueError if digits are missing."""
+        if self.least <= len(text) < self.most:
+            text = text.zfill(self.most)
+        if not self.pattern.fullmatch(text):
+            raise ValueError(text)
+        return text
+
+
+def _pattern_of(sign: str) -> str:
+    if sign.isspace():
+        return r"\s+"
+    return ".*?" if len(sign) > 1 else re.escape(sign)
 
 
 def _times_from_seconds(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedArray:
@@ -634,8 +708,7 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
     if are_snowflakes(times):
         return Days(
             None,
-            f"its numbers, such as {times[0]:.0f}, may be Unix nanoseconds or ids; "
-            f"{guess_unit(times)}",
+            f"its numbers may be Unix nanoseconds or snowflake ids; {guess_unit(times)}",
         )
     if high < LEAST_LATEST or (
         high > latest and (low < EARLIEST or (times > latest * a_second).mean() > 0.5)
@@ -689,21 +762,32 @@ def _year(second: float) -> int:
 
 
 def describe_repeated(days: NDArray[np.integer]) -> str:
-    """Describe a day that holds most times, or far more than others; "" if there is none.
+    """Describe a day with far more times than others, or too few different days; "" for others.
 
-    Such a column was filled in, or a part of it holds the date of an import.
+    Such a column was filled in or rounded, or a part of it holds the date of an import.
     """
     if days.size < _LEAST_REPEATED:
         return ""
     distinct, counts = np.unique(days, return_counts=True)
+    if shared := _find_shared_part(distinct):
+        part, unit = shared
+        return (
+            f"all {days.size:,} times are on {part}, as if only the {unit} were known; "
+            f"{_UNDERSTATED}"
+        )
     at = int(counts.argmax())
     most = int(counts[at])
     day = np.datetime64(int(distinct[at]), "D")
     if 2 * most > days.size:
         share = "all" if most == days.size else f"{most:,} of"
+        return f"{share} {days.size:,} times are on one day, {day}; {_UNDERSTATED}"
+    first, last = int(distinct[0]), int(distinct[-1])
+    are_few = distinct.size <= _FEW_DISTINCT or distinct.size <= _FEW_OF_SPAN * (last - first + 1)
+    if are_few and days.size >= _TIMES_EACH * distinct.size:
+        ends = [str(np.datetime64(day, "D")) for day in (first, last)]
         return (
-            f"{share} {days.size:,} times are on one day, {day}; if users rated on other days, the "
-            f"audit understates the risk"
+            f"all {days.size:,} times are on {distinct.size:,} different days from "
+            f"{' to '.join(ends)}; {_UNDERSTATED}"
         )
     usual = np.median(np.delete(counts, at))
     is_far_above = most >= _LEAST_SHARE * days.size and most >= _TIMES_A_DAY * usual
@@ -714,6 +798,24 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
         f"{usual:,g} on a usual day; if that is the date of an import, and not of the ratings, the "
         f"audit understates the risk"
     )
+
+
+def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
+    """Return what several different days have in common, and the unit that they stand for.
+
+    Examples
+    --------
+    >>> _find_shared_part(np.array(["2019-01-01", "2020-03-01", "2020-05-01"], "M8[D]").astype(int))
+    ('the first day of a month', 'month')
+    """
+    if distinct.size < _LEAST_MONTHS:
+        return None
+    for shift, end in ((0, "first"), (1, "last")):
+        moved = distinct.astype("M8[D]") + shift
+        for unit, code in (("year", "M8[Y]"), ("month", "M8[M]")):
+            if (moved.astype(code).astype("M8[D]") == moved).all():
+                return f"the {end} day of a {unit}", unit
+    return None
 
 
 def _describe_odd(days: NDArray[np.integer]) -> str:

@@ -100,7 +100,7 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
     Raises
     ------
     RecveilError
-        If neither a query nor a table is given, or the table does not exist.
+        If several tables exist and neither a query nor a table is given, or it does not exist.
     """
     if wanted.query is not None:
         query = wanted.query.strip().rstrip(";").rstrip()
@@ -110,14 +110,15 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
             )
         return query
     there = database.tables()
-    if wanted.table is None or not _is_there(wanted.table, there):
-        said = "" if wanted.table is None else f"no table {quoted(wanted.table, 40)}; "
+    table = next(iter(there)) if wanted.table is None and len(there) == 1 else wanted.table
+    if table is None or not _is_there(table, there):
+        said = "" if table is None else f"no table {quoted(table, 40)}; "
         raise RecveilError(
             f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; say "
             f"which one to read with table (--table), or what with query (--query)",
             code="database.table",
         )
-    return f"SELECT * FROM {table_name(wanted.table, there)}"  # noqa: S608  # the name is quoted
+    return f"SELECT * FROM {table_name(table, there)}"  # noqa: S608  # the name is quoted
 
 
 def _is_there(table: str, there: Collection[str]) -> bool:

@@ -16,6 +16,7 @@ from recveil.io.detect.file_kinds import (
     is_json,
     is_zip,
     reject_archive,
+    reject_quoted_lines,
     reject_unreadable,
     workbook_in,
 )
@@ -86,6 +87,8 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
     if columnar is not None or format in COLUMNAR_FORMATS:
         _reject_layout(layout, path, "text")
         return Recognized(format or str(columnar), None, said)
+    if format != "json":
+        reject_quoted_lines(path, head)
     start = head.decode("utf-8-sig", errors="replace")
     found = _of_text(path, start, format, layout)
     return found._replace(said=(*said, *found.said))

@@ -198,6 +198,13 @@ _SHEETS = b"application/vnd.oasis.opendocument.spreadsheet"
 _JSON = re.compile(r'\[\s*([\[{"]|-?\d|\]|$)|\{\s*("|\}|$)')
 # This line names the delimiter for Excel.
 _SEP_LINE = re.compile(r'"?sep=(.?)"?', re.IGNORECASE)
+_QUOTED_LINE = re.compile(r'"(?:[^",;\t|]|"")*+[,;\t|](?:[^"]|"")*+"')
+_QUOTED = Kind(
+    "each line is in quotes, so that it is one field",
+    'remove the quotes around lines: cat FILE | sed \'s/^[^"]*"//; s/"[^"]*$//; s/""/"/g\' > '
+    "ratings.csv",
+    "input.quotes",
+)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _MARKUP = re.compile(r"<(\?xml|!doctype|!--|[a-z])", re.IGNORECASE)
 # Instructions of a pickle before it memoizes its first object: a list, dict, tuple, or class.
@@ -226,6 +233,14 @@ def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> 
     if kind is None and not binary_only:
         kind = _no_table(_first_lines(head.decode("utf-8-sig", errors="replace")))
     _refuse(path, kind)
+
+
+def reject_quoted_lines(path: Path, head: bytes) -> None:
+    """Raise a RecveilError for a text each of whose lines is one quoted field, as Excel exports."""
+    lines = _first_lines(head.decode("utf-8-sig", errors="replace"))
+    # The last line may be cut.
+    if len(lines) > 1 and all(map(_QUOTED_LINE.fullmatch, lines[: max(2, len(lines) - 1)])):
+        _refuse(path, _QUOTED)
 
 
 def _refuse(path: Path, kind: Kind | None) -> None:

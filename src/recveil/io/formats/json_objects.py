@@ -4,13 +4,16 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from recveil.io.columns.columns import Feedback, find_columns
+from recveil.io.detect.file_kinds import unpacked_command
 from recveil.io.files import naming
 from recveil.io.formats.text_scan import LONGEST_LINE, Place, Places, watched_text
 from recveil.io.source import Selection, Source, reject_many_columns
@@ -77,6 +80,14 @@ _A_VALUE = 80
 _SPACE = " \t\r\n"
 FORMS = "names and types"
 _OF_PYTHON = re.compile(r'":\s*(None|True|False)\s*[,}\]]')
+
+# What writes the rows of an object that holds a whole table.
+_PLAIN_NAME = re.compile(r"[\w.-]{1,40}")
+_CSV = (
+    'cat FILE | python -c "import csv, json, sys; d = json.load(sys.stdin); '
+    'csv.writer(sys.stdout).writerows({})" > ratings.csv'
+)
+_TO_JSON = 'cat FILE | python -c "import json, sys; print(json.dumps({}))" > ratings.json'
 
 # The line in which an object starts, and its fields.
 Object = tuple[int, dict[str, Any]]
@@ -169,7 +180,7 @@ def read_objects(
             # A line may be longer than the part already read.
             rest = first if first.endswith("\n") else first + text.readline(LONGEST_LINE)
             lines = itertools.chain([rest], iter(partial(text.readline, LONGEST_LINE + 1), ""))
-            yield from _of_lines(lines, Place(path.name, blank + 1), decoder)
+            yield from _of_lines(lines, Place(path.name, blank + 1), decoder, path)
 
 
 def _names(path: Path) -> list[str]:
@@ -187,8 +198,12 @@ def _names(path: Path) -> list[str]:
     return names
 
 
-def _of_lines(lines: Iterator[str], start: Place, decoder: json.JSONDecoder) -> Iterator[Object]:
-    for line, text in enumerate(lines, start.line):
+def _of_lines(
+    lines: Iterator[str], start: Place, decoder: json.JSONDecoder, path: Path
+) -> Iterator[Object]:
+    is_first, ahead = True, deque[str]()
+    waiting = iter(lambda: ahead.popleft() if ahead else next(lines, ""), "")
+    for line, text in enumerate(waiting, start.line):
         if not text.strip():
             continue
         place = Place(start.file, line)
@@ -201,8 +216,96 @@ def _of_lines(lines: Iterator[str], start: Place, decoder: json.JSONDecoder) -> 
         try:
             found = decoder.decode(text)
         except (ValueError, RecursionError) as error:
+            if is_first and text.startswith("{"):
+                _reject_object_of_lines(itertools.chain([text], lines), decoder, path)
             raise _no_json(place, text, error) from None
+        if is_first and isinstance(found, dict) and (remedy := _whole_table(found)):
+            while (following := next(lines, "")) and not following.strip():
+                ahead.append(following)
+            if not following:
+                _refuse_whole_table(path, remedy)
+            ahead.append(following)
+        is_first = False
         yield line, _object(found, place)
+
+
+def _reject_object_of_lines(lines: Iterator[str], decoder: json.JSONDecoder, path: Path) -> None:
+    """Raise a RecveilError if a text is one object over several lines that holds a whole table."""
+    pieces, length = [], 0
+    for piece in lines:
+        pieces.append(piece)
+        length += len(piece)
+        if length > LONGEST_LINE:
+            return
+    text = "".join(pieces)
+    _reject_many_values(text, path.name)
+    try:
+        found = decoder.decode(text)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(found, dict) and (remedy := _whole_table(found)):
+        _refuse_whole_table(path, remedy)
+
+
+def _refuse_whole_table(path: Path, remedy: tuple[str, str]) -> NoReturn:
+    what, command = remedy
+    raise RecveilError(
+        f"{path.name}: one JSON object {what}; write them so: {unpacked_command(command, path)}",
+        code="input.json",
+    )
+
+
+def _whole_table(found: dict[str, Any]) -> tuple[str, str] | None:
+    """Return how one object holds a whole table, and a command that writes its rows; or None.
+
+    Examples
+    --------
+    >>> _whole_table({"user": ["1", "2"], "item": ["7", "7"]})[0]
+    'with a list for each column'
+    >>> _whole_table({"user": "1", "item": "7", "tags": ["a", "b"]})
+    """
+    values = list(found.values())
+    if found.keys() >= {"columns", "data"} and _holds(found["data"], list):
+        return "of columns and data", _CSV.format("[d['columns'], *d['data']]")
+    if len(values) > 1 and all(map(_is_plain, values)) and len({*map(len, values)}) == 1:
+        return "with a list for each column", _CSV.format("[d, *zip(*d.values())]")
+    are_columns = _are_columns(found)
+    are_objects = all(isinstance(value, dict) and _is_plain([*value.values()]) for value in values)
+    if values and are_objects:
+        if are_columns and all([*value] == [*values[0]] for value in values):
+            rows = "[d, *zip(*(c.values() for c in d.values()))]"
+            return "with an object for each column", _CSV.format(rows)
+        if are_columns:
+            return None
+        rows = "[('user', 'item', 'rating'), *((u, i, r) for u in d for i, r in d[u].items())]"
+        return "with an object for each user", _CSV.format(rows)
+    if are_columns:
+        return None
+    tables = [name for name, value in found.items() if _holds(value, dict) or _holds(value, list)]
+    if len(tables) != 1 or not _PLAIN_NAME.fullmatch(tables[0]):
+        return None
+    what = f"with the rows in {quoted(tables[0])}"
+    if _holds(found[tables[0]], list):
+        return what, _CSV.format(f"d['{tables[0]}']")
+    return what, _TO_JSON.format(f"json.load(sys.stdin)['{tables[0]}']")
+
+
+def _holds(value: Any, kind: type) -> bool:
+    """Check whether a value is a list that begins with a list, or with an object."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], kind)
+
+
+def _is_plain(value: Any) -> bool:
+    """Check whether a value is a list that begins with neither a list nor an object."""
+    return isinstance(value, list) and bool(value) and not isinstance(value[0], list | dict)
+
+
+def _are_columns(names: Iterable[str]) -> bool:
+    try:
+        find_columns([*names], feedback=Feedback(likes=True))
+    except RecveilError:
+        return False
+    return True
 
 
 def _reject_many_values(text: str, file: str) -> None:
