@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 CSV = "user,item,rating\n" + "".join(f"{n % 7},{n},{n % 5 + 1}\n" for n in range(3_000))
 
 
-def stream_zip(content, name="ml/ratings.csv", method=zipfile.ZIP_DEFLATED):
+def zipped(content, name="ml/ratings.csv", method=zipfile.ZIP_DEFLATED):
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", method) as archive:
         archive.writestr("ml/", "")
@@ -34,7 +34,7 @@ PACK = {
     "bzip2": bz2.compress,
     "xz": lzma.compress,
     "zstd": of_zstd,
-    "zip": stream_zip,
+    "zip": zipped,
 }
 
 

@@ -35,13 +35,13 @@ def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
     """Each has pseudonyms of its own, which must not be taken for the same items."""
     both = found(folder, "hidden", second_release=folder / "again")["release"]["linkage"]
     one = found(folder, "named", second_release=folder / "again")["release"]["linkage"]
-    assert both["hiding"] == ["hidden", "again"]
-    assert one["hiding"] == ["again"]
+    assert both["hides_items"] == ["hidden", "again"]
+    assert one["hides_items"] == ["again"]
     # Groups differ a little, as items are read in another order.
-    assert both["alone"] == pytest.approx(one["alone"], abs=0.15)
+    assert both["unique"] == pytest.approx(one["unique"], abs=0.15)
     assert both["links"]["both"]["mean"] == pytest.approx(one["links"]["both"]["mean"], abs=0.15)
     for told in (both, one):
-        assert max(finding["both"]["low"] for finding in told["finding"]) > 1 / 16
+        assert max(attack["both"]["low"] for attack in told["attacks"]) > 1 / 16
     assert any("pseudonyms in “hidden” and “again”" in sentence for sentence in both["verdict"])
 
 

@@ -94,7 +94,7 @@ def test_shares_come_with_their_intervals(run):
     _, out, _ = run(*command)
     told = " ".join(out.split())
     for name in ("lists", "ratings"):
-        share = row["kept"][name]
+        share = row["utility_retained"][name]
         ends = ["as good as raw" if share[end] >= 1 else percent(share[end]) for end in LOW_HIGH]
         assert f"{name} {' to '.join(ends)}" in told
         assert f"{percent(share['low'])} to" in out

@@ -102,7 +102,7 @@ class TestMeasures:
         assert told["mae"] == pytest.approx(2, abs=1e-9)
         assert told["null_share"] == pytest.approx(2 / 3, abs=1e-9)
         assert found["filled_share"] == pytest.approx(1 / 3, abs=1e-9)
-        assert (told["null_rule"], told["n_cells"], found["people"]) == ("zero", 3, 3)
+        assert (told["null_rule"], told["n_cells"], found["users"]) == ("zero", 3, 3)
         # Left are 4 - 2 alone; by the rule "lowest": 3 - 1, 4 - 2, 1 - 1.
         skipped = Evaluator(Split(train, test), "skip").evaluate(table).target_deviation
         lowest = Evaluator(Split(train, test), "lowest").evaluate(table).target_deviation
