@@ -237,7 +237,7 @@ class TestNoPath:
             (lambda t, d: verify(None, k=2), "argument.type", "path"),
             (lambda t, d: verify(object()), "argument.type", "path"),
             (lambda t, d: audit(t, release=object()), "argument.type", "release"),
-            (lambda t, d: audit(t, auxiliary=t), "argument.type", "aux"),
+            (lambda t, d: audit(t, auxiliary=t), "argument.type", "auxiliary"),
             (lambda t, d: evaluate(object(), t, split=0.2), "argument.type", "release"),
             (
                 lambda t, d: anonymize(t, d / "out", k=3, method="k-corating", trust=t),

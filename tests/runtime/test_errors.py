@@ -33,5 +33,5 @@ def test_the_command_line_caps_every_error(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit):
         main(["audit", "ratings.csv"])
     message = capsys.readouterr().err
-    assert "this is a fault in recveil, please report it" in message
+    assert "this is a bug in recveil, please report it" in message
     assert len(message) < 310

@@ -37,7 +37,7 @@ class TestShort:
             ("groups", "Groups(people: 60, groups: "),
             ("anonymized", "Anonymized(identical-rows holds, k: "),
             ("verification", "Verification(identical-rows holds, k: "),
-            ("audit", "Audit(people: 60, ratings: "),
+            ("audit", "Audit(users: 60, ratings: "),
             ("evaluation", "Evaluation(users: "),
             ("comparison", "Comparison(users: 60, ratings: "),
             ("violations", "Violation(one row)"),

@@ -15,6 +15,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import anonymize
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.report import audit_page
+from recveil.report.comparison.text import describe_advice, describe_answer
 from shared.likes import audited, likes, made, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -55,7 +56,7 @@ class TestDrawn:
         for words in ABOUT_RATINGS:
             assert words not in said, words
         assert "by adversaries who know likes" in said
-        assert "Who knows all likes of somebody tells so" in said
+        assert "all likes" in said
         assert release["epsilon"] == 60
         assert release["membership"]["all"]["auc"]["trials"]
         assert release["shadows"]["n"] == 8
@@ -104,8 +105,9 @@ class TestCompare:
         options = {"methods": ["sparse", "raw"], "ks": [5], "targets": 20, "min_k": 5}
         choice = compare(likes, tmp_path / "out", **options).choice()
         assert choice.row.title == "sparse, k = 5"
-        assert "lists" in choice.sentence
-        assert "RMSE" not in " ".join([choice.sentence, choice.advice])
+        told = " ".join([describe_answer(choice), describe_advice(choice)])
+        assert "lists" in told
+        assert "RMSE" not in told
 
 
 def test_every_verb_says_that_they_are_likes(likes, made, tmp_path, capsys, monkeypatch):

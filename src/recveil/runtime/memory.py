@@ -175,7 +175,7 @@ def not_enough() -> str:
     caps = [f"{in_words(limit)} of {what}" for what, limit in limits.items() if limit is not None]
     if caps:
         return (
-            f"not enough memory: this process may take {' and '.join(caps)}; raise that limit, or "
+            f"not enough memory: this process may use {' and '.join(caps)}; raise that limit, or "
             f"leave it out, and run again"
         )
     return (

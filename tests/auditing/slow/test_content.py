@@ -6,7 +6,7 @@ from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 def test_a_co_rated_release_tells_fills(audited):
     plain = audited(k=4, method="k-corating")
     fills = plain["release"]["fills"]
-    assert [fill["people_known"] for fill in fills] == [0, 2, 8]
+    assert [fill["users_known"] for fill in fills] == [0, 2, 8]
     assert set(fills[-1]["precision"]) == {"0.1", "0.25", "0.5"}
     assert fills[-1]["precision"]["0.5"]["rate"] > fills[-1]["base_rate"]
     assert plain["release"]["companions"] is None
@@ -23,7 +23,7 @@ def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):
         assert attack["reidentified"]["rate"] == max(by_attack.values())
     (bystander,) = (attack for attack in release["attacks"] if attack["name"] == "bystander")
     rate = bystander["by_attack"]["likely-rated"]["rate"]
-    assert learned["people_known"] == 0
+    assert learned["users_known"] == 0
     assert rate == pytest.approx(learned["bystander"]["rate"])
     assert rate > 2 * learned["bystander_by_items_alone"]["rate"]
     assert bystander["attack"] == "likely-rated"

@@ -36,7 +36,7 @@ class TestInterrupted:
         options = ("--methods", "simple,raw", "--k", "3,5", "--targets", 9, "-o", "out")
         code, out, err = ended(capsys, "compare", "ratings.csv", *options)
         assert (code, out) == (130, "")
-        assert "out/index.html shows what is finished." in err
+        assert "out/index.html shows the finished settings." in err
         assert err.endswith("Interrupted; 1 of 3 settings kept; run again to go on.\n")
 
 

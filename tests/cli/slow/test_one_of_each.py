@@ -50,6 +50,6 @@ def test_what_is_one_is_not_said_to_be_several(tmp_path, said, table, options):
     ]
     for words in runs:
         told = said(*words)
-        assert "fault in recveil" not in told, told
+        assert "bug in recveil" not in told, told
         wrong = WRONG.search(told)
         assert wrong is None, told[max(0, wrong.start() - 80) : wrong.end() + 40]

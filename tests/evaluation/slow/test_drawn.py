@@ -40,7 +40,7 @@ def test_people_are_served_and_nobody_has_a_row(folder, ratings, with_membership
     assert plain["recipient"]["release"]["rmse"] > 0
     for name in ("target_deviation", "similar_user_deviation", "self_rank", "filled_share"):
         assert plain[name] is None
-    assert "what needs a person's own row does not apply" in plain["notes"][0]
+    assert "need a user's own row, so they do not apply" in plain["notes"][0]
     assert plain["disclosure"]["worst"] is None
     assert plain["disclosure"]["attacks"] == []
     assert (plain["disclosure"]["membership"] is not None) == with_membership
@@ -65,7 +65,7 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
         main(["evaluate", str(tmp_path / "r.csv"), "--split", "0.2", "--targets", "20", *release])
     told = " ".join(capsys.readouterr().out.split())
     assert "do not apply: no record of this release belongs to a user" in told
-    assert "what needs a person's own row does not apply" in told
+    assert "need a user's own row, so they do not apply" in told
 
 
 def test_settings_are_compared_by_what_all_share(ratings, tmp_path):

@@ -64,7 +64,7 @@ class TestForms:
         table = TrainingTable.from_released(ReleasedTable.from_folder(folder, split.train), stars)
         for given, why in ((alone, "alone.private is not there"), (table, "without who is where")):
             found = judge.evaluate(given).to_dict()
-            for name in ("recipient", "fidelity", "carry_over", "people", "test_cells"):
+            for name in ("recipient", "fidelity", "carry_over", "users", "test_cells"):
                 assert found[name] == whole[name]
             for name in (
                 *("target_deviation", "similar_user_deviation", "self_rank", "self_rank_first"),

@@ -23,6 +23,7 @@ class TestUnpaid:
             "headline": "AUC 0.59.",
             "verdict": [],
             "warnings": [],
+            "linkage": None,
         }
         data = {"columns": {"user": "u", "item": "i"}, "off_scale_dropped": off_scale}
         file = folder.parent / "drawn audit.json"
@@ -72,7 +73,7 @@ class TestEvaluation:
         meanings = {field["name"]: field["description"] for field in records["field"]}
         assert meanings["item_id"] == "the item, under its own id"
         told = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
-        (tmp_path / "e.json").write_text(json.dumps(told.to_json()))
+        (tmp_path / "e.json").write_text(json.dumps(told.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
         assert "20% of everybody's likes were held out" in said[0]

@@ -72,7 +72,7 @@ def test_the_same_bytes_dropped_again_are_the_same_table(browser, quick, small_t
     browser.drop("t.csv", small_table)
     browser.wait("data", "risk")
     assert browser.bench.project.inputs() == [table]
-    assert table_source.is_of_it(browser.bench.project, table, made)
+    assert table_source.is_current(browser.bench.project, table, made)
     assert "has changed since" not in browser.get("/data").text
     browser.bench.project.end_job(made.id, "done")
     copy = Path(table.place)

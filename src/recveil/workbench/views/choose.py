@@ -81,7 +81,7 @@ def _answer_values(
     answered = answer(rows, question)
     drawings = [
         draw(plain_rows, utility, question.axis, answered.best, question.max_risk)
-        for utility in utilities_of(plain_rows)
+        for utility in utilities_of(rows)
         if question.worth in ("both", utility.name)
     ]
     return {
