@@ -24,6 +24,6 @@ def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):
     (bystander,) = (attack for attack in release["attacks"] if attack["name"] == "bystander")
     rate = bystander["by_attack"]["likely-rated"]["rate"]
     assert learned["users_known"] == 0
-    assert rate == pytest.approx(learned["bystander"]["rate"])
-    assert rate > 2 * learned["bystander_by_items_alone"]["rate"]
+    assert rate == pytest.approx(learned["reidentified"]["rate"])
+    assert rate > 2 * learned["reidentified_by_items_alone"]["rate"]
     assert bystander["attack"] == "likely-rated"

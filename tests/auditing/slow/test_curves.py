@@ -36,5 +36,5 @@ def test_in_or_out_is_a_share_of_those_attacked(ratings, candidates):
             assert point == only_able[series, x]
             assert point["attacked"] == able.size
     fewest, most = (int((ratings.activity >= known).sum()) for known in (8, 2))
-    assert f"Of 150 targets asked for, {fewest} to {most} had enough ratings" in figure.note
+    assert f"Of 150 requested targets, {fewest} to {most} had enough ratings" in figure.note
     assert "the shares are of these" in figure.note

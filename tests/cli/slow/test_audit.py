@@ -92,9 +92,6 @@ def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
     table = out[out.index("against the release") : out.index("Shares of")].splitlines()
     cells = [[cell.strip() for cell in line.split("│")] for line in table if "│" in line]
     ends = [float(person.split("–")[1]) for _, _, _, person, _ in cells if person]
-    # Who knows more than anybody here rated looks for nobody, and finds no share of them.
-    nobody = [name for name, looked_for, *_ in cells if looked_for in ("nobody", "none")]
-    assert len(ends) + len(nobody) == len(PRESETS)
     assert len(ends) >= len(PRESETS) - 1
     assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4
 

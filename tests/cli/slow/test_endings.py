@@ -219,8 +219,8 @@ class TestNowhereToWrite:
         code, _, err = self.end(arguments, ">/dev/full")
         assert code == 2
         assert err == (
-            "error: standard output: cannot be written (No space left on device); make room where "
-            "it leads, or lead it somewhere else\n"
+            "error: standard output: cannot be written (No space left on device); free space at "
+            "its target, or redirect it\n"
         )
 
     def test_a_full_disk_that_takes_no_errors_changes_no_code(self, ratings):

@@ -27,7 +27,7 @@ class TestADroppedRelease:
         assert "✓ holds" in page
         assert 'data-check="not-attacked"' in page
         assert "unpacked/" not in page
-        assert "private twin" in page
+        assert "private folder" in page
 
     @pytest.mark.parametrize("within", ["out/", ""])
     def test_is_checked_by_anybody_with_the_commands_that_are_shown(

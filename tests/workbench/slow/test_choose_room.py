@@ -63,7 +63,7 @@ def test_nonsense_ends_in_a_page_without_a_trace(compared):
 
 
 def test_a_setting_is_taken_and_stands_in_the_log_with_its_reason(compared):
-    taken = {"risk": "person", "worth": "both", "limit": "100", "min_k": "3"}
+    taken = {"risk": "reidentification", "worth": "both", "limit": "100", "min_k": "3"}
     answer = compared.send("/choose/take", setting="sparse, k = 6", **taken)
     assert answer.url.path == "/release"
     assert "Chosen: “sparse, k = 6”" in answer.text

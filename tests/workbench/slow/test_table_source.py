@@ -49,7 +49,7 @@ def test_when_it_is__inspected_state_again_nothing_old_is_told(named, small_tabl
 def test_a_file_that_is_gone_is_told(named):
     browser, file = named
     file.unlink()
-    assert "or gone" in browser.get("/risk").text
+    assert "or is gone" in browser.get("/risk").text
 
 
 def test_a_table_to_which_too_much_came_has_changed(named, monkeypatch, tmp_path, small_table):
