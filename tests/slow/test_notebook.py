@@ -16,7 +16,7 @@ class TestTables:
         [
             ("audit", ["adversary", "control", "in the release", "colleague"]),
             ("audit of a table", ["adversary", "control", "colleague"]),
-            ("comparison", ["setting", "lists kept", "padded, k = 3"]),
+            ("comparison", ["setting", "lists retained", "padded, k = 3"]),
             ("evaluated", ["recommender", "RMSE raw", "release"]),
             ("release", ["layout", "labels"]),
         ],

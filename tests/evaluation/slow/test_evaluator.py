@@ -64,7 +64,7 @@ class TestForms:
         table = TrainingTable.from_released(ReleasedTable.from_folder(folder, split.train), stars)
         for given, why in (
             (alone, "alone.private does not exist"),
-            (table, "without who is where"),
+            (table, "without the map of users to rows"),
         ):
             found = judge.evaluate(given).to_dict()
             for name in ("recipient", "fidelity", "carry_over", "users", "test_cells"):
