@@ -10,7 +10,10 @@ def test_a_co_rated_release_tells_fills(audited):
     assert set(fills[-1]["precision"]) == {"0.1", "0.25", "0.5"}
     assert fills[-1]["precision"]["0.5"]["rate"] > fills[-1]["base_rate"]
     assert plain["release"]["companions"] is None
-    assert sum("fills look like" in sentence for sentence in plain["release"]["verdict"]) == 2
+    assert (
+        sum("learns to recognize fills" in sentence for sentence in plain["release"]["verdict"])
+        == 2
+    )
 
 
 def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):

@@ -7,6 +7,7 @@ import pytest
 from recveil.cli import main
 from recveil.comparison import compare
 from recveil.ratings import RatingScale
+from recveil.report.comparison.text import describe_advice
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
@@ -52,7 +53,7 @@ class TestWithoutAnOrder:
         plain = found.to_dict()
         assert plain["settings"]["utility"] == "ratings"
         assert any("Lists are not evaluated" in warning for warning in plain["warnings"])
-        assert "lists" not in found.choice().advice
+        assert "lists" not in describe_advice(found.choice())
         assert "no labels count as liked" in found.to_html()
 
     def test_shadow_releases_tell_who_is_in_it(self, unordered, tmp_path):
