@@ -101,7 +101,7 @@ class TestWithAFileSystemOfOurOwn:
         for name, read in {
             "privacy_levels": lambda: read_levels(address, expected.users, 1),
             "trust": lambda: read_trust(address, expected.users),
-            "aux": lambda: read_knowledge(address),
+            "auxiliary": lambda: read_knowledge(address),
         }.items():
             with raises("input.unknown-format") as error:
                 read()

@@ -154,7 +154,7 @@ def _hand_out(
             show_adversaries(plain["attacks"])
             explain_terms(terms_of(plain))
         else:
-            echo("--explain says what the words mean, and what each adversary knows.")
+            echo("--explain explains the terms, and what each adversary knows.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 echo(f"Wrote {name} to {path}.")

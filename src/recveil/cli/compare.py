@@ -170,7 +170,7 @@ def compare(
             explain_words(terminal.words_of(comparison))
         else:
             echo("--explain explains the terms.")
-        echo(f"Wrote {out / PAGE}. {out} is private: do not publish it.")
+        echo(f"Wrote {out / PAGE}. Do not publish {out}, which is private.")
     is_unanswered = comparison.has_question and comparison.choice().row is None
     if is_unanswered or all(row.problem for row in comparison.rows):
         raise typer.Exit(1)

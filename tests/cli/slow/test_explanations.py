@@ -32,9 +32,9 @@ ALWAYS = {
     "audit of likes": ["Here no dates are known", "Here the wrong entries are items"],
     "audit of a release": ["the guarantee is at most 25.0%", "95 % intervals"],
     "verify": ["Not covered by this verdict"],
-    "evaluate": ["on this one split", "tell more of it than of the labels"],
-    "compare": ["on this one split", "Not measured: who is in a release at all"],
-    "compare members": ["who makes others for comparison usually tells more"],
+    "evaluate": ["on this one split", "depend on it more than on the values"],
+    "compare": ["on this one split", "Not measured: membership inference with shadow releases"],
+    "compare members": ["an adversary who makes other releases"],
 }
 
 
@@ -59,7 +59,7 @@ def test_only_words_of_the_result_are_explained(name, printed):
 @pytest.mark.parametrize("name", ["audit of a release", "verify", "compare"])
 def test_nothing_but_meanings_hides_behind_the_option(name, printed):
     plain, (above, _) = printed(LINES[name]), explained(printed(f"{LINES[name]} --explain"))
-    how_to_ask = r"^--explain says what the words mean.*\n"
+    how_to_ask = r"^--explain explains the terms.*\n"
     assert name == "verify" or re.search(how_to_ask, plain, re.MULTILINE)
     said = re.sub(how_to_ask, "", plain, flags=re.MULTILINE).partition("Wrote ")[0]
     assert said.strip() == above.partition("\nWhat the adversaries know\n")[0].strip()

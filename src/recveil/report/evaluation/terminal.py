@@ -95,7 +95,7 @@ def words_of(evaluated: Evaluated, *, is_whole: bool = False) -> Iterator[str]:
     yield from ("nDCG", "recall")
     if is_whole:
         yield "Kendall's tau"
-        yield from () if result.target_deviation is None else ("label", "MAE")
+        yield from () if result.target_deviation is None else ("MAE",)
         yield from ("Jensen-Shannon", "Kolmogorov-Smirnov", "density")
         yield from ("total variation",) if result.has_ratings else ()
 
