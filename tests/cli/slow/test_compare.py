@@ -38,10 +38,10 @@ def test_table_page_and_files(run, tmp_path):
     assert (code, err) == (0, "")
     assert "simple, k = 3" in out
     assert "no result" in out
-    assert "With at most 90% of the people found, “simple, k = 3” " in out
+    assert "With at most 90% of users re-identified, “simple, k = 3” " in out
     # The answer is read before the table that it comes from.
-    assert out.index("“simple, k = 3”") < out.index("promises")
-    assert "for you alone" in out
+    assert out.index("“simple, k = 3”") < out.index("guarantee")
+    assert "which is private" in out
     names = sorted(path.name for path in (tmp_path / "out").rglob("*.*"))
     assert names == [
         *("comparison.parquet", "index.html", "raw.json", "simple-k3.json", "simple-k99.json"),
@@ -63,7 +63,7 @@ def test_json_goes_to_standard_output_and_nothing_else(run_again):
 def test_no_answer_ends_with_1(run_again, limit):
     code, out, _ = run_again(*SMALL, *limit)
     assert code == 1
-    assert "no setting that was tried will do" in out
+    assert "no compared setting qualifies" in out
 
 
 def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
@@ -99,7 +99,7 @@ def test_shares_come_with_their_intervals(run):
         ends = ["as good as raw" if share[end] >= 1 else percent(share[end]) for end in LOW_HIGH]
         assert f"{name} {' to '.join(ends)}" in told
         assert f"{percent(share['low'])} to" in out
-    assert "on one split, lists" in told
+    assert "on this one split" in told
 
 
 LOW_HIGH = ("low", "high")

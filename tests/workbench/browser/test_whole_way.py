@@ -51,7 +51,7 @@ def done(open_tab, table, tmp_path_factory):
         return Done(
             verdict=verdict,
             why=why,
-            checked=page.inner_text(".verdict-told"),
+            checked=page.inner_text(".verdict-line"),
             private=page.inner_text(".private"),
             rows=[row.inner_text() for row in page.query_selector_all(".preview tbody tr")],
             zip=target,
@@ -85,7 +85,7 @@ def _answer_for(page, percent):
 
 
 def test_the_verdict_on_the_table_comes_first(done):
-    assert "found again" in done.verdict
+    assert "re-identified" in done.verdict
 
 
 def test_the_release_holds(done, tmp_path):
