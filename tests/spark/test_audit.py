@@ -83,7 +83,7 @@ def test_identical_people_are_one_profile_by_item_too(spark, no_room):
     wanted = audit_here(likes.toArrow(), **given).to_dict()
     for name in ("attacks", "checks", "graph_attacks", "deanonymized"):
         assert found[name] == wanted[name]
-    assert [each["alone"]["rate"] for each in found["graph_attacks"]][2] > 0
+    assert [each["unique"]["rate"] for each in found["graph_attacks"]][2] > 0
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_identical_people_are_one_profile_by_item_too(spark, no_room):
     [
         ({"release": "out"}, "option.unsupported"),
         ({"shadows": 32}, "option.unsupported"),
-        ({"aux": "known.csv"}, "option.unsupported"),
+        ({"auxiliary": "known.csv"}, "option.unsupported"),
         ({"targets": 0}, "option.value"),
         ({"master": "local[1]"}, "option.conflict"),
     ],

@@ -79,7 +79,7 @@ def test_groups_are_those_of_one_machine(spark, monkeypatch, name):
         monkeypatch.setattr(clusters, "_RATINGS_OF_A_PARTITION", size)
         found, key_of = spread(spark, ratings, k)
         assert members(key_of) == expected
-        assert found.groups.people.sum() == len(words)
+        assert found.groups.users.sum() == len(words)
         keys.append(key_of)
     assert keys[0] == keys[1]  # and they stand in the same order
 

@@ -69,7 +69,7 @@ def test_labels_are_those_of_the_crowd(made):
     found, rows = crowds.bins[0], rows_of(crowds, rule)[0]
     labels = rule.labels(found, 60)
     for row, crowd in zip(rows, found.cluster_of, strict=True):
-        exact = labels.offset + labels.of_crowds[crowd] @ labels.of_items.T.astype(float)
+        exact = labels.offset + labels.of_clusters[crowd] @ labels.of_items.T.astype(float)
         expected = STARS.round(exact[row["items"]], 0.1)
         assert np.allclose(row["labels"], expected, atol=0.1001)  # a hair decides how to round
         assert np.mean(np.isclose(row["labels"], expected)) > 0.9
