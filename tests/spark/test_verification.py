@@ -122,7 +122,7 @@ def test_two_rows_that_meet_in_a_digest_are_two_classes(folder):
     file.items = [7, 8]
     block = Block(
         digests=[b"same"] * 3,
-        own_digests=[b"same"] * 3,
+        stated_digests=[b"same"] * 3,
         sizes=[1, 1, 1],
         user_ids=["a", "b", "c"],
         rows=[1, 3, 5],
