@@ -264,7 +264,7 @@ def test_a_fault_of_the_machine_kept_as_a_result_is_found(
         with pytest.raises(MachineError):
             run()
         assert state_of(ground / AT, target, expected, may_leave=True) == WHOLE
-        patch.setattr(cells, "_reject_keeping", lambda *_: None)
+        patch.setattr(cells, "_reject_fault", lambda *_: None)
         assert run().startswith("a fault of the machine is kept as a result (")
     shutil.rmtree(out)
     assert run() == WHOLE
