@@ -371,7 +371,7 @@ NAMED_ALONE = {
     "duplicates drop-off-scale query max-memory",
     "compare": "output methods k split targets seed max-risk min-k for risk shadows allow-large "
     "liked explain json duplicates drop-off-scale query max-memory",
-    "selftest": "seed json duplicates drop-off-scale query",
+    "selftest": "seed json duplicates drop-off-scale query max-memory",
     "convert": "force json duplicates drop-off-scale query max-memory",
     "generate": "users items ratings seed scale format force json",
     "workbench": "port open-browser",

@@ -67,8 +67,7 @@ OF_THE_COMMAND_ALONE = {
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (
             *("inspect", "audit", "anonymize", "sample", "verify", "describe", "evaluate"),
-            "compare",
-            "convert",
+            *("compare", "selftest", "convert"),
         )
     },
     ("audit", "html"): "writes what the result holds",

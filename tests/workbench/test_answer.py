@@ -94,7 +94,7 @@ def test_whoever_was_not_looked_for_is_not_safe():
 def test_settings_that_are_not_told_apart_are_named():
     near = {"ndcg_retained_low": 0.3, "ndcg_retained_high": 0.8}
     found = answer(
-        [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, worth="lists")
+        [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, utility="lists")
     )
     assert found.why[1].startswith("This split does not distinguish it from “padded, k = 5”")
 

@@ -5,7 +5,7 @@ from recveil.workbench.frontier import Question
 
 
 def test_what_is_not_said_is_as_usual():
-    usual = Question(risk="links", worth="lists", limit=30, min_k=5, setting="sparse, k = 5")
+    usual = Question(risk="links", utility="lists", limit=30, min_k=5, setting="sparse, k = 5")
     assert Question.read({}, usual) == usual
 
 
@@ -31,7 +31,7 @@ def test_at_the_end_of_the_slider_any_risk_will_do():
         {"min_k": "\x1e1"},
         {"min_k": "²"},
         {"risk": "<script>"},
-        {"worth": "gold"},
+        {"utility": "gold"},
     ],
 )
 def test_nonsense_is_refused_in_one_line(form):

@@ -62,7 +62,7 @@ VERBS = (
     Verb(describe),
     Verb(evaluate, (READING,)),
     Verb(compare, (READING,)),
-    Verb(selftest, (READING,), reads_tables=False),
+    Verb(selftest, (READING,)),
     Verb(convert, (READING,)),
     Verb(generate, reads_tables=False),
     Verb(config, (_KNOWN,), reads_tables=False),

@@ -51,7 +51,7 @@ class Question(NamedTuple):
     # The name of a risk axis
     risk: str = REIDENTIFICATION.name
     # The utility to maximize
-    worth: Purpose = "both"
+    utility: Purpose = "both"
     # The highest accepted risk in percent; 100 accepts any
     limit: int = _ANY_RISK
     # The least number of users per row
@@ -66,17 +66,17 @@ class Question(NamedTuple):
         Examples
         --------
         >>> Question.read({"limit": "20", "min_k": "5"}, Question())
-        Question(risk='reidentification', worth='both', limit=20, min_k=5, setting=None)
+        Question(risk='reidentification', utility='both', limit=20, min_k=5, setting=None)
         """
         risk = form.get("risk", usual.risk)
         axis_named(risk)
-        worth: Any = form.get("worth", usual.worth)
-        check_purpose(worth)
+        utility: Any = form.get("utility", usual.utility)
+        check_purpose(utility)
         limit = _parse_whole("the highest accepted risk", form.get("limit"), 1, _ANY_RISK)
         min_k = _parse_whole("the least k", form.get("min_k"), 2, _MOST_K)
         return cls(
             risk=risk,
-            worth=worth,
+            utility=utility,
             limit=usual.limit if limit is None else limit,
             min_k=min_k if "min_k" in form else usual.min_k,
             setting=(form["setting"] or None) if "setting" in form else usual.setting,
@@ -98,7 +98,7 @@ class Question(NamedTuple):
         Examples
         --------
         >>> Question(limit=20).address(setting="sparse, k = 5")
-        '/choose?risk=reidentification&worth=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
+        '/choose?risk=reidentification&utility=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
         """
         fields = self._replace(**changes)._asdict()
         values = {name: "" if value is None else value for name, value in fields.items()}
@@ -141,7 +141,7 @@ class Answer(NamedTuple):
 def answer(rows: Iterable[Row], question: Question) -> Answer:
     """Answer a question."""
     rows = list(rows)
-    limits = question.max_risk, question.min_k, question.worth, question.risk
+    limits = question.max_risk, question.min_k, question.utility, question.risk
     choice = choose_setting(rows, *limits)
     row = choice.row if question.setting is None else _find_row(rows, question.setting)
     caveats = caveats_of(choice)
@@ -154,7 +154,7 @@ def answer(rows: Iterable[Row], question: Question) -> Answer:
         row=row,
         why=explain_choice(rows, row, choice, question),
         caveats=caveats,
-        best=[each.title for each in frontier(rows, question.worth, question.risk)],
+        best=[each.title for each in frontier(rows, question.utility, question.risk)],
         warnings=risk_warnings(rows, question.axis),
         is_publishable=row is not None and row.problem is None and is_promise(row.promise),
     )
@@ -191,7 +191,10 @@ def explain_choice(
         return [f"“{row.title}” has no result: {row.problem.rstrip('.')}."]
     axis = question.axis
     if row is choice.row:
-        return [describe_setting(row, question.worth, axis), _describe_next(rows, choice, question)]
+        return [
+            describe_setting(row, question.utility, axis),
+            _describe_next(rows, choice, question),
+        ]
     return [_describe_facts(row, axis), _explain_rejection(row, choice, question)]
 
 
@@ -202,7 +205,7 @@ def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
     if len(safe) == 1:
         return _NO_OTHER
     others = [row for row in safe if row is not choice.row]
-    second = choose_setting(others, *limits, question.worth, question.risk).row
+    second = choose_setting(others, *limits, question.utility, question.risk).row
     if second is None:
         return _NO_OTHER
     description = f"“{second.title}”: {format_lists(second)}, {format_ratings(second)}"

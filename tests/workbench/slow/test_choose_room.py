@@ -55,7 +55,7 @@ def test_another_setting_is_told_beside_the_answer(compared):
 
 
 def test_nonsense_ends_in_a_page_without_a_trace(compared):
-    for query in ("risk=gold", "limit=0", "min_k=one", "setting=none+such", "worth=%3Cscript%3E"):
+    for query in ("risk=gold", "limit=0", "min_k=one", "setting=none+such", "utility=%3Cscript%3E"):
         answer = compared.get(f"/choose?{query}")
         assert answer.status_code == 400, query
         assert "Traceback" not in answer.text, query
@@ -63,7 +63,7 @@ def test_nonsense_ends_in_a_page_without_a_trace(compared):
 
 
 def test_a_setting_is_taken_and_stands_in_the_log_with_its_reason(compared):
-    taken = {"risk": "reidentification", "worth": "both", "limit": "100", "min_k": "3"}
+    taken = {"risk": "reidentification", "utility": "both", "limit": "100", "min_k": "3"}
     answer = compared.send("/choose/take", setting="sparse, k = 6", **taken)
     assert answer.url.path == "/release"
     assert "Chosen: “sparse, k = 6”" in answer.text

@@ -142,7 +142,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         private = Private(
             *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
             ratings_sha256=digest_of(ratings),
-            search_items=partial(search_ratings, ratings, can_hide=False),
+            # Under noise the ratings must not decide whether the chosen items are published.
+            search_items=partial(search_ratings, ratings, can_hide=False)
+            if self.epsilon is None
+            else None,
         )
         return Release(self.published(learnt, self.drawn(learnt)), private)
 

@@ -18,6 +18,7 @@ from recveil.evaluation.results import (
     NominalLists,
 )
 from recveil.ratings.ratings import in_likes
+from recveil.report.audit.text import statements_of
 from recveil.report.evaluation.text import (
     describe_best,
     feedback_of,
@@ -72,7 +73,8 @@ def show_remarks(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
     if result.links is not None:
         sentence = _describe_links(result.links)
         console.print(in_likes(sentence, feedback_of(result) == "likes"))
-    verdict = [] if result.disclosure is None else result.disclosure.to_dict()["verdict"]
+    statements = [] if result.disclosure is None else statements_of(result.disclosure)
+    verdict = [each.sentence for each in statements]
     for note in notes_of(result):
         if note not in verdict:
             console.print(f"[yellow]note[/]  {escape(note)}")

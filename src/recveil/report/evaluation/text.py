@@ -17,6 +17,7 @@ from recveil.evaluation.results import (
     Note,
 )
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
+from recveil.report.audit.text import warnings_of_release
 from recveil.runtime.safe_repr import Grid
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -334,7 +335,7 @@ def _disclosure(
 
 def notes_of(result: Evaluation | NominalEvaluation) -> list[str]:
     """Describe what could not be measured, and how the figures are to be read."""
-    warnings = [] if result.disclosure is None else result.disclosure.to_dict()["warnings"]
+    warnings = [] if result.disclosure is None else warnings_of_release(result.disclosure)
     return [*map(_describe_note, result.notes), *warnings]
 
 

@@ -82,7 +82,7 @@ def _answer_values(
     drawings = [
         draw(plain_rows, utility, question.axis, answered.best, question.max_risk)
         for utility in utilities_of(rows)
-        if question.worth in ("both", utility.name)
+        if question.utility in ("both", utility.name)
     ]
     return {
         "question": question,
@@ -112,8 +112,8 @@ def _default_question(
     if comparison is None:
         return Question()
     axis = usual_axis(rows_of(comparison["rows"]))
-    worth: Purpose = "lists" if comparison["settings"]["utility"] == "lists" else "both"
-    return Question(risk=axis.name, worth=worth, limit=round(100 * axis.usual))
+    purpose: Purpose = "lists" if comparison["settings"]["utility"] == "lists" else "both"
+    return Question(risk=axis.name, utility=purpose, limit=round(100 * axis.usual))
 
 
 def _start(request: Request) -> Response:
