@@ -283,7 +283,7 @@ def draw_by_shares(manifest, model, n_people, seed):
     size, scale = min(8, shares.size), manifest.scale
     for _ in range(n_people):
         items = np.sort(rng.choice(shares.size, size, replace=False, p=shares))
-        drawn = model["worth"].to_numpy()[items] + rng.normal(size=size)
+        drawn = model["rating_mean"].to_numpy()[items] + rng.normal(size=size)
         labels = scale.round(np.clip(drawn, scale.low, scale.high), manifest.settings["label_step"])
         indptr = np.array([0, size], np.int64)
         yield Records(np.ones(1, np.int64), indptr, items.astype(np.int32), labels)

@@ -156,7 +156,7 @@ class TestWithoutAnOrder:
         assert found.holds
         assert found.k_achieved >= 5
         told = json.loads((folder / "release.json").read_text())
-        assert told["format"] == "recveil-release-7"
+        assert told["format"] == "recveil-release-9"
         assert told["scale"]["ordered"] is False
         assert "which have no order" in (folder / "README.md").read_text()
         told = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()

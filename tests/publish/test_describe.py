@@ -64,12 +64,12 @@ class TestEveryRelease:
         told = described(folder)
         limits = told["rai:dataLimitations"]
         assert len(limits) >= 2
-        assert all(limit.startswith("Not promised: ") for limit in limits)
+        assert all(limit.startswith("Not guaranteed. ") for limit in limits)
         assert told["rai:personalSensitiveInformation"][1:] == limits
-        assert "What is not promised" in told["description"]
+        assert "what is not guaranteed" in told["description"]
         readme = " ".join((folder / "README.md").read_text().split())
         for limit in limits:
-            words = limit.removeprefix("Not promised: ")[1:]
+            words = limit.removeprefix("Not guaranteed. ")
             assert words in readme.replace("**", "").replace("`", "")
 
     def test_its_description_is_what_follows_from_it(self, folder):

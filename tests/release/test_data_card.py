@@ -9,6 +9,7 @@ import pytest
 
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.release.data_card import data_card, data_cards
+from recveil.release.earlier_formats import with_names_of, with_todays_names
 from recveil.release.manifest import COUNTS, FileEntry, Manifest, to_bytes
 from recveil.verification import verify
 
@@ -36,8 +37,8 @@ def plain(card):
 def test_rounded_fills_hide_as_long_as_they_cannot_be_told(card_of, protect):
     card = plain(card_of(KCoRater(5, "similarity", protect=protect, seed=1)))
     assert (
-        "finds at best a group of 5 or more, as long as invented labels cannot be told from real "
-        "ones." in card
+        "finds at best a group of 5 or more, as long as imputed values cannot be distinguished "
+        "from real ratings." in card
     )
 
 
@@ -46,32 +47,32 @@ def test_fills_off_the_scale_promise_nothing(card_of, protect):
     rater = KCoRater(5, "similarity", round_fills=False, protect=protect, seed=1)
     card = plain(card_of(rater))
     assert "finds at best a group" not in card
-    assert "Nobody is promised to be hidden by that" in card
+    assert "This hides no user" in card
 
 
 SEEN = {
     "sparse": (
         SparseRows(5, seed=1),
-        "to find people of their tastes, sees what such people choose",
+        "to find similar users, sees which items such users choose",
     ),
     "long rows": (
         SparseRows(5, seed=1),
-        "who rated far more than all others makes the rows of their class far longer than any",
+        "a user who rated far more items than all others makes the rows of their class far longer",
     ),
     "model": (
         PredictiveAnonymizer(5, labels="model", seed=1),
-        "0.98 by all of somebody's ratings, and 0.70 by eight",
+        "0.98 from all ratings of a user, and of 0.70 from eight",
     ),
     "k-coRating": (KCoRater(5, seed=1), "to find the record, sees their real ratings."),
     "shuffle": (
         KCoRater(5, protect="shuffle", seed=1),
-        "sees the real ratings of the group, though not whose they are.",
+        "sees the real ratings of the group, but not which member gave which.",
     ),
-    "mean": (KCoRater(5, protect="mean", seed=1), "sees what the group gave on average."),
-    "simple": (PredictiveAnonymizer(5, "simple", seed=1), "sees what the group gave on average."),
+    "mean": (KCoRater(5, protect="mean", seed=1), "sees the mean ratings of the group."),
+    "simple": (PredictiveAnonymizer(5, "simple", seed=1), "sees the mean ratings of the group."),
     "levels": (
         PredictiveAnonymizer(4, "simple", privacy_levels=LONGER, seed=1),
-        "sees what its group gave on average, or, if they stand alone, their real ratings.",
+        "sees the mean ratings of the group, or the real ratings of a user with a record of their",
     ),
 }
 
@@ -88,28 +89,28 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
         (
             "simple",
             [
-                "or all who rated it agree, the label is their exact rating",
-                "most labels that are values of the scale are such: 94 % of them",
-                "works out 84 % of the ratings of the last",
-                "area under the curve of 0.98 by 16 known ratings",
+                "or all who rated it agree, the value is their exact rating",
+                "most values on the scale are such: 94 % of them",
+                "computes 84 % of the ratings of the last one",
+                "AUC of 0.98 from 16 known ratings",
             ],
         ),
         (
             "padded",
             [
-                "That it is hidden who rated what",
-                "marks 63 % of what was rated with 95 % of the marks right",
-                "gives 52 % of the ratings that one member alone gave exactly",
-                "24 % of the people by eight items",
-                "That it is hidden who is in this data at all",
-                "area under the curve of 0.98 by 16 known ratings, and of 0.998 by all",
+                "Who rated what is not hidden",
+                "marks 63 % of the rated cells with a precision of 95 %",
+                "yields 52 % of the ratings that one member alone gave, exactly",
+                "24 % of the users from eight items",
+                "Membership is not hidden",
+                "AUC of 0.98 from 16 known ratings, and of 0.998 from all",
             ],
         ),
     ],
 )
 def test_what_a_fit_of_all_rows_tells_is_not_promised_away(card_of, homogenize, sentences):
     card = plain(card_of(PredictiveAnonymizer(5, homogenize, seed=1)))
-    limits = card[card.index("## What is not promised") : card.index("## What the files hold")]
+    limits = card[card.index("## What is not guaranteed") : card.index("## Files")]
     for sentence in sentences:
         assert sentence in limits
 
@@ -117,16 +118,16 @@ def test_what_a_fit_of_all_rows_tells_is_not_promised_away(card_of, homogenize, 
 @pytest.mark.parametrize("protect", ["none", "shuffle"])
 def test_that_fills_are_told_is_said(card_of, protect):
     card = plain(card_of(KCoRater(5, "random", protect=protect, seed=1)))
-    assert "found the very records of 81 % of the others by eight items without ratings" in card
-    assert "and of 36 % where values were drawn at random" in card
+    assert "from eight items without ratings: 81 % with item means" in card
+    assert "36 % with random values" in card
 
 
 @pytest.mark.parametrize("name", SEEN)
 def test_figures_are_of_the_table_they_were_measured_on(card_of, name):
     """What is measured on one table is not said of another."""
     card = plain(card_of(SEEN[name][0]))
-    limits = card[card.index("## What is not promised") : card.index("## What the files hold")]
-    for point in re.split(r" - (?=That|Anything)", limits):
+    limits = card[card.index("## What is not guaranteed") : card.index("## Files")]
+    for point in re.split(r" - (?=[A-Z])", limits):
         if re.search(r"\d %|0\.\d\d", point):
             assert "MovieLens 100K" in point or "there, " in point or "in that release" in point
 
@@ -134,22 +135,30 @@ def test_figures_are_of_the_table_they_were_measured_on(card_of, name):
 @pytest.mark.parametrize("name", SEEN)
 def test_points_follow_each_other_without_a_gap(card_of, name):
     card = card_of(SEEN[name][0])
-    points = card.split("## What is not promised\n\n")[1].split("\n\n## ")[0]
+    points = card.split("## What is not guaranteed\n\n")[1].split("\n\n## ")[0]
     assert not re.search(r"\n\s*\n", points.strip("\n"))
 
 
 @pytest.mark.parametrize(
     ("anonymizer", "setting", "words"),
     [
-        (SparseRows(5, seed=1), "rare_items", "0.71 by all of somebody's ratings, and 0.59 by"),
-        (PredictiveAnonymizer(5, labels="model", seed=1), "rare_labels", "0.95 by all of somebody"),
+        (SparseRows(5, seed=1), "items_below_k", "0.71 by all of somebody's ratings, and 0.59 by"),
+        (
+            PredictiveAnonymizer(5, labels="model", seed=1),
+            "values_below_k",
+            "0.95 by all of somebody",
+        ),
     ],
 )
 def test_what_was_made_before_keeps_its_words_and_is_told_of(invented, anonymizer, setting, words):
     """They said too little, and labels of rare items told their raters' ratings."""
     now = Manifest.of(anonymizer.anonymize(invented).published)
     now = replace(now, counts=dict.fromkeys(COUNTS[now.format], 1))
-    before = replace(now, settings={k: v for k, v in now.settings.items() if k != setting})
+    before = replace(
+        now,
+        format="recveil-release-4",
+        settings={k: v for k, v in now.settings.items() if k != setting},
+    )
     assert words in plain(data_card(before, "ratings.parquet"))
     assert words not in plain(data_card(now, "ratings.parquet"))
     undone = [" ".join(now.method.undone_by(one.settings)) for one in (now, before)]
@@ -163,16 +172,22 @@ def test_what_was_made_before_keeps_its_words_and_is_told_of(invented, anonymize
 def test_no_card_states_the_composition_of_another_method(card_of, name):
     """Version 1.0 stated what two padded releases reveal on the card of every method with a k."""
     card = plain(card_of(SEEN[name][0]))
-    point = card.split("Anything about two releases")[1].split("##")[0]
+    point = card.split("Two releases of the same users")[1].split("##")[0]
     assert "%" not in point
-    assert "`--release` and `--against`" in point
+    assert "--earlier-release" in point
 
 
 @pytest.mark.parametrize("anonymizer", [SparseRows(5, seed=1), KCoRater(5, "random", seed=1)])
 def test_a_card_of_version_1_0_still_verifies(invented, tmp_path, anonymizer):
     anonymizer.anonymize(invented).write(tmp_path / "out")
     content = json.loads((tmp_path / "out" / "release.json").read_text())
-    manifest = Manifest.from_json(content)
+    content["format"] = "recveil-release-5"
+    content = with_names_of(5, content)
+    (tmp_path / "out" / "classes.csv").write_bytes(
+        (tmp_path / "out" / "classes.csv").read_bytes().replace(b"digest,users", b"digest,people")
+    )
+    content["files"]["classes.csv"] = vars(FileEntry.of(tmp_path / "out" / "classes.csv"))
+    manifest = Manifest.from_json(with_todays_names(content, 5))
     now, before = data_cards(manifest, manifest.ratings_file)
     assert "34 % of the people alone" in before
     for card, holds in ((before, True), (now, True), (now.replace("no other", "an other"), False)):

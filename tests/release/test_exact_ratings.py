@@ -137,6 +137,6 @@ def test_like_the_slow_one(homogenize, seed, step):
         for start, end in itertools.pairwise(block.indptr):
             rows.append(dict(zip(block.indices[start:end], block.values[start:end], strict=True)))
     groups = release.private.groups
-    grid = release.published.settings["label_step"]
+    grid = release.published.settings["value_step"]
     found = count_exact_ratings(ratings, groups, release.published.blocks(), grid)
     assert found == pytest.approx(plainly(ratings, groups, rows, (grid or 0) / 2))

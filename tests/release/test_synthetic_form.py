@@ -19,7 +19,8 @@ from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import write_model
 from recveil.ratings import RatingScale
 from recveil.release.data_card import data_card
-from recveil.release.manifest import FileEntry, Manifest, to_bytes
+from recveil.release.earlier_formats import with_todays_names
+from recveil.release.manifest import FORMATS, FileEntry, Manifest, to_bytes
 from recveil.release.synthetic_form import QUERIES, rating_levels
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
@@ -56,7 +57,8 @@ def change(folder, edit, *, card):
     content = json.loads((folder / "release.json").read_text())
     edit(content)
     if card:
-        manifest = Manifest.from_json(content)
+        number = FORMATS.index(content["format"]) + 1
+        manifest = Manifest.from_json(with_todays_names(content, number))
         (folder / "README.md").write_text(data_card(manifest, manifest.ratings_file))
         for name in content["files"]:
             entry = FileEntry.of(folder / name)
@@ -90,30 +92,30 @@ def ledger(edit):
 
 NOTHING = {"name": "nothing", "what": "nothing", "sensitivity": 1.0, "sigma": 1e6, "values": 1}
 RULES = {
-    "activity that falls": settings(activity=[9.0, 8.0]),
-    "a message": settings(activity=[123456.0, 42.0, 1.0]),
-    "activities too many": settings(activity=[2.0] * 129),
-    "no activity": settings(activity=[]),
-    "nobody rates": settings(activity=[0.0] * 128),
-    "more than there are items": settings(activity=[170.0] * 128),
-    "more digits than are written": settings(activity=[2.123456789] * 128),
-    "cuts too many": settings(cuts=[round(0.1 * n, 6) for n in range(100)]),
-    "cuts that fall": settings(cuts=[1.0, 0.5, 0.2, 0.1]),
-    "equal cuts": settings(cuts=[0.1] * 4),
+    "activity that falls": settings(user_counts=[9.0, 8.0]),
+    "a message": settings(user_counts=[123456.0, 42.0, 1.0]),
+    "activities too many": settings(user_counts=[2.0] * 129),
+    "no activity": settings(user_counts=[]),
+    "nobody rates": settings(user_counts=[0.0] * 128),
+    "more than there are items": settings(user_counts=[170.0] * 128),
+    "more digits than are written": settings(user_counts=[2.123456789] * 128),
+    "cuts too many": settings(cutpoints=[round(0.1 * n, 6) for n in range(100)]),
+    "cuts that fall": settings(cutpoints=[1.0, 0.5, 0.2, 0.1]),
+    "equal cuts": settings(cutpoints=[0.1] * 4),
     "one spread": settings(spreads=[1.0]),
     "no chance": settings(spreads=[0.5, 0.0]),
     "spreads below zero": settings(spreads=[-0.5, 0.5]),
     "a huge spread": settings(spreads=[0.5, 1e300]),
     "whole numbers": settings(spreads=[1, 1]),
-    "numbers in a text": settings(cuts="1 2 3 4"),
-    "a grid that is none": settings(label_step=0.37),
-    "no tilts": settings(tilts=None),
-    "a tilt alone": settings(tilts=1.5),
-    "tilts too large": settings(tilts=[2.5], likings=[0.1]),
-    "likings below zero": settings(tilts=[0.1], likings=[-0.1]),
-    "zero with a sign": settings(tilts=[-0.0], likings=[0.0]),
-    "more likings than tilts": settings(tilts=[0.1], likings=[0.1, 0.2]),
-    "directions too many": settings(tilts=[0.1] * 65, likings=[0.1] * 65),
+    "numbers in a text": settings(cutpoints="1 2 3 4"),
+    "a grid that is none": settings(value_step=0.37),
+    "no tilts": settings(slopes=None),
+    "a tilt alone": settings(slopes=1.5),
+    "tilts too large": settings(slopes=[2.5], slope_spreads=[0.1]),
+    "likings below zero": settings(slopes=[0.1], slope_spreads=[-0.1]),
+    "zero with a sign": settings(slopes=[-0.0], slope_spreads=[0.0]),
+    "more likings than tilts": settings(slopes=[0.1], slope_spreads=[0.1, 0.2]),
+    "directions too many": settings(slopes=[0.1] * 65, slope_spreads=[0.1] * 65),
 }
 LEDGERS = {
     "a query of nothing": ledger(lambda told: told.update(queries=[NOTHING])),
@@ -123,19 +125,19 @@ LEDGERS = {
     "one more query": ledger(lambda told: told["queries"].append(NOTHING)),
     "people who hardly count": query("", sensitivity=0.001),
     "a person who counts more": query("moments", sensitivity=2.0),
-    "other words": query("labels", what="p1 is alice"),
+    "other words": query("rating levels", what="p1 is alice"),
     "odd item sums": query("item sums", values=7),
-    "more levels than there are": query("labels", values=9_999),
+    "more levels than there are": query("rating levels", values=9_999),
     "moments of no square": query("moments", values=11),
     "moments of more items": query("moments", values=41 * 42 // 2),
     "moments of one item": query("moments", values=1),
-    "other bins": query("people by activity", values=3),
-    "items that are chosen for nothing": settings(catalogue="chosen"),
+    "other bins": query("users by user count", values=3),
+    "items that are chosen for nothing": settings(item_catalog="selected"),
     "all of the noise a hundred times larger": query("", sigma=1e6),
     "one query with more noise": query("moments", sigma=1e6),
     "less promised than is spent": lambda content: content["claim"].update(epsilon=300.0),
     "no query about tastes": ledger(lambda told: told["queries"].pop()),
-    "other numbers of tastes": query("ratings by taste", values=12),
+    "other numbers of tastes": query("ratings by factor", values=12),
     "a part of delta for nothing": ledger(lambda told: told.update(threshold_delta=1e-9)),
 }
 
@@ -176,7 +178,7 @@ def test_what_choosing_items_takes_of_delta_is_known(copy_of):
     folder = copy_of("chosen")
     change(folder, ledger(lambda told: told.update(threshold_delta=9e-7)), card=True)
     told = [violation.problem for violation in verify(folder).violations]
-    assert any("choosing items takes 9e-07, expected 1e-07" in problem for problem in told)
+    assert any("item selection takes 9e-07, expected 1e-07" in problem for problem in told)
 
 
 def test_an_older_format_is_no_way_around(tmp_path):
@@ -202,10 +204,10 @@ def test_exact_sums_of_hardly_anybody_are_refused(copy_of):
 def test_tastes_go_in_fewer_directions_than_items_have_moments(copy_of):
     """Of the smallest moments, two items, there is one direction beside popularity."""
     folder = copy_of("users")
-    edits = settings(tilts=[0.1] * 40, likings=[0.1] * 40)
+    edits = settings(slopes=[0.1] * 40, slope_spreads=[0.1] * 40)
     change(folder, edits, card=True)
     told = [violation.problem for violation in verify(folder).violations]
-    assert any("tilts tell of 40 directions of tastes" in problem for problem in told)
+    assert any("slopes have 40 factors" in problem for problem in told)
 
 
 def test_items_are_not_chosen_for_nothing(copy_of):
@@ -213,7 +215,7 @@ def test_items_are_not_chosen_for_nothing(copy_of):
     change(folder, ledger(lambda told: told.update(threshold_delta=0.0)), card=True)
     told = [violation.problem for violation in verify(folder).violations]
     assert any(
-        "threshold_delta of its ledger is 0, but the catalogue is 'chosen'" in problem
+        "threshold_delta of its ledger is 0, but the item_catalog is 'selected'" in problem
         for problem in told
     )
 
@@ -221,9 +223,9 @@ def test_items_are_not_chosen_for_nothing(copy_of):
 # Numbers that a rule could have, or that the card does not show: the card's digest tells.
 QUIET = {
     "activity": lambda content: content["settings"].update(
-        activity=sorted(content["settings"]["activity"][64:] * 2)
+        user_counts=sorted(content["settings"]["user_counts"][64:] * 2)
     ),
-    "cuts": lambda content: content["settings"]["cuts"].__setitem__(0, -2.5),
+    "cuts": lambda content: content["settings"]["cutpoints"].__setitem__(0, -2.5),
     "spreads": settings(spreads=[0.3, 0.3]),
     "scale": lambda content: content["scale"].update(low=0.0, high=4.0),
     "a wider scale": lambda content: content["scale"].update(high=10.0),
@@ -244,7 +246,7 @@ def with_many_tastes(table):
     """More columns than people have tastes: anything could be written there."""
     for place in range(len(table.column_names), 200):
         numbers = np.random.default_rng(place).normal(size=table.num_rows).astype(np.float32)
-        table = table.append_column(f"taste_{place - 3}", pa.array(numbers))
+        table = table.append_column(f"factor_{place - 3}", pa.array(numbers))
     return table
 
 

@@ -121,10 +121,10 @@ IN_MANIFEST = {
     "a predictor that is a sentence": _set("settings", "predictor", value="alice is p1"),
     "a grouping that is a map": _set("settings", "grouping", value={"p1": "alice"}),
     "a fill that is a sentence": _set("settings", "fill", value="alice is p1"),
-    "a rounding that is a text": _set("settings", "label_step", value="tenth"),
-    "a rounding below zero": _set("settings", "label_step", value=-0.1),
-    "a rounding beyond the scale": _set("settings", "label_step", value=1e9),
-    "a rounding that labels do not keep": _set("settings", "label_step", value=0.37),
+    "a rounding that is a text": _set("settings", "value_step", value="tenth"),
+    "a rounding below zero": _set("settings", "value_step", value=-0.1),
+    "a rounding beyond the scale": _set("settings", "value_step", value=1e9),
+    "a rounding that labels do not keep": _set("settings", "value_step", value=0.37),
     "a protection that is a text": _set("settings", "protect", value="alice"),
     "another homogenizing": _set("settings", "homogenize", value="both"),
     "an unknown method": _set("settings", "method", value="magic"),
@@ -146,5 +146,5 @@ IN_MANIFEST = {
     "bytes that are a text": _set("files", "README.md", "bytes", value="alice"),
 } | {
     f"a wrong count of {name}": _set("counts", name, value=12345)
-    for name in ("users", "records", "labels", "items", "classes", "alone")
+    for name in ("users", "records", "values", "items", "classes", "singletons")
 }

@@ -13,7 +13,8 @@ from pathlib import Path
 import independent
 
 from recveil.release.data_card import data_card
-from recveil.release.manifest import Manifest
+from recveil.release.earlier_formats import with_todays_names
+from recveil.release.manifest import FORMATS, Manifest
 
 
 def complete(folder: Path, name: str) -> None:
@@ -34,6 +35,9 @@ def complete(folder: Path, name: str) -> None:
             counts["items"] = len({item for one in records for item in one[1]})
         if name.endswith(".csv"):
             number_anew(folder / name, counts["users"])
+        if told["format"] == "recveil-release-9":
+            names = {"labels": "values", "alone": "singletons"}
+            counts = {names.get(name, name): count for name, count in counts.items()}
         told["counts"] |= counts
         tell_formulas(told, {item for _, items, *_ in records for item in items})
         (folder / "README.md").write_text(card_of(told, name))
@@ -45,7 +49,8 @@ def complete(folder: Path, name: str) -> None:
 
 def card_of(told: dict, name: str) -> str:
     """Return the card that follows from release.json; an error of whatever kind if none does."""
-    return data_card(Manifest.from_json(told), name)
+    number = FORMATS.index(told["format"]) + 1
+    return data_card(Manifest.from_json(with_todays_names(told, number)), name)
 
 
 def tell_formulas(told: dict, items: set) -> None:
@@ -214,11 +219,11 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "a method": lambda told: told["settings"].update(method="ann's"),
     "no settings": lambda told: told.update(settings={}),
     "settings in another order": lambda told: _in_order(
-        told["settings"], label_step=told["settings"].pop("label_step", 0.1)
+        told["settings"], value_step=told["settings"].pop("value_step", 0.1)
     ),
-    "a step as text": lambda told: told["settings"].update(label_step="ann"),
-    "a step of nothing": lambda told: told["settings"].update(label_step=0.0),
-    "a step without a point": lambda told: told["settings"].update(label_step=1),
+    "a step as text": lambda told: told["settings"].update(value_step="ann"),
+    "a step of nothing": lambda told: told["settings"].update(value_step=0.0),
+    "a step without a point": lambda told: told["settings"].update(value_step=1),
     "hidden items that stand there": lambda told: told["settings"].update(items="ann"),
     "a scale with a note": lambda told: told["scale"].update(note="ann"),
     "a scale without a point": lambda told: told["scale"].update(low=1),
@@ -241,8 +246,8 @@ OF_A_LEDGER: dict[str, Callable[[dict], object]] = {
         sensitivity=True
     ),
     "long numbers": lambda told: told["settings"]["spreads"].__setitem__(0, 0.1234567891234),
-    "numbers more": lambda told: told["settings"]["activity"].append(
-        told["settings"]["activity"][-1]
+    "numbers more": lambda told: told["settings"]["user_counts"].append(
+        told["settings"]["user_counts"][-1]
     ),
 }
 # The same content, written in another way; each digest fits.
@@ -310,7 +315,7 @@ OF_A_PROMISE = {
         told["claim"].pop("neighbours", None) or told.update(format="recveil-release-8")
     ),
     "another neighbouring relation": lambda told: told["claim"].update(
-        neighbours="replace one person"
+        neighbours="replace one user"
     ),
     "less noise": _less_noise,
     "no noise": lambda told: _less_noise(told, 0.0),

@@ -67,7 +67,7 @@ def test_nothing_of_the_private_side_stands_there(made):
 @pytest.mark.parametrize("name", NOISY)
 def test_the_ledger_names_what_was_asked_and_nothing_of_ratings(made, name):
     told = json.loads((made / name / "release.json").read_text())
-    assert told["format"] == "recveil-release-8"
+    assert told["format"] == "recveil-release-9"
     queries = told["claim"]["ledger"]["queries"]
     assert [query["name"] for query in queries] == list(SHARES_OF_LIKES)
     assert not [query for query in queries if "rating" in query["what"]]
@@ -79,16 +79,16 @@ def test_the_ledger_names_what_was_asked_and_nothing_of_ratings(made, name):
 @pytest.mark.parametrize("name", MADE)
 def test_the_card_says_nothing_of_values(made, name):
     card = (made / name / "README.md").read_text()
-    assert card.startswith("# Synthetic likes\n")
-    assert ("always 1, for programs that want a column of ratings: there were none" in card) == (
+    assert card.startswith("# Synthetic interactions\n")
+    assert ("always 1, for programs that need a rating: the feedback is implicit" in card) == (
         MADE[name][1] == "users"
     )
     about_files = (
         "| `rating` | always 1",
         "`ratings.",
         '("ratings.',
-        "| ratings | likes |",
-        "| catalogue |",
+        "ratings = pd.",
+        "| item_catalog |",
     )
     lines = [line for line in card.splitlines() if not any(name in line for name in about_files)]
     rest = "\n".join(lines)
@@ -99,8 +99,8 @@ def test_the_card_says_nothing_of_values(made, name):
 def test_the_model_has_no_worth_and_people_are_drawn_from_it(made, likes, tmp_path):
     table = pq.read_table(made / "model" / "model.parquet")
     told = json.loads((made / "model" / "release.json").read_text())
-    n_tastes = 1 + told["settings"]["directions"]
-    assert table.column_names == ["item_id", "offset", *(f"taste_{at}" for at in range(n_tastes))]
+    n_tastes = 1 + told["settings"]["factors"]
+    assert table.column_names == ["item_id", "offset", *(f"factor_{at}" for at in range(n_tastes))]
     found = sample(made / "model", tmp_path / "drawn", n_users=400, seed=1)
     assert (found.holds, found.users) == (True, 400)
     assert not list(independent.problems(tmp_path / "drawn"))
@@ -118,7 +118,7 @@ def test_the_lines_on_the_card_draw_somebody(made, monkeypatch):
     names: dict = {}
     for _ in range(3):
         exec("\n".join(code[start:]), names)
-        assert set(names["person"]) <= set(range(1, 41))
+        assert set(names["user"]) <= set(range(1, 41))
 
 
 def other_label(rows):
@@ -133,19 +133,17 @@ def no_label(rows):
 ROWS = {**forging.OF_DRAWN_ROWS, "another label": other_label}
 # What only a release of likes can get wrong.
 OF_LIKES = {
-    "ratings": lambda told: told["settings"].pop("ratings"),
-    "of stars": lambda told: told["settings"].update(ratings="stars"),
+    "feedback": lambda told: told["settings"].pop("feedback"),
+    "of stars": lambda told: told["settings"].update(feedback="stars"),
     "the format of ratings": lambda told: told.update(format="recveil-release-5"),
     "a scale": lambda told: told["scale"].update(high=5.0),
-    "a step": lambda told: told["settings"].update(label_step=0.1),
-    "tilts": lambda told: told["settings"].update(tilts=[], likings=[]),
-    "no directions": lambda told: told["settings"].pop("directions"),
-    "directions with a point": lambda told: told["settings"].update(directions=1.0),
-    "directions that are true": lambda told: told["settings"].update(directions=True),
-    "too many directions": lambda told: told["settings"].update(directions=65),
-    "another order": lambda told: told["settings"].update(
-        directions=told["settings"].pop("directions")
-    ),
+    "a step": lambda told: told["settings"].update(value_step=0.1),
+    "tilts": lambda told: told["settings"].update(slopes=[], slope_spreads=[]),
+    "no directions": lambda told: told["settings"].pop("factors"),
+    "directions with a point": lambda told: told["settings"].update(factors=1.0),
+    "directions that are true": lambda told: told["settings"].update(factors=True),
+    "too many directions": lambda told: told["settings"].update(factors=65),
+    "another order": lambda told: told["settings"].update(factors=told["settings"].pop("factors")),
 }
 OF_A_LEDGER = {
     "the queries of ratings": lambda told: told["claim"]["ledger"].update(
@@ -155,7 +153,7 @@ OF_A_LEDGER = {
         ]
     ),
     "a query of ratings more": lambda told: told["claim"]["ledger"]["queries"].append(
-        {**told["claim"]["ledger"]["queries"][0], "name": "labels", "what": QUERIES[1].what}
+        {**told["claim"]["ledger"]["queries"][0], "name": "rating levels", "what": QUERIES[1].what}
     ),
     "the words of ratings": lambda told: told["claim"]["ledger"]["queries"][0].update(
         what=QUERIES[0].what
@@ -180,9 +178,11 @@ def test_what_is_none_of_likes_is_refused_by_both(copy_of, name, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda table: table.append_column("worth", pa.array(np.zeros(len(table), np.float32))),
+        lambda table: table.append_column(
+            "rating_mean", pa.array(np.zeros(len(table), np.float32))
+        ),
         lambda table: table.drop_columns(table.column_names[-1:]),
-        lambda table: table.rename_columns(["item_id", "worth", *table.column_names[2:]]),
+        lambda table: table.rename_columns(["item_id", "rating_mean", *table.column_names[2:]]),
     ],
     ids=["worth", "a taste less", "another name"],
 )

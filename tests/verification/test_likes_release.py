@@ -71,7 +71,7 @@ def test_both_checkers_confirm_it_from_the_files(made, name, form):
 def test_what_the_files_say(made, name):
     folder = made / f"{name}-users-parquet"
     told = json.loads((folder / "release.json").read_text())
-    assert told["format"] == "recveil-release-6"
+    assert told["format"] == "recveil-release-9"
     assert told["scale"] == {"low": 1.0, "high": 1.0, "step": 1.0}
     assert told["settings"]["ratings"] == "likes"
     table = pq.read_table(folder / "ratings.parquet")
@@ -104,10 +104,10 @@ def other_label(text):
         (lambda _: None, other_label),
         (lambda told: told.update(format="recveil-release-5"), str),
         (lambda told: told["scale"].update(high=5.0), str),
-        (lambda told: told["settings"].update(ratings="stars"), str),
-        (lambda told: told["settings"].update(label_step=0.1), str),
+        (lambda told: told["settings"].update(feedback="stars"), str),
+        (lambda told: told["settings"].update(value_step=0.1), str),
         (lambda told: told.update(claim="co-rated"), str),
-        (lambda told: told["settings"].pop("ratings"), str),
+        (lambda told: told["settings"].pop("feedback"), str),
     ],
     ids=["label", "format", "scale", "setting", "step", "claim", "no setting"],
 )
@@ -120,10 +120,10 @@ def test_whatever_is_changed_is_found_by_both(forged, name, change, ratings):
 @pytest.mark.parametrize("crowd", [61, 256])
 def test_a_crowd_of_more_people_than_there_are_is_found_by_both(forged, crowd):
     def change(told):
-        told["settings"]["crowd"] = crowd
+        told["settings"]["cluster_size"] = crowd
 
     ours, theirs = forged("sparse-users-csv", change)
-    assert f"settings: crowd is {crowd} people, but the ratings hold 60" in ours
+    assert any(f"cluster_size is {crowd}" in problem for problem in ours)
     assert theirs
 
 
@@ -132,8 +132,8 @@ def test_ratings_cannot_pass_for_likes(tmp_path):
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=3)
     SparseRows(5, seed=1).anonymize(ratings).write(tmp_path / "r", file_format="csv")
     told = json.loads((tmp_path / "r" / "release.json").read_text())
-    told |= {"format": "recveil-release-6", "scale": {"low": 1.0, "high": 1.0, "step": 1.0}}
-    told["settings"] = {"method": "sparse rows", "crowd": 20, "ratings": "likes"}
+    told |= {"format": "recveil-release-9", "scale": {"low": 1.0, "high": 1.0, "step": 1.0}}
+    told["settings"] = {"method": "sparse rows", "cluster_size": 20, "feedback": "implicit"}
     (tmp_path / "r" / "release.json").write_bytes(to_bytes(told))
     sign(tmp_path / "r")
     assert not verify(tmp_path / "r").holds

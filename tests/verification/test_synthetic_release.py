@@ -86,7 +86,7 @@ def test_the_private_side_names_people_and_puts_nobody_anywhere(made):
 
 def test_the_private_rows_left_out_are_not_counted(made):
     """How many rows were dropped is of the private table, and nobody paid for it."""
-    assert list(manifest_of(made / "noisy-users")["counts"]) == ["users", "labels", "items"]
+    assert list(manifest_of(made / "noisy-users")["counts"]) == ["users", "values", "items"]
     assert list(manifest_of(made / "noisy-model")["counts"]) == ["items"]
 
 
@@ -163,10 +163,10 @@ WAYS = {
     "one more count": lambda manifest: manifest["counts"].update(duplicates_dropped=7),
     "an older format": lambda manifest: manifest.update(format="recveil-release-2"),
     "no noise in the settings": _settings(noise="none"),
-    "a share above one": _settings(pooled_share=1.5),
-    "a share that is a text": _settings(pooled_share="alice"),
+    "a share above one": _settings(omitted_share=1.5),
+    "a share that is a text": _settings(omitted_share="alice"),
     "hidden items": _settings(items="pseudonyms"),
-    "a grid that labels do not keep": _settings(label_step=0.37),
+    "a grid that labels do not keep": _settings(value_step=0.37),
 }
 
 
@@ -197,7 +197,7 @@ MODEL_WAYS = {
         "who", pa.array(np.zeros(table.num_rows, np.float32))
     ),
     "a taste that is numbered otherwise": lambda table: table.append_column(
-        "taste_7", pa.array(np.zeros(table.num_rows, np.float32))
+        "factor_7", pa.array(np.zeros(table.num_rows, np.float32))
     ),
     "numbers of twice the length": lambda table: table.set_column(
         1, "offset", table["offset"].cast(pa.float64())
@@ -245,7 +245,7 @@ def test_a_rating_given_twice_is_refused(copy_of):
     table = pq.read_table(file)
     pq.write_table(table.take([0, *range(table.num_rows)]), file)
     manifest = manifest_of(folder)
-    manifest["counts"]["labels"] += 1
+    manifest["counts"]["values"] += 1
     sign(folder, manifest)
     assert "its items are not in ascending order, each once" in problems(folder)
 
@@ -329,7 +329,7 @@ def test_the_card_says_what_it_means(made):
 
 def test_the_card_says_what_was_pooled(made):
     manifest = manifest_of(made / "noisy-users")
-    manifest["settings"]["pooled_share"] = 0.03
+    manifest["settings"]["omitted_share"] = 0.03
     card = data_card(Manifest.from_json(manifest), "ratings.parquet")
     assert "3.0 % on average (counted with noise) are of items that too few" in card
 

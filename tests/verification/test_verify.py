@@ -217,7 +217,7 @@ def test_a_wrong_checksum_fails(copied):
         (b"\xff{}", "UTF-8", "release.damaged"),
         (b"[]", "a part of it", "release.damaged"),
         (b"{}", "'format'", "release.damaged"),
-        (b'{"format": "recveil-release-9"}', "'recveil-release-9'", "release.unknown-format"),
+        (b'{"format": "recveil-release-10"}', "'recveil-release-10'", "release.unknown-format"),
         (b'{"format": "recveil-release-1"}', "'claim'", "release.damaged"),
     ],
 )
@@ -423,7 +423,7 @@ class TestSettingsThatTheRowsRefute:
     @pytest.mark.parametrize("crowd", [30, 200])
     def test_crowds_that_are_larger_than_values_allow(self, table, tmp_path, crowd):
         release = SparseRows(5, seed=1).anonymize(table)
-        (problem,) = self.forged(release, tmp_path, "crowd", crowd)
+        (problem,) = self.forged(release, tmp_path, "cluster_size", crowd)
         assert f"crowd is {crowd} people" in problem
 
     def test_padded_rows_that_lack_items(self, table, tmp_path):

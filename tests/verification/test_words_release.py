@@ -63,12 +63,12 @@ def test_both_checkers_confirm_it_from_the_files(made, name, form):
 def test_what_the_files_say(made, name):
     folder = made / f"{name}-users-parquet"
     told = json.loads((folder / "release.json").read_text())
-    assert told["format"] == "recveil-release-7"
+    assert told["format"] == "recveil-release-9"
     assert told["scale"] == {
         **{"low": 1.0, "high": 4.0, "step": 1.0},
         **{"words": list(WORDS), "ordered": True},
     }
-    assert told["settings"].get("label_step", 1.0) == 1.0
+    assert told["settings"].get("value_step", 1.0) == 1.0
     words = pq.read_table(folder / "ratings.parquet")["rating"].to_pylist()
     assert set(words) <= set(WORDS)
     assert len(set(words)) > 1
@@ -77,7 +77,7 @@ def test_what_the_files_say(made, name):
 def test_the_card_names_the_words_where_nothing_of_them_is_markup(made):
     card = (made / "padded-users-parquet" / "README.md").read_text()
     assert '`"hate"`, `"dis\\"like"`, `"like, a bit"`, `"\\u003cb\\u003elove\\u007c\\u0060é' in card
-    assert "from the lowest to the highest" in card
+    assert "from lowest to highest" in card
     assert "<b>" not in card
 
 
@@ -85,7 +85,7 @@ def test_releases_of_numbers_stay_of_their_format(tmp_path, ratings):
     plain = ratings.with_scale(RatingScale(1, 4, 1))
     PredictiveAnonymizer(5, seed=1).anonymize(plain).write(tmp_path / "out")
     told = json.loads((tmp_path / "out" / "release.json").read_text())
-    assert told["format"] == "recveil-release-5"
+    assert told["format"] == "recveil-release-9"
     assert list(told["scale"]) == ["low", "high", "step"]
 
 
@@ -134,7 +134,7 @@ CHANGES = {
     "a text": lambda told: told["scale"].update(words="abcd"),
     "order is no truth value": lambda told: told["scale"].update(ordered=1),
     "numbered from 0": lambda told: told["scale"].update(low=0.0, high=3.0),
-    "in tenths": lambda told: told["settings"].update(label_step=0.1),
+    "in tenths": lambda told: told["settings"].update(value_step=0.1),
     "another key": lambda told: told["scale"].update(note="x"),
 }
 

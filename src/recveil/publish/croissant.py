@@ -11,6 +11,7 @@ import pyarrow as pa
 from recveil.io.columns.feedback import count_levels
 from recveil.publish.publisher_card import Findings, PublisherCard
 from recveil.release.data_card import data_card, in_quotes
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import ALL_PARTS, FileEntry, Manifest
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import publishes_counts
@@ -122,7 +123,7 @@ _MEANINGS = {
 
 # For likes, in place of the rating's field.
 _HIDDEN_ITEM = "the item, under a pseudonym, invented for this release"
-_ALWAYS_1 = "always 1, for programs that want a column of ratings: there were none"
+_ALWAYS_1 = "always 1, for programs that need a rating: the feedback is implicit"
 _MEASURED = "Measured by the publisher: "
 _PERSONAL = "rai:personalSensitiveInformation"
 # What a publisher's card says, or what they measured: it follows from no file.
@@ -131,7 +132,8 @@ _UNCHECKED = {
     *("creator", "publisher", "sc:contactPoint", "rai:dataCollection", "rai:dataUseCases"),
     *("rai:dataPreprocessingProtocol", _PERSONAL),
 }
-_LIMITS = "What is not promised stands in README.md beside them."
+_LIMITS = "README.md lists what is not guaranteed."
+_LIMITS_TO_8 = "What is not promised"
 
 
 def croissant(
@@ -148,10 +150,12 @@ def croissant(
     """
     content_name = manifest.ratings_file or ""
     sections = _sections(data_card(manifest, content_name))
-    promised = " ".join(sections["What is promised"])
-    open_ones = [
-        f"Not promised: {text[:1].lower()}{text[1:]}" for text in sections["What is not promised"]
-    ]
+    if manifest.number < RENAMED_SINCE:
+        promised = " ".join(sections["What is promised"])
+        limits = [f"Not promised: {text[:1].lower()}{text[1:]}" for text in sections[_LIMITS_TO_8]]
+    else:
+        promised = " ".join(sections["What is guaranteed"])
+        limits = [f"Not guaranteed. {text}" for text in sections["What is not guaranteed"]]
     made = f"Made with recveil {manifest.recveil}: " + "; ".join(
         f"{key}: {value}" for key, value in manifest.settings.items()
     )
@@ -174,10 +178,10 @@ def croissant(
         **_words_of(card),
         _PERSONAL: [
             promised,
-            *open_ones,
+            *limits,
             *_by_publisher(found.risk),
         ],
-        "rai:dataLimitations": open_ones,
+        "rai:dataLimitations": limits,
         "rai:dataManipulationProtocol": made,
         **({"rai:dataUseCases": _by_publisher(found.utility)} if found.utility else {}),
         **({"rai:dataCollection": card.collection} if card.collection else {}),

@@ -50,6 +50,8 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
             yield f"settings: {name} is {repr_start(settings[name])}, which is not an allowed value"
     if set(settings) == set(expected) and list(settings) != list(expected):
         yield "the keys of settings are not in the order of recveil"
+    if _format_of(manifest) >= RENAMED_SINCE and method.made_before(settings):
+        yield "settings do not state how rare items were treated, which this format requires"
     yield from _contradictions(method, manifest)
     yield from method.problems(manifest, _format_of(manifest))
 

@@ -46,7 +46,7 @@ def test_the_lines_as_they_stand_draw_the_same_people(released, tmp_path, monkey
         with monkeypatch.context() as patch:
             patch.setattr(np.random, "default_rng", lambda rng=rng: rng)
             exec(lines, names)
-        people.append(names["person"])
+        people.append(names["user"])
     assert all(scale.low <= label <= scale.high for one in people for label in one.values())
 
     sample(folder, tmp_path / "drawn", n_users=4_000, seed=1)
@@ -73,4 +73,4 @@ def standard_error(of_people) -> float:
 def test_drawn_people_have_no_such_lines(tmp_path):
     ratings = make_ratings(300, 30, 4_000, seed=3, scale=SCALES[0])
     Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(tmp_path / "out")
-    assert "By hand" not in (tmp_path / "out" / "README.md").read_text()
+    assert "without recveil" not in (tmp_path / "out" / "README.md").read_text()
