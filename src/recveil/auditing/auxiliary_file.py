@@ -18,11 +18,11 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
 from recveil.io.detect.known_formats import target_among
 from recveil.io.files import naming
-from recveil.io.formats.containers import OF_SEVERAL_TABLES
 from recveil.io.formats.delimited import DIALECTS, read_records
+from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES
 from recveil.io.ingestion import understand_knowledge
 from recveil.io.inputs import file_next_to_table
-from recveil.io.layout import Layout
+from recveil.io.options import Layout
 from recveil.io.reading import NOBODY_NAMED
 from recveil.io.source import COLUMNS
 from recveil.io.tables import first_rows

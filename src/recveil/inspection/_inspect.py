@@ -24,8 +24,7 @@ from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.databases import Address
 from recveil.io.ingestion import raw_columns_shown, reject_unknown_keywords
 from recveil.io.inputs import open_input
-from recveil.io.layout import layout_of
-from recveil.io.options import ReadingOptions
+from recveil.io.options import ReadingOptions, layout_of
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from recveil.io import FORMATS
 from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
-from recveil.io.formats.containers import OF_SEVERAL_TABLES, first_within
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_records
-from recveil.io.layout import Layout
+from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES, first_within
+from recveil.io.options import Layout
 from recveil.io.part_files import parts_of
 from recveil.io.reading import Reading
 from recveil.io.source import name_at

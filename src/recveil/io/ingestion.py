@@ -20,7 +20,7 @@ from recveil.io.columns.ids import describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import Order, describe_guess, order_of, reject_guess
 from recveil.io.inputs import open_input
-from recveil.io.layout import Layout, layout_of, reject_given
+from recveil.io.options import Layout, layout_of, reject_given
 from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value, with_ends
 from recveil.io.source import as_text
 from recveil.io.tables import read_source

@@ -483,7 +483,6 @@ class Keyed(NamedTuple):
     """What the names of folders tell of a table, and what is left to be read of its files."""
 
     # For the files, without what the folders tell
-    # For the files, without what the folders tell
     selection: Selection
     # The keys that hold the ratings or the times
     # The keys that hold users, items, ratings or times

@@ -18,6 +18,7 @@ from recveil.io.columns.columns import USUAL_NAMES
 from recveil.io.columns.ids import encode_labels
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES
+from recveil.io.detect.dialect import split_line
 from recveil.io.detect.file_kinds import (
     HEAD_BYTES,
     is_json,
@@ -27,11 +28,9 @@ from recveil.io.detect.file_kinds import (
     workbook_in,
 )
 from recveil.io.detect.known_formats import columnar_format
-from recveil.io.detect.two_readings import split_line
-from recveil.io.files import naming, opened_text
+from recveil.io.files import Place, naming, opened_text, watched_text
 from recveil.io.formats.delimited import Dialect, check_one_line, check_utf8, read_records
 from recveil.io.formats.json_objects import first_objects, read_objects, text_of
-from recveil.io.formats.text_scan import Place, watched_text
 from recveil.io.inputs import file_next_to_table
 from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table, python_values

@@ -17,7 +17,7 @@ from recveil.io.columns.columns import (
     reject_groups,
 )
 from recveil.io.columns.time_columns import Look, look_for_times
-from recveil.io.formats.text_scan import Spans
+from recveil.io.files import Spans
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit

@@ -26,18 +26,18 @@ from recveil.io.detect.dialect import (
 from recveil.io.detect.file_kinds import reject_other_kinds
 from recveil.io.detect.known_formats import resolve_format
 from recveil.io.files import naming
-from recveil.io.formats.containers import (
-    OF_SEVERAL_TABLES,
-    first_within,
-    read_server,
-    read_within,
-)
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_delimited, read_records
 from recveil.io.formats.json_objects import first_objects, read_json
 from recveil.io.formats.netflix_prize import read_netflix
-from recveil.io.formats.parquet import read_columnar
+from recveil.io.formats.typed_tables import (
+    OF_SEVERAL_TABLES,
+    first_within,
+    read_columnar,
+    read_server,
+    read_within,
+)
 from recveil.io.formats.wide_matrix import read_wide
-from recveil.io.layout import Layout
+from recveil.io.options import Layout
 from recveil.io.part_files import (
     Part,
     describe_names,

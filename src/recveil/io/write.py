@@ -1,4 +1,7 @@
-"""Writers of ratings, by way of a temporary file or folder renamed into place."""
+"""Writers of ratings, by way of a temporary file or folder renamed into place.
+
+Also the escape of text that a spreadsheet would run as a formula, and its inverse.
+"""
 
 import gzip
 import json
@@ -382,3 +385,42 @@ _WRITERS: dict[str, _Writer] = {
 _BY_ENDING = ("parquet", "csv", "inter")
 # Formats that are folders, without a suffix.
 FOLDERS: dict[str, _Writer] = {"lenskit": write_lenskit, "recbole": write_recbole}
+
+
+# A spreadsheet runs a cell that begins with one of these characters as a formula, which may send
+# neighbouring cells to a third party. A leading apostrophe makes the cell text. A text that begins
+# with apostrophes and such a character gets one more, so that removing one restores the original.
+# Some spreadsheets also split a line at other characters than the comma, so the escape is repeated
+# after each of these. Numbers are not escaped, but the text -5 becomes '-5 and is restored as text.
+# Spreadsheets of some languages accept the full-width forms.
+_STARTS = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001
+_RISKY = re.compile(f"'*[{_STARTS}]")
+# Characters at which a line may be split into cells; a comma within a cell is quoted.
+_SPLITS = ";|\t\r\n"
+_BEGINS = f"(^|[{_SPLITS}])"
+_PLAIN = re.compile(f"{_BEGINS}(?='*[{_STARTS}])")
+_MADE = re.compile(f"{_BEGINS}'(?='*[{_STARTS}])")
+_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
+
+
+def is_formula(value: object) -> bool:
+    r"""Return whether a spreadsheet may run a value as a formula."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return False
+    return _RISKY.match(value) is not None and value[0] != "'"
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value as written to a file, with formulas escaped."""
+    return _PLAIN.sub(r"\1'", value) if isinstance(value, str) else value
+
+
+def from_cell(cell: str) -> str:
+    """Return the value of a cell that `as_cell` made.
+
+    Examples
+    --------
+    >>> from_cell("'=1+1"), from_cell("''=1+1"), from_cell("'tis")
+    ('=1+1', "'=1+1", "'tis")
+    """
+    return _MADE.sub(r"\1", cell)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from recveil.io.columns.ordinal_labels import numbers_of_labels
+from recveil.io.columns.feedback import numbers_of_labels
 from recveil.io.worker import decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_column, python_values
 from recveil.release.manifest import (

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from recveil.io.columns.ordinal_labels import numbers_of_labels
+from recveil.io.columns.feedback import numbers_of_labels
 from recveil.io.worker import decoding
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import distinct

@@ -14,7 +14,7 @@ from recveil.io import Source, frame_table, read_table
 from recveil.io.columns.columns import is_text
 from recveil.io.columns.ids import encode_labels
 from recveil.io.detect.user_column import order_of, reject_guess
-from recveil.io.layout import Layout
+from recveil.io.options import Layout
 from recveil.ratings.arrow_columns import tidied
 from recveil.release.claim import claim_kind
 from recveil.release.records import Records

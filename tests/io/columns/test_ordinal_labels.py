@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.io.columns.ordinal_labels import are_words, parse_words, places_of
+from recveil.io.columns.feedback import are_words, parse_words, places_of
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import labels_of, words_at
 

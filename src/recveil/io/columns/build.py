@@ -18,9 +18,8 @@ from recveil.io.columns.columns import (
     is_text,
     parse_ratings,
 )
-from recveil.io.columns.feedback import are_likes, option_of, take_feedback
+from recveil.io.columns.feedback import are_likes, are_words, option_of, take_feedback
 from recveil.io.columns.ids import encode_labels
-from recveil.io.columns.ordinal_labels import are_words
 from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
 from recveil.io.columns.time_columns import one_date_each
 from recveil.io.columns.times import (
@@ -186,42 +185,31 @@ class Built(NamedTuple):
     """The parts of some ratings, and how many rows are not among them."""
 
     # Labels, ascending
-    # Labels, ascending
     users: NDArray[Any]
     items: NDArray[Any]
     rows: Rows
     scale: RatingScale
     # Rows that are gone, because their (user, item) pair stands in another one, too
-    # Rows that are gone, because their (user, item) pair stands in another one, too
     duplicates_dropped: int
-    # Rows that were dropped, because their rating is not on the given scale, or is no like
     # Rows that were dropped, because their rating is not on the given scale, or is no like
     off_scale_dropped: int
     # Whether times said which of several ratings of a pair is the last one
-    # Whether times said which of several ratings of a pair is the last one
     by_time: bool
-    # What became of the column of times, if it was not kept: the end of a sentence
     # What became of the column of times, if it was not kept: the end of a sentence
     time_problem: str
     # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
-    # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
     why_likes: str = ""
-    # Rows that were dropped with them, because they have no rating
     # Rows that were dropped with them, because they have no rating
     unrated_dropped: int = 0
     # What stood in the rows that were dropped for the scale: sentences, each after a space
-    # What stood in the rows that were dropped for the scale: sentences, each after a space
     off_scale_told: str = ""
     # Whether the column of times was left out, although it may state when users rated
-    # Whether the column of times was left out, although it may state when users rated
     times_are_lost: bool = False
-    # What is odd about the times that were kept: the end of a sentence
     # What is odd about the times that were kept: the end of a sentence
     time_note: str = ""
     # Which digits of the ratings were lost: a sentence
     # Which digits of the ratings were lost, or that words were not read: a sentence
     rating_note: str = ""
-    # Whether different ratings became equal in those digits that are kept
     # Whether different ratings became equal in those digits that are kept
     ratings_merged: bool = False
 

@@ -87,15 +87,11 @@ class Feedback(NamedTuple):
     """The caller's statements about a table's ratings."""
 
     # Whether each row is declared a like: the user chose the item, without a rating
-    # Whether each row is declared a like: the user chose the item, without a rating
     likes: bool = False
-    # How to convert ratings that are declared as counts or durations
     # How to convert ratings that are declared as counts or durations
     counts: str | None = None
     # Whether ratings that are all equal are likes
-    # Whether ratings that are all equal are likes
     one_value: bool = False
-    # Whether the ratings are declared nominal: any words of the table, without an order
     # Whether the ratings are declared nominal: any words of the table, without an order
     words: bool = False
     # Whether the points in numbers are declared as decimal points

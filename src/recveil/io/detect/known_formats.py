@@ -14,7 +14,7 @@ from recveil.io.detect.file_kinds import (
     unpacked_command,
 )
 from recveil.io.files import naming, open_bytes
-from recveil.io.layout import can_split
+from recveil.io.options import can_split
 from recveil.runtime.errors import RecveilError, quoted, shortened
 
 FORMATS = {

@@ -17,13 +17,13 @@ from pyarrow import csv as arrow_csv
 
 from recveil.io.detect.file_kinds import unpacked_command
 from recveil.io.detect.known_formats import looks_like_data
-from recveil.io.files import naming
-from recveil.io.formats.text_scan import (
+from recveil.io.files import (
     DOUBLE_QUOTE,
     STRAY_QUOTE,
     Place,
     Places,
     Spans,
+    naming,
     watched_text,
 )
 from recveil.io.source import COLUMNS, Selection, Source

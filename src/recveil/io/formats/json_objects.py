@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from recveil.io.columns.columns import Feedback, find_columns
 from recveil.io.detect.file_kinds import unpacked_command
-from recveil.io.files import naming
-from recveil.io.formats.text_scan import LONGEST_LINE, Place, Places, watched_text
+from recveil.io.files import LONGEST_LINE, Place, Places, naming, watched_text
 from recveil.io.source import Selection, Source, reject_many_columns
 from recveil.runtime.errors import RecveilError, first_line_of, listed, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from recveil.io.detect.known_formats import netflix_files
-from recveil.io.files import naming
-from recveil.io.formats.text_scan import Place, Places, watched_text
+from recveil.io.files import Place, Places, naming, watched_text
 from recveil.io.part_files import require_files
 from recveil.io.source import COLUMNS, Selection, Source
 from recveil.runtime.errors import RecveilError, quoted

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.io.columns.columns import USUAL_NAMES
-from recveil.io.files import naming
+from recveil.io.files import Place, naming
 from recveil.io.formats.delimited import (
     Dialect,
     Record,
@@ -20,7 +20,6 @@ from recveil.io.formats.delimited import (
     check_utf8,
     read_records,
 )
-from recveil.io.formats.text_scan import Place
 from recveil.io.source import Source, place_of
 from recveil.runtime.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit

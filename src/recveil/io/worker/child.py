@@ -85,7 +85,7 @@ _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
 # Module that reads files with several tables.
-_OF_FILES = "recveil.io.worker.database_file"
+_OF_FILES = "recveil.io.databases.connection"
 _LOADED = {
     "sqlite": (_OF_FILES, "recveil.io.databases.sqlite", "adbc_driver_sqlite.dbapi"),
     "duckdb": (_OF_FILES, "recveil.io.databases.duckdb", "duckdb"),
@@ -224,7 +224,7 @@ def _table_within(request: dict[str, Any]) -> Any:
         from recveil.io.worker.workbook import Workbook
 
         return Workbook(path, request["limit"], **request["within"])
-    from recveil.io.worker.database_file import DatabaseFile
+    from recveil.io.databases.connection import DatabaseFile
 
     return DatabaseFile(request["format"], path, request["within"], request["limit"])
 
