@@ -24,7 +24,7 @@ from recveil.io.ingestion import understand_knowledge
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import Layout
 from recveil.io.reading import NOBODY_NAMED
-from recveil.io.source import COLUMNS
+from recveil.io.source import ROLES
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, describe_count, listed
@@ -159,7 +159,7 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
         width = len(names)
     named = {
         role: reading[role]
-        for role in COLUMNS
+        for role in ROLES
         if reading.get(role) in names and not (role == "user" and target_among(names))
     }
     shared = ("duplicates", "time_format")
@@ -221,7 +221,7 @@ def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
         found = recognize(path, format, Layout())
         if found.format in OF_SEVERAL_TABLES:
             raise RecveilError(
-                f"{path.name}: {found.said[0]}, of which only the table itself is read; write the "
+                f"{path.name}: {found.notes[0]}, of which only the table itself is read; write the "
                 f"auxiliary information to a file, such as CSV, and name that",
                 code="input.unknown-format",
             )

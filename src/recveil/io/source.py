@@ -132,7 +132,6 @@ def _position(role: str, text: str, n_columns: int, where: str) -> int:
     return place
 
 
-COLUMNS = ("user", "item", "rating", "time")
 # Maximum number of columns, except for wide matrices, which have their own limit, and the bytes to
 # read a column, whatever its content.
 MOST_COLUMNS, _A_COLUMN = 100_000, 6_000
@@ -274,7 +273,7 @@ class Selection:
             role, name = both[0], chosen[both[0]]
             place = names.index(name) + 1
             said = f", or, in a text file, say which by its place with {role} (--{role} {place})"
-            if role not in COLUMNS or self.given.get(role) not in (None, name):
+            if role not in ROLES or self.given.get(role) not in (None, name):
                 said = ""  # given by its place, which only text supports
             raise RecveilError(
                 f"{where}: two columns are called {quoted(name)}; rename one{said}",
@@ -332,7 +331,7 @@ def name_at(name: str, place: int) -> str:
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:
     """Return an unused name for an extra column."""
     own = name.partition(":")[0]
-    if own not in COLUMNS and own not in chosen:
+    if own not in ROLES and own not in chosen:
         return own
     # A file may also have a column called "time (extra)".
     own = f"{name} (extra)"

@@ -23,8 +23,7 @@ from recveil.io.detect.dialect import (
     recognize_wide,
     reject_doubtful_header,
 )
-from recveil.io.detect.file_kinds import reject_other_kinds
-from recveil.io.detect.known_formats import resolve_format
+from recveil.io.detect.file_kinds import reject_binary
 from recveil.io.files import naming
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_delimited, read_records
 from recveil.io.formats.json_objects import first_objects, read_json
@@ -311,7 +310,7 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
     elif parts is not None:
         source = _read_parts(path, parts, format, selection, layout)
     else:
-        found = _recognize(path, format, layout)
+        found = recognize(path, format, layout)
         _reject_doubtful_header(path, format, found, selection)
         look, selection = _looked(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
@@ -365,7 +364,7 @@ def _read_parts(
     selection = replace(selection, time_is_text=True)
     time = time_key(parts) if selection.times else None
     with naming_part(parts[0]):
-        first = _recognize(parts[0].path, format, layout)
+        first = recognize(parts[0].path, format, layout)
         _reject_doubtful_header(parts[0].path, format, first, selection)
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
     keyed_parts = keyed(parts, names, selection, path.name, first.format)
@@ -373,7 +372,7 @@ def _read_parts(
         look, selection = _looked(parts[0].path, first, keyed_parts.selection)
 
     def read(part: Path) -> Source:
-        return _read_recognized(part, _recognize(part, format, layout), selection)
+        return _read_recognized(part, recognize(part, format, layout), selection)
 
     source = read_parts(path.name, parts, read, keyed_parts.roles, time)
     said = keyed_parts.describe(source.names.values())
@@ -425,14 +424,7 @@ def _read_wide(
     dialect = recognize_wide(path, format, layout)
     split = dialect.dialect or DIALECTS["csv"]
     source = read_wide(path, split, given.get("user"), layout.null, is_published=is_published)
-    return source._replace(layout=(*dialect.said, *source.layout))
-
-
-def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
-    """Detect the format of a file or folder."""
-    if path.is_dir():
-        return Recognized(resolve_format(path, format))
-    return recognize(path, format, layout)
+    return source._replace(layout=(*dialect.notes, *source.layout))
 
 
 def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Source:
@@ -447,7 +439,7 @@ def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Sou
             source = read_netflix(path, selection)
         else:
             source = read_columnar(path, found.format, selection)
-    return source._replace(layout=(*found.said, *source.layout))
+    return source._replace(layout=(*found.notes, *source.layout))
 
 
 def _read_published(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
@@ -455,11 +447,11 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
     if not path.is_dir():
         with naming(path):
             if of_several(path) is not None:
-                reject_other_kinds(path, binary_only=True)
+                reject_binary(path)
     if layout.wide:
         source = _read_wide(path, format, selection.given, layout, None, is_published=True)
     else:
-        found = _recognize(path, format, layout)
+        found = recognize(path, format, layout)
         _reject_doubtful_header(path, format, found, selection)
         source = _read_recognized(path, found, selection)
     return _checked(source, path)

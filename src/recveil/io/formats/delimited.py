@@ -26,7 +26,7 @@ from recveil.io.files import (
     naming,
     watched_text,
 )
-from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.source import ROLES, Selection, Source
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
@@ -116,7 +116,7 @@ def read_delimited(
         _reject_text_after_quotes(path, dialect, len(names))
     spans = Spans(0, table.num_rows + dialect.header, table.num_rows, int(dialect.header))
     if may_span:
-        roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
+        roles = {role: names.index(chosen[role]) for role in ROLES if role in chosen}
         ids = _ids_of(table)
         spans = _check_fields_that_span_lines(path, dialect, len(names), roles, ids, spans)
     n_columns = 0 if dialect.header else len(names)
@@ -172,7 +172,7 @@ def _parse(
         included = [*gaps, *included]
     share = path.stat().st_size // _BLOCKS
     block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
-    keeps_text = len(chosen) > len(COLUMNS)
+    keeps_text = len(chosen) > len(ROLES)
     with watched_text(path, keeps_text=keeps_text, deferred=True, squeezed=dialect.runs) as stream:
         table = arrow_csv.read_csv(
             stream,

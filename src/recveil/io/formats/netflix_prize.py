@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 from recveil.io.detect.known_formats import netflix_files
 from recveil.io.files import Place, Places, naming, watched_text
 from recveil.io.part_files import require_files
-from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.source import ROLES, Selection, Source
 from recveil.runtime.errors import RecveilError, quoted
 
 BLOCK_BYTES = 1 << 26
@@ -55,7 +55,7 @@ def read_netflix(path: Path, selection: Selection) -> Source:
         _raise_first_bad(files)
         raise
     table = _assemble(blocks, movies)
-    chosen = selection.choose(COLUMNS, path.name)
+    chosen = selection.choose(ROLES, path.name)
     table = pa.table({name: table[in_file] for name, in_file in chosen.items()})
     return Source(table, Places(partial(_walk, files)).locate, "netflix", chosen)
 
