@@ -39,8 +39,8 @@ from recveil.io.formats.wide_matrix import read_wide
 from recveil.io.options import Layout
 from recveil.io.part_files import (
     Part,
+    assign_keys,
     describe_names,
-    keyed,
     keys_of,
     naming_part,
     parts_of,
@@ -367,15 +367,15 @@ def _read_parts(
         first = recognize(parts[0].path, format, layout)
         _reject_doubtful_header(parts[0].path, format, first, selection)
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
-    keyed_parts = keyed(parts, names, selection, path.name, first.format)
+    partition = assign_keys(parts, names, selection, path.name, first.format)
     with naming_part(parts[0]):
-        look, selection = _looked(parts[0].path, first, keyed_parts.selection)
+        look, selection = _looked(parts[0].path, first, partition.selection)
 
     def read(part: Path) -> Source:
         return _read_recognized(part, recognize(part, format, layout), selection)
 
-    source = read_parts(path.name, parts, read, keyed_parts.roles, time)
-    said = keyed_parts.describe(source.names.values())
+    source = read_parts(path.name, parts, read, partition.roles, time)
+    said = partition.describe(source.names.values())
     source = source._replace(look=look, layout=(*source.layout, *said))
     if "rating" in source.table.column_names:
         return source
