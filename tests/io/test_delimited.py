@@ -297,7 +297,7 @@ def test_duplicates_are_named_by_their_lines(write: Write) -> None:
         read_ratings(path)
     assert "ratings.txt line 1" in str(error.value)
     assert "ratings.txt line 3" in str(error.value)
-    with pytest.warns(UserWarning, match="1 row was left out"):
+    with pytest.warns(UserWarning, match="1 row was dropped"):
         kept = read_ratings(path, duplicates="last", **PLACES)
     assert kept.values.tolist() == [2, 3]
 

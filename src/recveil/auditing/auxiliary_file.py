@@ -20,10 +20,10 @@ from recveil.io.detect.known_formats import target_among
 from recveil.io.files import naming
 from recveil.io.formats.delimited import DIALECTS, read_records
 from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES
-from recveil.io.ingestion import understand_knowledge
+from recveil.io.ingestion import understand_auxiliary
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import Layout
-from recveil.io.reading import NOBODY_NAMED
+from recveil.io.reading import INFERRED_SCALE_NOTE
 from recveil.io.source import ROLES
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings
@@ -136,17 +136,17 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
         target = reading.pop("user", None) or target_among(table.column_names)
-        return _without_scale(understand_knowledge(table, user=target, **reading))
+        return _without_scale(understand_auxiliary(table, user=target, **reading))
     with file_next_to_table("auxiliary", path) as file:
         if reading.get("user") is None:
             reading["user"] = target_among(_columns_of(file, reading.get("format"))[0])
-        return _without_scale(understand_knowledge(file, **reading))
+        return _without_scale(understand_auxiliary(file, **reading))
 
 
 def _without_scale(auxiliary: Reading) -> Reading:
     """Drop the options of the scale: auxiliary information has no scale of its own."""
     auxiliary.require_times()
-    notes = tuple(note for note in auxiliary.notes if not note.startswith(NOBODY_NAMED))
+    notes = tuple(note for note in auxiliary.notes if not note.startswith(INFERRED_SCALE_NOTE))
     return replace(auxiliary, notes=notes)
 
 

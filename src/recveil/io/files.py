@@ -320,7 +320,7 @@ class _Watched(io.RawIOBase):
     def _look_at(self, piece: bytes) -> None:
         if (at := piece.find(b"\0")) >= 0:
             raise RecveilError(
-                f"{self._place(piece[:at])}: holds a NUL byte, which no text has; mend or drop "
+                f"{self._place(piece[:at])}: holds a NUL byte, which no text has; fix or drop "
                 f"the line, or fetch the file again",
                 code="input.line",
             )

@@ -179,7 +179,7 @@ def _whole_records(
         if len(fields) != len(names):
             raise RecveilError(
                 f"{place}: expected {describe_count(len(names), 'column')}, got {len(fields)} "
-                f"({dialect.excerpt(fields)}); mend or drop the line",
+                f"({dialect.excerpt(fields)}); fix or drop the line",
                 code="input.line",
             )
         check_one_line(fields, place)
@@ -522,7 +522,7 @@ def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
                 if len(fields) != 3:
                     raise RecveilError(
                         f"{place}: expected three columns (truster, trustee, value), got "
-                        f"{len(fields)}; mend or drop the line",
+                        f"{len(fields)}; fix or drop the line",
                         code="input.line",
                     )
                 yield (fields[0], fields[1]), _number(fields[2], place)
@@ -536,7 +536,7 @@ def _number(value: Any, place: str) -> float:
     if not math.isfinite(number):
         got = "missing" if value is None else quoted(value)
         raise RecveilError(
-            f"{place}: trust is {got}; expected a finite number; mend or drop the line",
+            f"{place}: trust is {got}; expected a finite number; fix or drop the line",
             code="input.line",
         )
     return number

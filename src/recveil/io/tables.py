@@ -127,7 +127,7 @@ def with_points(source: Source, decimal: str | None) -> Source:
         row = _first(column, _WITH_POINT)
         raise RecveilError(
             f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} has a decimal point, "
-            f"but decimal (--decimal) is ','; mend the line, or leave that out",
+            f"but decimal (--decimal) is ','; fix the line, or leave that out",
             code="rating.decimal",
         )
     chunks = [

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recveil.io import Source, frame_table, read_table
 from recveil.io.columns.columns import is_text
 from recveil.io.columns.ids import encode_labels
-from recveil.io.detect.user_column import order_of, reject_guess
+from recveil.io.detect.user_column import ambiguous_order, order_of
 from recveil.io.options import Layout
 from recveil.ratings.arrow_columns import tidied
 from recveil.release.claim import claim_kind
@@ -127,7 +127,7 @@ def _take(
     source = read_table(path, format, columns, layout)
     if order_of(path.name, source, columns, format) == "guessed":
         # A verdict on items would imply nothing about users.
-        raise reject_guess(path.name, source, columns, danger="would check something else")
+        raise ambiguous_order(path.name, source, columns, danger="would check something else")
     return source
 
 

@@ -44,7 +44,7 @@ class TestMatrices:
         with raises("rating.duplicate") as error:
             Ratings.from_frame(twice)
         assert "row 0, column 1" in str(error.value)
-        with pytest.warns(UserWarning, match="1 row was left out"):
+        with pytest.warns(UserWarning, match="1 row was dropped"):
             assert Ratings.from_frame(twice, duplicates="last").values.tolist() == [3]
 
     def test_people_without_ratings_are_not_there(self):

@@ -65,7 +65,7 @@ MISSING_RATING = (
 )
 # Numbers that differ by a smaller relative amount differ by rounding alone.
 NOISE = 1e-12
-_NO_NUMBER = "is not a number; mend or drop the row"
+_NO_NUMBER = "is not a number; fix or drop the row"
 # A number with a unit or a sign before or after it: $4, 17%, 4/5, 4 out of 5, 1.5 min, 4*.
 _WITH_SIGN = re.compile(
     r"([^\w\s.+-]?)\s*([+-]?\d+(?:\.\d+|,\d{1,2})?)\s*"
@@ -528,6 +528,16 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, also of a dictionary's."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def holds_text(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds text, dictionary-encoded or not."""
+    return is_text(value_type(column.type))
 
 
 def reject_missing(column: pa.ChunkedArray, problem: str, locate: Locate, *, code: str) -> None:

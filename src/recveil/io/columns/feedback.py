@@ -20,11 +20,13 @@ from recveil.io.columns.columns import (
     MISSING_RATING,
     Feedback,
     are_mostly_words,
+    holds_text,
     is_counted,
     is_text,
     parse_ratings,
     parse_ratings_noted,
     reject_missing,
+    value_type,
 )
 from recveil.io.columns.ids import describe_null_ids
 from recveil.io.columns.time_columns import why_no_times
@@ -133,8 +135,8 @@ def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
     values = [value for value in texts.to_pylist() if value is not None]
     if len(values) > MOST_WORDS:
         raise RecveilError(
-            f"{len(values):,} different words, where at most {MOST_WORDS} can be; is this a column "
-            f"of comments? Name another with rating (--rating), or the words (--words)",
+            f"{len(values):,} different words; expected at most {MOST_WORDS}; is this a column of "
+            f"comments? Name another with rating (--rating), or the words (--words)",
             code="rating.words",
         )
     for value in values:
@@ -145,8 +147,8 @@ def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
             )
     if len(values) < 2:
         raise RecveilError(
-            f"all ratings are {quoted(values[0], 40)}, and tell no more than who chose what; leave "
-            f"that column out, or name all words there are (--words)",
+            f"all ratings are {quoted(values[0], 40)}, so they are likes; leave that column out, "
+            f"or name all words of the scale (--words)",
             code="rating.words",
         )
     return tuple(sorted(values))
@@ -158,7 +160,7 @@ def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(kind, pa.RunEndEncodedType):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
         column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
-    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    value = value_type(kind)
     types = pa.types
     if not (
         is_text(value)
@@ -187,14 +189,14 @@ def _why_unknown(text: str, scale: RatingScale) -> str:
     option = "order (--order)" if scale.ordered else "words (--words)"
     if len(text) > LONGEST_WORD:
         return (
-            f"rating {quoted(text, 40)} is none of the words that {option} names; is this a column "
-            f"of comments? Name another with rating (--rating)"
+            f"rating {quoted(text, 40)} is not among the words of {option}; is this a column of "
+            f"comments? Name another with rating (--rating)"
         )
     near = nearest_word(text, scale.words)
     but = "" if near is None else f", but {quoted(near, 40)} is"
     return (
-        f"rating {quoted(text, 40)} is none of the words that {option} names{but}; name it, too, "
-        f"mend the row, or leave such rows out with drop_off_scale (--drop-off-scale)"
+        f"rating {quoted(text, 40)} is not among the words of {option}{but}; add it, correct the "
+        f"row, or drop such rows with drop_off_scale (--drop-off-scale)"
     )
 
 
@@ -240,22 +242,15 @@ def feedback_of(
     """
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
-            f"counts (--counts) is {quoted(counts)}; expected log (levels by how often) or likes "
-            f"(whether at all)",
+            f"counts (--counts) is {quoted(counts)}; expected log (levels of counts) or likes",
             code="option.value",
         )
-    all_said = {"likes": likes, "counts": counts is not None, "words": words}
-    said = [name for name, given in all_said.items() if given]
-    if len(said) > 1:
+    _reject_several({"likes": likes or None, "counts": counts, "words": words or None})
+    kind = "likes" if likes else "counts" if counts is not None else "words" if words else None
+    if kind is not None and scale is not None:
         raise RecveilError(
-            f"{said[0]} (--{said[0]}) and {said[1]} (--{said[1]}) are both given, and each says "
-            f"what the ratings are; leave one out",
-            code="option.conflict",
-        )
-    if said and scale is not None:
-        raise RecveilError(
-            f"{option_of(scale)} is {scale}, but {said[0]} (--{said[0]}) have none of their own to "
-            f"be given; leave one of the two out",
+            f"{option_of(scale)} is {scale}, but {kind} (--{kind}) have a scale of their own; "
+            f"leave one of the two out",
             code="option.conflict",
         )
     return Feedback(likes, counts, one_value and scale is None and not words, words, points)
@@ -274,19 +269,23 @@ def parse_scale_option(
     ('no < yes', (None, True))
     """
     require_scale(scale)
-    options = {"scale": scale, "order": order, "words": words}
-    both = [name for name, value in options.items() if value is not None]
-    if len(both) > 1:
-        raise RecveilError(
-            f"{both[0]} (--{both[0]}) and {both[1]} (--{both[1]}) are both given, and each says "
-            f"what the ratings are; leave one out",
-            code="option.conflict",
-        )
+    _reject_several({"scale": scale, "order": order, "words": words})
     if isinstance(words, str) and words == ALL_WORDS:
         return None, True
     if order is not None:
         return RatingScale.of_words(order), False
     return (scale, False) if words is None else (RatingScale.of_words(words, ordered=False), False)
+
+
+def _reject_several(options: Mapping[str, object]) -> None:
+    """Raise a RecveilError if several options are given, each of which defines the ratings."""
+    given = [name for name, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise RecveilError(
+            f"{given[0]} (--{given[0]}) and {given[1]} (--{given[1]}) are both given, and each "
+            f"defines the ratings; leave one out",
+            code="option.conflict",
+        )
 
 
 def option_of(scale: RatingScale) -> str:
@@ -330,9 +329,10 @@ def take_feedback(
     """Parse a column of ratings, likes or counts."""
     if column is None:
         if scale is not None or feedback.words:
-            said = "words (--words) are told" if scale is None else f"{option_of(scale)} is {scale}"
+            given = "words (--words)" if scale is None else f"{option_of(scale)} {scale}"
             raise RecveilError(
-                f"{said}, but there are no ratings; leave it out", code="option.unsupported"
+                f"{given}: given, but there are no ratings; leave it out",
+                code="option.unsupported",
             )
         return Taken(np.ones(n_rows, np.float32), LIKES, "" if feedback.likes else "No ratings")
     if feedback.likes and column.null_count == n_rows:
@@ -378,8 +378,7 @@ def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
     Points separate decimals if a number has more or fewer of them than three, or 0 before the
     point, or if a whole number has four digits without a point.
     """
-    is_dictionary = pa.types.is_dictionary(column.type)
-    if not is_text(column.type.value_type if is_dictionary else column.type):
+    if not holds_text(column):
         return
     texts = pc.utf8_trim_whitespace(column.unique().cast(pa.large_string()))
     thousands = pc.match_substring_regex(texts, r"^[1-9][0-9]{0,2}[.][0-9]{3}$")
@@ -389,9 +388,9 @@ def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
     first = texts.filter(thousands)[0].as_py()
     row = pc.index(pc.utf8_trim_whitespace(column.cast(pa.large_string())), first).as_py()
     raise RecveilError(
-        f"{locate(row)}: {first} and all others with a point have three decimals, so that the "
-        f"point seems to separate thousands; if it does, write numbers without it; in a file, say "
-        f"that it is a decimal point with decimal (--decimal .)",
+        f"{locate(row)}: {first} and all others with a point have three decimals, so the point "
+        f"seems to separate thousands; if so, write numbers without it; if not, name it in a file "
+        f"with decimal (--decimal .)",
         code="rating.thousands",
     )
 
@@ -417,7 +416,7 @@ def reject_doubtful(
     if problem := why_no_times(columns["time"].slice(0, _LOOKED_AT)):
         raise RecveilError(
             f"{where}: no rating column, and {quoted(name)} holds no times ({problem}); if it "
-            f"rates or counts, name it with rating (--rating); if each row is a like, say so with "
+            f"holds ratings or counts, name it with rating (--rating); if each row is a like, set "
             f"likes (--likes)",
             code="column.missing",
         )
@@ -447,8 +446,7 @@ def _parse_specified(
 ) -> tuple[NDArray[np.float32], str]:
     """Parse likes or counts; words of likes count as 1, with a note that they were not read."""
     is_dictionary = pa.types.is_dictionary(column.type)
-    has_text = is_text(column.type.value_type if is_dictionary else column.type)
-    if not (feedback.likes and has_text and are_mostly_words(column)):
+    if not (feedback.likes and holds_text(column) and are_mostly_words(column)):
         return parse_ratings(column, locate), ""
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
     column = tidied(column if is_dictionary else column.dictionary_encode())
@@ -457,12 +455,9 @@ def _parse_specified(
     is_number = pc.match_substring_regex(trimmed, _A_NUMBER)
     numbers = pc.if_else(is_number, trimmed, "1").cast(pa.float64()).to_numpy()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
-    told = ", ".join(quoted(text, 20) for text in texts[:_N_NAMED])
+    shown = ", ".join(quoted(text, 20) for text in texts[:_N_NAMED])
     more = " and others" if len(texts) > _N_NAMED else ""
-    note = (
-        f"Ratings are words ({told}{more}), which were not read: each row is a like (likes, "
-        f"--likes)."
-    )
+    note = f"Ratings are words ({shown}{more}), but each row is read as a like (likes, --likes)."
     return numbers.astype(np.float32)[codes], note
 
 
@@ -470,8 +465,8 @@ def _reject_below(values: NDArray[np.float32], locate: Locate) -> None:
     if (values < 0).any():
         row = int(np.argmax(values < 0))
         raise RecveilError(
-            f"{locate(row)}: {values[row]:g} is no count; drop the row, or leave counts (--counts) "
-            f"out",
+            f"{locate(row)}: {values[row]:g} is no count; drop the row, or leave out counts "
+            f"(--counts)",
             code="rating.not-a-count",
         )
 
@@ -483,8 +478,8 @@ def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
     if (values <= 0).any():
         row = int(np.argmax(values <= 0))
         raise RecveilError(
-            f"{locate(row)}: {values[row]:g} may say that it was not liked, or nothing; leave such "
-            f"rows out with drop_off_scale (--drop-off-scale), or name a scale in place of "
+            f"{locate(row)}: {values[row]:g} may mean a dislike, or no rating; drop such rows with "
+            f"drop_off_scale (--drop-off-scale), or name a scale instead of "
             f"{'likes (--likes)' if feedback.likes else 'counts (--counts)'}",
             code="rating.zero",
         )
@@ -493,9 +488,8 @@ def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
 def _reject_all_zero(values: NDArray[np.float32]) -> None:
     if values[0] <= 0:
         raise RecveilError(
-            f"{all_ratings(values.size)} {values[0]:g}, and nobody said what that means; if "
-            f"each row is a like, leave the column out; if it is a rating, name the scale "
-            f"(--scale)",
+            f"{all_ratings(values.size)} {values[0]:g}, without a stated meaning; if each row is a "
+            f"like, leave the column out; if it is a rating, name the scale (--scale)",
             code="rating.zero",
         )
 
@@ -508,7 +502,7 @@ def describe_feedback(
     Examples
     --------
     >>> print(*describe_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
-    No ratings: read as likes, which tell who chose what, and nothing more.
+    No ratings: read as likes, without rating values.
     """
     if scale.words:
         return _describe_words(scale)
@@ -516,17 +510,17 @@ def describe_feedback(
         rest = (
             "" if why_likes == "No ratings" else "; if they are ratings, name the scale (--scale)"
         )
-        return [f"{why_likes}: read as likes, which tell who chose what, and nothing more{rest}."]
+        return [f"{why_likes}: read as likes, without rating values{rest}."]
     if feedback.counts == "log":
-        return [f"Column {quoted(column)} counts, and was read as levels: {count_levels()}."]
+        return [f"Column {quoted(column)} holds counts, read as levels: {count_levels()}."]
     if feedback.counts == "likes":
-        return [f"Column {quoted(column)} counts, and was read as likes: whether at all."]
+        return [f"Column {quoted(column)} holds counts, read as likes."]
     if not scale.inferred:
         return []
     if (scale.low, scale.high, scale.step) == (0, 1, 1):
         doubt = (
-            "ratings are 0 and 1, and nobody said what a 0 is: a dislike (scale, --scale 0:1:1), "
-            "or nothing at all (likes with drop_off_scale, --likes --drop-off-scale)"
+            "ratings are 0 and 1, and a 0 may be a dislike (scale, --scale 0:1:1) or no rating "
+            "(likes with drop_off_scale, --likes --drop-off-scale); state which"
         )
         if publishing:
             raise RecveilError(doubt, code="rating.zero")
@@ -535,8 +529,8 @@ def describe_feedback(
     whole = scale.low >= 0 and scale.step is not None and scale.step % 1 == 0
     if counted or (whole and scale.high > _MOST_OF_RATINGS):
         return [
-            f"Column {quoted(column)} was read as ratings on the scale {scale}; if it counts how "
-            f"often, or how long, say what to make of that with counts (--counts log, or likes)."
+            f"Column {quoted(column)} was read as ratings on the scale {scale}; if it holds counts "
+            f"or durations, set counts (--counts log, or likes)."
         ]
     return []
 
@@ -563,8 +557,8 @@ def meaning_of_words(scale: RatingScale) -> list[str]:
 def _describe_words(scale: RatingScale) -> list[str]:
     """Describe words that look alike, and words that look like a missing rating."""
     pairs = [
-        f"{quoted(one)} and {quoted(other)} differ in capital letters, spaces or the code of a "
-        f"letter alone, and were taken for two words; if they are one, mend the table."
+        f"{quoted(one)} and {quoted(other)} differ only in capital letters, spaces or the code of "
+        f"a letter, and were read as two words; if they are one, correct the table."
         for one, other in alike(scale.words)
     ]
     return [*pairs, *describe_null_ids(scale.words, "word")]

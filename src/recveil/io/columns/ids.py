@@ -432,7 +432,7 @@ def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
     return None
 
 
-def reject_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
+def reject_personal_ids(items: Iterable[Any], *, can_hide: bool = True) -> None:
     """Refuse to publish ids of items that look like those of people, or contain line breaks."""
     held = (describe_break(item) for item in items if isinstance(item, str))
     if first := next(filter(None, held), ""):

@@ -508,7 +508,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
             if row >= 0:
                 raise RecveilError(
                     f"{locate(row)}: time {quoted(text)} is not written as time_format "
-                    f"(--time-format) says, {quoted(format)}{widths.rule}; mend one of them",
+                    f"(--time-format) says, {quoted(format)}{widths.rule}; fix one of them",
                     code="time.format",
                 ) from None
             instants.append(None)  # which stands in no row
@@ -581,7 +581,7 @@ def _times_from_seconds(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedAr
         row = int(np.argmax(beyond))
         raise RecveilError(
             f"{locate(row)}: time {seconds[row]:.15g} counts no Unix seconds, as time_format "
-            f"(--time-format) says, {UNIX_SECONDS}; mend the row, or leave the format out",
+            f"(--time-format) says, {UNIX_SECONDS}; fix the row, or leave the format out",
             code="time.format",
         )
     is_whole = not (seconds % 1).any()
@@ -828,7 +828,7 @@ def _describe_odd(days: NDArray[np.integer]) -> str:
     return (
         f"{n_odd:,} of {describe_count(days.size, 'time')} {'is' if n_odd == 1 else 'are'} "
         f"before 1990 or in the future "
-        f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
+        f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and fix or drop such "
         f"rows"
     )
 
@@ -923,7 +923,7 @@ def _reject_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
         raise RecveilError(
             f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
             f"{n_early:,} of the "
-            f"{describe_count(times.size, 'time')}, and the others are later; mend or drop "
+            f"{describe_count(times.size, 'time')}, and the others are later; fix or drop "
             f"such rows",
             code="time.implausible",
         )
@@ -943,7 +943,7 @@ def _reject_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
         raise RecveilError(
             f"{locate(row)}: time {np.datetime64(int(sentinel), 'D')}, as in {n_equal:,} of the "
             f"{describe_count(days.size, 'time')}, stands for a time that nobody knows, as most "
-            f"others are between 1990 and now; mend or drop such rows",
+            f"others are between 1990 and now; fix or drop such rows",
             code="time.implausible",
         )
 

@@ -55,23 +55,23 @@ def describe_guess(name: str, source: Source) -> str:
     return (
         f"{name} has no header, so column {user.place} was taken for the users ({user.distinct:,} "
         f"different ones) and column {item.place} for the items ({item.distinct:,}). If that is "
-        f"wrong, so is all that follows: say which is which with user and item (--user "
-        f"{item.place} --item {user.place})."
+        f"wrong, so are all results: swap them with user and item (--user {item.place} --item "
+        f"{user.place})."
     )
 
 
-def reject_guess(
+def ambiguous_order(
     name: str,
     source: Source,
     given: Mapping[str, str | None],
-    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    user_files: Iterable[tuple[str, str | PathLike[str]]] = (),
     danger: str = "would publish them as they are",
 ) -> UnknownOrderError:
     """Return the error for ambiguous columns, with facts about each."""
     seen = [_seen(source, "user"), _seen(source, "item")]
     facts = [column.describe() for column in seen]
     likely: list[int] = []  # the position in `seen` that each fact favours
-    for kind, path in people_in:
+    for kind, path in user_files:
         ids = (users_in_levels if kind == "levels" else users_in_trust)(path)
         shared = [len(ids & column.values) for column in seen]
         facts.append(
@@ -101,8 +101,8 @@ def reject_guess(
         for choice in choices
     )
     return UnknownOrderError(
-        f"{name}: without a header nothing says which column holds the users, and a wrong guess "
-        f"{danger}; say it: {ways}",
+        f"{name}: has no header, and a wrong guess of the user column {danger}; name the columns: "
+        f"{ways}",
         facts,
         choices,
     )

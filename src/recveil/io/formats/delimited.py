@@ -506,13 +506,13 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
                 f"({dialect.excerpt(fields)}); "
-                + (DOUBLE_QUOTE if spans else "mend or drop the line"),
+                + (DOUBLE_QUOTE if spans else "fix or drop the line"),
                 code="input.line",
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(
                 f"{place}: a single {dialect.character!r} in a column ({dialect.excerpt(fields)}); "
-                f"mend the line, or write the file as CSV",
+                f"fix the line, or write the file as CSV",
                 code="input.line",
             )
         check_utf8([fields[position] for position in wanted], place)

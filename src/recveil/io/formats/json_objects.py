@@ -369,7 +369,7 @@ class _Stream:
             came = quoted(self.buffer[self.at : self.at + 40]) if got else "the end of the file"
             raise RecveilError(
                 f"{self.place}: expected {expected!r} of an array of objects, got {came}; is the "
-                f"file complete? Mend it, or write JSON Lines (one object a line)",
+                f"file complete? Fix it, or write JSON Lines (one object a line)",
                 code="input.json",
             )
         self._take(self.at + 1)
@@ -458,7 +458,7 @@ def text_of(value: Any, name: str, line: int, file: str) -> str | None:
         if "\0" in value:
             raise RecveilError(
                 f"{Place(file, line)}: {quoted(name, 30)} holds a NUL (\\u0000), which no text "
-                f"has; mend or drop the object",
+                f"has; fix or drop the object",
                 code="input.json",
             )
         if not value.isascii() and not _is_text(value):
@@ -500,7 +500,7 @@ def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
     start = quoted(text[:40].rstrip())
     return RecveilError(
         f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "
-        f"a line, or one array of objects; mend or drop it",
+        f"a line, or one array of objects; fix or drop it",
         code="input.json",
     )
 

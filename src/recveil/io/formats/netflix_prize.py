@@ -162,7 +162,7 @@ def _raise_first_bad(files: list[Path]) -> None:
         if not _is_rating(text):
             raise RecveilError(
                 f"{Place(name, number)}: expected user,rating,date such as 1488844,3,2005-09-06, "
-                f"got {quoted(text)}; mend or drop the line",
+                f"got {quoted(text)}; fix or drop the line",
                 code="input.line",
             )
 

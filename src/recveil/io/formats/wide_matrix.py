@@ -256,7 +256,7 @@ class _Cells:
             raise RecveilError(
                 f"{Place(self.name, line)}: expected "
                 f"{describe_count(len(form.items), 'column')}, got {len(fields)}; "
-                f"mend or drop the line",
+                f"fix or drop the line",
                 code="input.line",
             )
         user = str(len(self.users) + 1) if form.user is None else fields[form.user]
@@ -269,7 +269,7 @@ class _Cells:
             raise RecveilError(
                 f"{Place(self.name, line)}: its first column is {quoted(fields[0], 20)}, but in "
                 f"the rows before it counted the ratings that follow; name the column with the "
-                f"users (--user), or mend the line",
+                f"users (--user), or fix the line",
                 code="input.line",
             )
         check_utf8([user], Place(self.name, line))
