@@ -98,20 +98,18 @@ def layout_of(
         )
     if decimal not in (None, ",", "."):
         raise RecveilError(
-            f"decimal (--decimal) is {quoted(decimal)}; expected what stands before the decimals "
-            f"of ratings: ',' or '.'",
+            f"decimal (--decimal) is {quoted(decimal)}; expected the decimal separator, ',' or '.'",
             code="option.value",
         )
     if null is not None and not wide:
         raise RecveilError(
-            f"null (--null) is {quoted(null)}, but it says what stands for no rating in a wide "
-            f"table; give wide (--wide), too, or leave null out",
+            f"null (--null) is {quoted(null)}, but it is for missing ratings of wide tables; set "
+            f"wide (--wide), too, or leave null out",
             code="option.conflict",
         )
     if query is not None and table is not None:
         raise RecveilError(
-            "query (--query) and table (--table) are both given; expected one of them: a table is "
-            "read whole",
+            "query (--query) and table (--table) are both given; expected one of them",
             code="option.conflict",
         )
     none = None if null is None else str(null)
@@ -128,6 +126,6 @@ def reject_given(options: Mapping[str, object], what: str) -> None:
     """Raise a RecveilError for file options that were given for another kind of input."""
     if given := [name for name, value in options.items() if value is not None]:
         raise RecveilError(
-            f"{', '.join(given)}: given for {what}, where it means nothing; leave that out",
+            f"{', '.join(given)}: not supported for {what}; leave that out",
             code="option.unsupported",
         )

@@ -220,7 +220,7 @@ def reject_closed(name: str) -> None:
     stream = getattr(sys, name)
     if stream is None or getattr(stream, "is_closed_outside", False):
         raise RecveilError(
-            f"- stands for {name}, which is closed here; name a file",
+            f"- means {name}, which is closed here; name a file",
             code="input.unreadable" if name == "stdin" else "output.not-writable",
         )
 
@@ -233,7 +233,6 @@ def _bytes_of(name: str) -> IO[bytes]:
         return cast(IO[bytes], stream.buffer)
     except AttributeError as error:
         raise RecveilError(
-            f"- stands for {name}, which carries no bytes here ({first_line_of(error)}); "
-            f"name a file",
+            f"- means {name}, which carries no bytes here ({first_line_of(error)}); name a file",
             code="input.unreadable" if name == "stdin" else "output.not-writable",
         ) from None

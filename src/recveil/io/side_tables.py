@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.io.columns.columns import USUAL_NAMES
-from recveil.io.columns.ids import encode_labels
+from recveil.io.columns.ids import encode_ids
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES
 from recveil.io.detect.dialect import split_line
@@ -284,12 +284,12 @@ def _read_levels(path: Path, users: NDArray[Any], default: int) -> NDArray[np.in
             raise RecveilError(
                 f"{path.name}: there are no levels in it; expected at least one", code="input.empty"
             )
-        labels, label_of = encode_labels(column.users, "user", column.locate)
+        ids, id_of = encode_ids(column.users, "user", column.locate)
     in_file = _whole_levels(column, len(users))
-    _reject_twice(labels, label_of, in_file, column.locate)
-    position = _find_users(labels, label_of, users, path.name, column.locate)
+    _reject_twice(ids, id_of, in_file, column.locate)
+    position = _find_users(ids, id_of, users, path.name, column.locate)
     levels = np.full(len(users), default, dtype=np.int64)
-    levels[position[label_of]] = in_file
+    levels[position[id_of]] = in_file
     return levels
 
 
@@ -340,16 +340,16 @@ def _whole(value: Any) -> int | None:
 
 
 def _reject_twice(
-    labels: NDArray[Any], label_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
+    ids: NDArray[Any], id_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
 ) -> None:
-    first = np.full(len(labels), len(label_of))
-    np.minimum.at(first, label_of, np.arange(len(label_of)))
-    again = np.flatnonzero(first[label_of] < np.arange(len(label_of)))
+    first = np.full(len(ids), len(id_of))
+    np.minimum.at(first, id_of, np.arange(len(id_of)))
+    again = np.flatnonzero(first[id_of] < np.arange(len(id_of)))
     if again.size:
-        row, before = int(again[0]), int(first[label_of[again[0]]])
+        row, before = int(again[0]), int(first[id_of[again[0]]])
         same = levels[row] == levels[before]
         raise RecveilError(
-            f"{locate(row)}: user {quoted(labels.tolist()[label_of[row]], 40)} stands twice, "
+            f"{locate(row)}: user {quoted(ids.tolist()[id_of[row]], 40)} is repeated, "
             + (
                 f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
                 if same
@@ -360,16 +360,16 @@ def _reject_twice(
 
 
 def _find_users(
-    labels: NDArray[Any], label_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
+    ids: NDArray[Any], id_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
 ) -> NDArray[np.int64]:
     """Return the position of each id among the users."""
     # As text: ids of digits in the file may be read as numbers although the users' ids are text.
     place = {str(user): position for position, user in enumerate(users.tolist())}
-    position = np.array([place.get(str(label), -1) for label in labels.tolist()], dtype=np.int64)
-    unknown = np.flatnonzero(position[label_of] < 0)
+    position = np.array([place.get(str(each), -1) for each in ids.tolist()], dtype=np.int64)
+    unknown = np.flatnonzero(position[id_of] < 0)
     if unknown.size:
         named = ", ".join(
-            f"{quoted(labels.tolist()[label_of[row]], 20)} ({locate(row)})"
+            f"{quoted(ids.tolist()[id_of[row]], 20)} ({locate(row)})"
             for row in unknown[:3].tolist()
         )
         more = ", ..." if unknown.size > 3 else ""
@@ -458,7 +458,7 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
 
 
 def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
-    position = {str(label): at for at, label in enumerate(users.tolist())}
+    position = {str(user): at for at, user in enumerate(users.tolist())}
     values: dict[tuple[int, int], float] = {}
     unknown: set[str] = set()
     n_ignored = 0
@@ -501,8 +501,8 @@ def _has_names(head: bytes) -> bool:
 def _of_columns(path: Path) -> Iterator[tuple[Pair, float]]:
     found = read_named(path, _NAMES, _EXPECTED)
     with naming(path):
-        ends = [encode_labels(found[role], role, found.locate) for role in ("truster", "trustee")]
-    names = [[str(label) for label in labels.tolist()] for labels, _ in ends]
+        ends = [encode_ids(found[role], role, found.locate) for role in ("truster", "trustee")]
+    names = [[str(each) for each in ids.tolist()] for ids, _ in ends]
     stated = python_values(found["value"])
     for row, value in enumerate(stated):
         truster, trustee = (named[of[row]] for named, (_, of) in zip(names, ends, strict=True))

@@ -58,7 +58,7 @@ def choose_positions(
         options = " ".join(f"--{each} {at}" for each, at in zip(needed, left, strict=False))
         raise RecveilError(
             f"{where}: {describe_count(n_columns, 'column')} and no header{wide}; expected user, "
-            f"item, rating and perhaps time; say which is which by its place: {', '.join(needed)} "
+            f"item, rating and perhaps time; name the columns by place: {', '.join(needed)} "
             f"({options})",
             code="column.ambiguous",
         )
@@ -67,8 +67,8 @@ def choose_positions(
     chosen |= dict(zip(wanted, free, strict=False))
     if missing := [role for role in ROLES[: 2 if likes else 3] if role not in chosen]:
         raise RecveilError(
-            f"{where}: no column is left for the {missing[0]}; say which one it is with "
-            f"{missing[0]} (--{missing[0]})",
+            f"{where}: no column is left for the {missing[0]}; name it with {missing[0]} "
+            f"(--{missing[0]})",
             code="column.missing",
         )
     if len(set(chosen.values())) < len(chosen):
@@ -98,8 +98,8 @@ def position_in(text: str, names: list[str]) -> str | None:
 
     Examples
     --------
-    >>> position_in("2", ["film", "person"]), position_in("person", ["film", "person"])
-    ('person', None)
+    >>> position_in("2", ["film", "user"]), position_in("user", ["film", "user"])
+    ('user', None)
     """
     place = place_of(text, len(names))
     return None if place is None else names[place - 1]
@@ -272,11 +272,11 @@ class Selection:
         if both := [role for role, name in chosen.items() if name in twice]:
             role, name = both[0], chosen[both[0]]
             place = names.index(name) + 1
-            said = f", or, in a text file, say which by its place with {role} (--{role} {place})"
+            by_place = f", or, in a text file, select it by place with {role} (--{role} {place})"
             if role not in ROLES or self.given.get(role) not in (None, name):
-                said = ""  # given by its place, which only text supports
+                by_place = ""  # given by its place, which only text supports
             raise RecveilError(
-                f"{where}: two columns are called {quoted(name)}; rename one{said}",
+                f"{where}: two columns are called {quoted(name)}; rename one{by_place}",
                 code="column.duplicate",
             )
         if self.extras and len(chosen) != len(names):

@@ -145,8 +145,8 @@ def _doubt(source: Source) -> RecveilError:
     row = _first(column, _WITH_COMMA)
     return RecveilError(
         f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} may have a decimal comma, "
-        f"or one between thousands; say that it is a decimal one with decimal (--decimal ,), or "
-        f"write thousands without a mark",
+        f"or one between thousands; if decimal, set decimal (--decimal ,), else write thousands "
+        f"without a mark",
         code="rating.decimal",
     )
 
@@ -297,7 +297,7 @@ def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) 
     if scale is not None and isinstance(name, str) and name in scale.words:
         raise RecveilError(
             f"{where}: its first line, with {quoted(name, 40)} in it, was taken for names of "
-            f"columns; if it is a row, say so with format (--format csv-plain, or movielens-tab)",
+            f"columns; if it is a row, set format (--format csv-plain, or movielens-tab)",
             code="input.header",
         )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from recveil.io import Source, frame_table, read_table
 from recveil.io.columns.columns import is_text
-from recveil.io.columns.ids import encode_labels
+from recveil.io.columns.ids import encode_ids
 from recveil.io.detect.user_column import ambiguous_order, order_of
 from recveil.io.options import Layout
 from recveil.ratings.arrow_columns import tidied
@@ -55,7 +55,7 @@ def check_table(
     # Co-rated rows may differ in their ratings only.
     free = ("user", "group_size", *({"item", "rating"} - {*kind.compared}))
     compared = [name for name in table.column_names if name not in free]
-    users, user_of = encode_labels(table["user"], "user", source.locate)
+    users, user_of = encode_ids(table["user"], "user", source.locate)
     order, starts, records = _records(table, compared, user_of)
     first_rows = np.minimum.reduceat(order, starts[:-1])
     violations: list[Violation] = []

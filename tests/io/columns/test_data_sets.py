@@ -26,7 +26,7 @@ class TestMatrices:
 
     def test_which_way_it_was_taken_is_told_unless_somebody_said_so(self):
         (note,) = [note for note in understand(BY_HAND).notes if "matrix" in note]
-        assert note.startswith("The rows of the matrix were taken for people")
+        assert note.startswith("The rows of the matrix were taken for users")
         said = understand(BY_HAND, user="row", item="column")
         assert not [note for note in said.notes if "matrix" in note]
         assert said.mapping().startswith("user: column 'row'; item: column 'column'")

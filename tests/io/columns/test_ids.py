@@ -79,7 +79,7 @@ def test_the_checker_tells_of_them(tmp_path, monkeypatch):
         monkeypatch.setattr(f"{where}.reject_personal_ids", lambda *_, **__: None)
     anonymize(swapped(), tmp_path / "out", k=3, method="sparse")
     told = verify(tmp_path / "out")
-    sentence = "of the ids of items look like e-mail addresses: perhaps people were published as i"
+    sentence = "of the ids of items look like e-mail addresses: perhaps users were published as i"
     assert told.holds
     assert sum(sentence in each for each in told.not_covered) == 1
 

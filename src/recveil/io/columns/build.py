@@ -19,7 +19,7 @@ from recveil.io.columns.columns import (
     parse_ratings,
 )
 from recveil.io.columns.feedback import are_likes, are_words, option_of, take_feedback
-from recveil.io.columns.ids import encode_labels
+from recveil.io.columns.ids import encode_ids
 from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
 from recveil.io.columns.time_columns import one_date_each
 from recveil.io.columns.times import (
@@ -289,8 +289,8 @@ def _build(
     if drop_off_scale:
         unrated, off_scale = drop_rows(columns, scale, feedback, locate)
         locate = off_scale.locate_kept(unrated.locate_kept(locate))
-    users, user_of = encode_labels(columns.pop("user"), "user", locate)
-    items, indices = encode_labels(columns.pop("item"), "item", locate)
+    users, user_of = encode_ids(columns.pop("user"), "user", locate)
+    items, indices = encode_ids(columns.pop("item"), "item", locate)
     for ids, codes, role in ((users, user_of, "user"), (items, indices, "item")):
         both, is_unrated = (users, items), "rating" not in columns
         require_no_rows_within(ids, codes, role, both, locate, is_unrated=is_unrated)

@@ -60,8 +60,7 @@ COUNTED = (
 WIDE = 20
 _ROWS_AT_ONCE, _LOOKED_AT = 1 << 20, 1_000
 MISSING_RATING = (
-    "the rating is missing; fill it in, or leave such rows out with drop_off_scale "
-    "(--drop-off-scale)"
+    "the rating is missing; fill it in, or drop such rows with drop_off_scale (--drop-off-scale)"
 )
 # Numbers that differ by a smaller relative amount differ by rounding alone.
 NOISE = 1e-12
@@ -78,8 +77,8 @@ _MINUS = ("\N{MINUS SIGN}", "\N{EN DASH}", "\N{EM DASH}")
 # The remedy for ratings that are words.
 _OF_WORDS = (
     "is not a number; if ratings are words, name them from the lowest on with order (--order "
-    "hate,like,love), say that they have no order with words (--words all), or that each row is a "
-    "like, whatever its word, with likes (--likes)"
+    "hate,like,love), or without an order with words (--words all), or read each row as a like, "
+    "whatever its word, with likes (--likes)"
 )
 
 
@@ -131,8 +130,8 @@ class Columns:
 def reject_groups(where: str) -> NoReturn:
     """Raise the RecveilError for a table whose rows each represent several users."""
     raise RecveilError(
-        f"{where}: a column {GROUP_SIZE} says that one row stands for several people, and plain "
-        f"ratings cannot keep that; write the release with layout (--layout) users",
+        f"{where}: a column {GROUP_SIZE} states that one row represents several users, which plain "
+        f"ratings cannot express; write the release with layout (--layout) users",
         code="table.kind",
     )
 
@@ -203,21 +202,20 @@ def _of_feedback(
             return counted[0]
         raise RecveilError(
             f"{where}: counts (--counts) is given, but {'several columns' if counted else 'none'} "
-            f"among {listed(left) or 'the others'} may count; name it with rating (--rating)",
+            f"among {listed(left) or 'the others'} may hold counts; name it with rating (--rating)",
             code="column.ambiguous" if counted else "column.missing",
         )
     if feedback.likes or not left:
         return None
     if counted:
         raise RecveilError(
-            f"{where}: {quoted(counted[0], 40)} seems to count how often, or how long; say what to "
-            f"make of that: counts as log or as likes (--counts log, --counts likes), or name it "
-            f"as rating (--rating), as it stands",
+            f"{where}: {quoted(counted[0], 40)} seems to hold counts or durations; convert them "
+            f"with counts (--counts log, --counts likes), or name it with rating (--rating)",
             code="column.ambiguous",
         )
     raise RecveilError(
         f"{where}: no rating column among {listed(names, 80)}; name it with rating (--rating), or "
-        f"with time (--time) if it says when; if each row is a like, say so with likes (--likes)",
+        f"with time (--time) if it holds times; if each row is a like, set likes (--likes)",
         code="column.missing",
     )
 
@@ -251,7 +249,7 @@ def _find(
             place = [*names].index(fitting[0]) + 1
             raise RecveilError(
                 f"{where}: two columns are called {quoted(fitting[0])}; rename one, or, in a text "
-                f"file, say which is the {role} by its place with {role} (--{role} {place})",
+                f"file, select it by place with {role} (--{role} {place})",
                 code="column.duplicate",
             )
         if len(fitting) > 1:

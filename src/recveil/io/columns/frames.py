@@ -82,7 +82,7 @@ def _of_matrix(matrix: Any) -> DataSet:
     """Read each stored number as the rating of a user (row) for an item (column)."""
     if matrix.ndim != 2:
         raise RecveilError(
-            f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each person, "
+            f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each user, "
             f"and a column for each item",
             code="argument.shape",
         )
@@ -95,9 +95,9 @@ def _of_matrix(matrix: Any) -> DataSet:
     zeros = int(entries.nnz - np.count_nonzero(entries.data))
     if zeros:
         raise RecveilError(
-            f"a sparse matrix that stores {zeros:,} zeros: are they ratings, or nothing? If "
-            f"nothing, call eliminate_zeros() on it; if ratings, give its rows, columns and values "
-            f"to Ratings.from_columns",
+            f"a sparse matrix that stores {zeros:,} zeros, which may be ratings or missing; if "
+            f"missing, call its eliminate_zeros(); if ratings, pass rows, columns and values to "
+            f"Ratings.from_columns",
             code="rating.zero",
         )
     is_plain = matrix.dtype.kind != "f"
@@ -107,8 +107,8 @@ def _of_matrix(matrix: Any) -> DataSet:
         {ROW: rows, COLUMN: columns, "rating": values},
         {"user": ROW, "item": COLUMN, "rating": "rating"},
         lambda at: f"row {rows[at]}, column {columns[at]} of the matrix",
-        "The rows of the matrix were taken for people, and its columns for items: user='row' and "
-        "item='column' say so, user='column' and item='row' the other way round.",
+        "The rows of the matrix were taken for users, and its columns for items. State so with "
+        "user='row' and item='column', or swap them with user='column' and item='row'.",
     )
 
 
@@ -340,9 +340,10 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
         arrays["time"] = _dates(days)
     lengths = {len(array) for array in arrays.values()}
     if len(lengths) > 1:
-        told = ", ".join(f"{len(array)} of {name}" for name, array in arrays.items())
+        sizes = ", ".join(f"{len(array)} of {name}" for name, array in arrays.items())
         raise RecveilError(
-            f"expected columns of one length, one value a rating; got {told}", code="argument.shape"
+            f"expected columns of one length, one value a rating; got {sizes}",
+            code="argument.shape",
         )
     return pa.table(arrays)
 

@@ -70,11 +70,11 @@ class DuckDBFile:
         except OutOfMemoryException:
             raise MemoryError from None
         except (Error, OSError, pa.ArrowException) as error:
-            told = first_line_of(error)
+            problem = first_line_of(error)
         else:
             return
         raise RecveilError(
-            f"{self.name}: {told}; check query (--query) or table (--table): one SELECT of what "
+            f"{self.name}: {problem}; check query (--query) or table (--table): one SELECT of what "
             f"is in this file",
             code="database.query",
         )
@@ -96,13 +96,13 @@ def opened_duckdb(path: Path, limit: int) -> Iterator[DuckDBFile]:
     try:
         connection = duckdb.connect(str(path), read_only=True, config=settings)
     except duckdb.Error as error:
-        told = first_line_of(error)
+        problem = first_line_of(error)
     else:
         with connection:
             yield DuckDBFile(connection, path.name)
         return
     raise RecveilError(
-        f"{path.name}: cannot be opened ({told}); check that it is a whole DuckDB database of a "
-        f"version that the installed duckdb reads, and that nobody writes to it",
+        f"{path.name}: cannot be opened ({problem}); check that it is a whole DuckDB database of a "
+        f"version that the installed duckdb reads, and that no process writes to it",
         code="database.connection",
     )

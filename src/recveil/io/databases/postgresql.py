@@ -86,11 +86,11 @@ _REFUSALS = {
     "with PGUSER",
     r"definition of service|service file": "no such service is known; check PGSERVICE and the "
     "service file (~/.pg_service.conf)",
-    r"no pg_hba": "the server lets nobody in from here as that user; ask who runs it (pg_hba.conf)",
+    r"no pg_hba": "the server accepts no such login from here; ask its administrator (pg_hba.conf)",
     r"server does not support SSL|SSL|sslmode|root certificate": "server and client do not agree "
     "about encryption; see sslmode",
-    r"sorry|too many|remaining connection|the database system": "the server takes nobody in at the "
-    "moment; try again later",
+    r"sorry|too many|remaining connection|the database system": "the server accepts no "
+    "connections at the moment; try again later",
     r"unexpected|invalid|missing|extra|end of string|forbidden": "its address is not understood; "
     "expected postgresql://USER@HOST/DATABASE, with odd characters as %20",
 }
@@ -150,9 +150,9 @@ class PostgreSQL:
             yield
         except (Error, OSError, pa.ArrowException) as error:
             said = _SAID.search(str(error))
-            told = said[1] if said else "the server broke off"
+            problem = said[1] if said else "the server broke off"
             raise RecveilError(
-                f"{self.name}: {told}; check query (--query) or table (--table): one SELECT, "
+                f"{self.name}: {problem}; check query (--query) or table (--table): one SELECT, "
                 f"which changes nothing",
                 code="database.query",
             ) from None

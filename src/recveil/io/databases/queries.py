@@ -114,8 +114,8 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
     if table is None or not _is_there(table, there):
         said = "" if table is None else f"no table {quoted(table, 40)}; "
         raise RecveilError(
-            f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; say "
-            f"which one to read with table (--table), or what with query (--query)",
+            f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; name one "
+            f"with table (--table), or rows with query (--query)",
             code="database.table",
         )
     return f"SELECT * FROM {table_name(table, there)}"  # noqa: S608  # the name is quoted
@@ -143,8 +143,8 @@ def name_in_sql(name: str) -> str:
 
     Examples
     --------
-    >>> name_in_sql('ratings"; DROP TABLE people; --')
-    '"ratings""; DROP TABLE people; --"'
+    >>> name_in_sql('ratings"; DROP TABLE users; --')
+    '"ratings""; DROP TABLE users; --"'
     """
     if not name or "\0" in name:
         raise RecveilError(
@@ -161,9 +161,9 @@ def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
     for column in columns:
         if column.read_as == "nothing":
             raise RecveilError(
-                f"{where}: column {quoted(column.name)} holds {shortened(column.kind)}, which is "
-                f"not read: several values a row, or bytes; name another column, or make one "
-                f"value of it in the query (--query)",
+                f"{where}: column {quoted(column.name)} holds {shortened(column.kind)}, several "
+                f"values a row or bytes, which is not read; name another column, or convert it in "
+                f"the query (--query)",
                 code="column.type",
             )
     return _select([_expression(column) for column in columns], query)

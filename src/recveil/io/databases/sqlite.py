@@ -88,11 +88,11 @@ class SQLite:
         try:
             yield
         except (Error, OSError, pa.ArrowException) as error:
-            told = first_line_of(error).rpartition("query: ")[2] or first_line_of(error)
+            problem = first_line_of(error).rpartition("query: ")[2] or first_line_of(error)
         else:
             return
         raise RecveilError(
-            f"{self.name}: {told}; check query (--query) or table (--table), and that it is a "
+            f"{self.name}: {problem}; check query (--query) or table (--table), and that it is a "
             f"whole SQLite database",
             code="database.query",
         )

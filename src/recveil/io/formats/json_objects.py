@@ -23,7 +23,7 @@ from recveil.runtime.memory import reject_beyond_limit
 _ROWS_AT_ONCE, _CHARACTERS = 1 << 17, 1 << 23
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
 # Bytes per row, in addition to its values, while rows are sorted.
-_BESIDE_A_ROW = 16
+_A_ROW = 16
 
 
 class TextColumns:
@@ -62,7 +62,7 @@ class TextColumns:
             columns.append(column.dictionary_encode() if kind == _ENCODED else column)
         block = pa.RecordBatch.from_arrays(columns, self.names)
         self.blocks.append(block)
-        self.bytes += block.nbytes + _BESIDE_A_ROW * len(self.rows)
+        self.bytes += block.nbytes + _A_ROW * len(self.rows)
         self.rows, self.characters = [], 0
         reject_beyond_limit(f"{self.file}: its values", self.bytes, at_least=True)
 
@@ -249,7 +249,7 @@ def _reject_object_of_lines(lines: Iterator[str], decoder: json.JSONDecoder, pat
 def _refuse_whole_table(path: Path, remedy: tuple[str, str]) -> NoReturn:
     what, command = remedy
     raise RecveilError(
-        f"{path.name}: one JSON object {what}; write them so: {unpacked_command(command, path)}",
+        f"{path.name}: one JSON object {what}; convert it: {unpacked_command(command, path)}",
         code="input.json",
     )
 
@@ -332,7 +332,7 @@ def _of_array(
     stream.skip("]")
     if stream.peek():
         raise RecveilError(
-            f"{stream.place}: text behind the end of the array; expected one array of objects, or "
+            f"{stream.place}: text after the end of the array; expected one array of objects, or "
             f"one object a line; drop the rest, or write JSON Lines",
             code="input.json",
         )
@@ -420,7 +420,7 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         twice = named_twice(name for name, _ in pairs)
-        raise ValueError(f"the name {quoted(twice[0], 30)} stands twice in an object")
+        raise ValueError(f"the name {quoted(twice[0], 30)} is repeated in an object")
     return fields
 
 
@@ -499,8 +499,8 @@ def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
         why = "None, True and False are Python's; JSON has null, true and false"
     start = quoted(text[:40].rstrip())
     return RecveilError(
-        f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "
-        f"a line, or one array of objects; fix or drop it",
+        f"{place}: no complete JSON object ({why}; it starts {start}); expected one object a line, "
+        f"or one array of objects; fix or drop it",
         code="input.json",
     )
 

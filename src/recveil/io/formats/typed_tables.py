@@ -63,7 +63,7 @@ def _reject_nested(schema: pa.Schema, chosen: dict[str, str], path: Path) -> Non
 OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
 _SAMPLE_ROWS = 1_000
 # Bytes per row, in addition to its values, while rows are sorted.
-_BESIDE_A_ROW = 16
+_A_ROW = 16
 
 Within = Mapping[str, str | None]
 
@@ -154,7 +154,7 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
         for batch in rows:
             encoded = with_dictionaries(batch, repeated)
             batches.append(encoded)
-            held += encoded.nbytes + _BESIDE_A_ROW * encoded.num_rows
+            held += encoded.nbytes + _A_ROW * encoded.num_rows
             reject_beyond_limit(f"{name}: its rows", held, at_least=True)
     if not batches:
         raise RecveilError(

@@ -138,8 +138,8 @@ def _form(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -
     is_item = header and all(each.isdigit() for each in names)
     if place is None and count is None and not is_item and _looks_like_ids(rows, nulls):
         raise RecveilError(
-            f"{name}: the first column may hold ids of users, or ratings; say it with user (--user "
-            f"1), or add a header whose first name is another item's",
+            f"{name}: the first column may hold ids of users, or ratings; if ids, name it with "
+            f"user (--user 1); if ratings, add a header of items",
             code="column.ambiguous",
         )
     taken = {place, count}
@@ -170,7 +170,7 @@ def _is_header(name: str, first: Sequence[Record], user: str | None, nulls: _Nul
     if len(names) < 2:
         raise RecveilError(
             f"{Place(name, first[0][0])}: a matrix of one column; expected a row for each user, a "
-            f"column for each item; say what stands between these with delimiter (--delimiter)",
+            f"column for each item; name what separates these with delimiter (--delimiter)",
             code="input.line",
         )
     if (_is_user(names[0]) and names[0]) or (user in names and not (user or "").isdigit()):
@@ -193,7 +193,7 @@ def _has_ids(name: str, first: Sequence[Record], start: int) -> bool:
     if start or len(ids) > _FEW_ITEMS:
         raise RecveilError(
             f"{Place(name, first[0][0])}: this line may name the items, or hold ratings; put a "
-            f"line of names above it whose first is user, or call its first column so",
+            f"line of names above it that begins with user, or call its first column so",
             code="input.header",
         )
     return False
@@ -316,7 +316,7 @@ class _Cells:
             if not _is_number(cell):
                 raise RecveilError(
                     f"{Place(self.name, line)} column {at + 1}: rating {quoted(cell, 30)} is not a "
-                    f"number; if it stands for no rating, say so with null (--null)",
+                    f"number; if it marks a missing rating, name it with null (--null)",
                     code="rating.not-a-number",
                 )
             code = len(self.texts)
