@@ -88,8 +88,8 @@ def head_of(path: Path) -> bytes:
         what = f"a {NAMES[kind]} database"
     if what is not None:
         raise RecveilError(
-            f"{path.name}: {what}, of which only the table itself is read; write what is meant to "
-            f"a file, such as CSV, and name that",
+            f"{path.name}: {what}, from which only ratings are read; write the rows to CSV, "
+            f"and name that file",
             code="input.unknown-format",
         )
     if is_zip(path):
@@ -222,15 +222,6 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _HEADER = "expected a header such as user_id,k"
 
 
-@brief
-class _Column(NamedTuple):
-    """A column of a file, and the place of each row."""
-
-    users: pa.ChunkedArray
-    levels: list[Any]
-    locate: Locate
-
-
 def read_levels(
     source: str | PathLike[str], users: NDArray[Any], default: int
 ) -> NDArray[np.int64]:
@@ -278,16 +269,16 @@ def read_levels(
 
 
 def _read_levels(path: Path, users: NDArray[Any], default: int) -> NDArray[np.int64]:
-    column = _read(path)
+    table = _read_level_columns(path)
     with naming(path):
-        if not column.levels:
+        if not len(table["k"]):
             raise RecveilError(
-                f"{path.name}: there are no levels in it; expected at least one", code="input.empty"
+                f"{path.name}: holds no levels; expected at least one", code="input.empty"
             )
-        ids, id_of = encode_ids(column.users, "user", column.locate)
-    in_file = _whole_levels(column, len(users))
-    _reject_twice(ids, id_of, in_file, column.locate)
-    position = _find_users(ids, id_of, users, path.name, column.locate)
+        ids, id_of = encode_ids(table["user"], "user", table.locate)
+    in_file = _whole_levels(table, len(users))
+    _reject_repeated(ids, id_of, in_file, table.locate)
+    position = _find_users(ids, id_of, users, path.name, table.locate)
     levels = np.full(len(users), default, dtype=np.int64)
     levels[position[id_of]] = in_file
     return levels
@@ -303,31 +294,28 @@ def _check_default(default: int, n_users: int) -> None:
         )
 
 
-def _read(path: Path) -> _Column:
-    found = read_named(path, {"user": USUAL_NAMES["user"], "k": _LEVEL_NAMES}, _HEADER)
-    return _Column(found["user"], python_values(found["k"]), found.locate)
+def _read_level_columns(path: Path) -> NamedColumns:
+    return read_named(path, {"user": USUAL_NAMES["user"], "k": _LEVEL_NAMES}, _HEADER)
 
 
-def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
-    for row, value in enumerate(column.levels):
+def _whole_levels(table: NamedColumns, n_users: int) -> NDArray[np.int64]:
+    levels = np.empty(len(table["k"]), np.int64)
+    for row, value in enumerate(python_values(table["k"])):
         level = _whole(value)
         if level is None or level < 1:
             got = "missing" if value is None else quoted(value)
             raise RecveilError(
-                f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more",
+                f"{table.locate(row)}: k is {got}; expected a whole number, 1 or more",
                 code="level.value",
             )
         if level > n_users:
-            are, users = (
-                "there is" if n_users == 1 else "there are",
-                describe_count(n_users, "user"),
-            )
             raise RecveilError(
-                f"{column.locate(row)}: k is {level}, but {are} {users}; lower it",
+                f"{table.locate(row)}: k is {level}, but the table has {describe_count(n_users, 'user')}; "
+                f"lower it",
                 code="level.value",
             )
-        column.levels[row] = level
-    return np.array(column.levels, dtype=np.int64)
+        levels[row] = level
+    return levels
 
 
 def _whole(value: Any) -> int | None:
@@ -339,7 +327,7 @@ def _whole(value: Any) -> int | None:
     return int(value) if whole and not isinstance(value, bool) else None
 
 
-def _reject_twice(
+def _reject_repeated(
     ids: NDArray[Any], id_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
 ) -> None:
     first = np.full(len(ids), len(id_of))
@@ -347,14 +335,9 @@ def _reject_twice(
     again = np.flatnonzero(first[id_of] < np.arange(len(id_of)))
     if again.size:
         row, before = int(again[0]), int(first[id_of[again[0]]])
-        same = levels[row] == levels[before]
         raise RecveilError(
-            f"{locate(row)}: user {quoted(ids.tolist()[id_of[row]], 40)} is repeated, "
-            + (
-                f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
-                if same
-                else f"with k = {levels[before]} ({locate(before)}) and k = {levels[row]}; keep one"
-            ),
+            f"{locate(row)}: user {quoted(ids.tolist()[id_of[row]], 40)} is repeated, with k = "
+            f"{levels[row]}, and k = {levels[before]} before ({locate(before)}); keep one",
             code="id.duplicate",
         )
 
@@ -385,8 +368,7 @@ def _find_users(
 def users_in_levels(source: str | PathLike[str]) -> set[str]:
     r"""Return all users in a file of privacy levels, with or without ratings."""
     with file_next_to_table("privacy_levels", source) as path:
-        column = _read(path)
-    return {str(user) for user in python_values(column.users.unique())}
+        return {str(user) for user in python_values(_read_level_columns(path)["user"].unique())}
 
 
 _NAMES = {
@@ -485,17 +467,13 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
 def _stated(path: Path) -> Iterator[tuple[Pair, float]]:
     """Yield truster, trustee and value from a file of any kind."""
     with naming(path):
-        named = _has_names(head_of(path))
-    return _of_columns(path) if named else _of_lines(path)
-
-
-def _has_names(head: bytes) -> bool:
-    """Return whether the columns have names; only plain lines have none."""
+        head = head_of(path)
     text = head.decode("utf-8-sig", errors="replace")
-    if columnar_format(head) is not None or is_json(text):
-        return True
     first = next((line for line in text.splitlines() if line.strip()), "")
-    return finds_all(split_line(first, dialect_of(text).delimiter), _NAMES)
+    is_named = columnar_format(head) is not None or is_json(text)
+    if is_named or finds_all(split_line(first, dialect_of(text).delimiter), _NAMES):
+        return _of_columns(path)
+    return _of_lines(path)
 
 
 def _of_columns(path: Path) -> Iterator[tuple[Pair, float]]:

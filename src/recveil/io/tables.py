@@ -24,16 +24,16 @@ from recveil.io.detect.dialect import (
     reject_doubtful_header,
 )
 from recveil.io.detect.file_kinds import reject_binary
+from recveil.io.detect.known_formats import COLUMNAR_FORMATS
 from recveil.io.files import naming
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_delimited, read_records
 from recveil.io.formats.json_objects import first_objects, read_json
 from recveil.io.formats.netflix_prize import read_netflix
 from recveil.io.formats.typed_tables import (
     OF_SEVERAL_TABLES,
-    first_within,
-    read_columnar,
+    first_of_typed,
     read_server,
-    read_within,
+    read_typed,
 )
 from recveil.io.formats.wide_matrix import read_wide
 from recveil.io.options import Layout
@@ -50,8 +50,6 @@ from recveil.io.part_files import (
 )
 from recveil.io.pipes import is_pipe, name_of
 from recveil.io.source import Selection, Source, looked, reject_many_columns
-from recveil.io.worker import PACKINGS, decoded_table
-from recveil.ratings.arrow_columns import plain_table
 from recveil.ratings.rating_scale import RatingScale
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import reject_beyond_limit
@@ -68,12 +66,8 @@ def first_rows(
     within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> pa.Table | None:
     r"""Return the first rows of a table that names its columns, with all columns."""
-    if format in ("parquet", "arrow"):
-        return plain_table(
-            decoded_table(path, format, wanted="first", rows=_ROWS, packings=PACKINGS)
-        )
-    if format in OF_SEVERAL_TABLES:
-        return first_within(path, format, within)
+    if format in (*COLUMNAR_FORMATS, *OF_SEVERAL_TABLES):
+        return first_of_typed(path, format, within)
     if format == "json":
         found = first_objects(path)
         return found if found.num_columns else None
@@ -110,7 +104,6 @@ def with_points(source: Source, decimal: str | None) -> Source:
     """Replace decimal commas with points in the ratings of a text."""
     if "rating" not in source.table.column_names:
         return source
-    at = source.table.column_names.index("rating")
     column = source.table["rating"]
     is_text = pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type)
     if decimal == "." or not is_text:
@@ -136,8 +129,9 @@ def with_points(source: Source, decimal: str | None) -> Source:
         )
         for chunk in column.chunks
     ]
-    mended = source.table.set_column(at, "rating", pa.chunked_array(chunks, column.type))
-    return source._replace(table=mended, layout=(*source.layout, "decimal commas"))
+    at = source.table.column_names.index("rating")
+    table = source.table.set_column(at, "rating", pa.chunked_array(chunks, column.type))
+    return source._replace(table=table, layout=(*source.layout, "decimal commas"))
 
 
 def _doubt(source: Source) -> RecveilError:
@@ -433,12 +427,10 @@ def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Sou
             source = read_delimited(path, found.format, selection, found.dialect)
         elif found.format == "json":
             source = read_json(path, selection)
-        elif found.format in OF_SEVERAL_TABLES:
-            source = read_within(path, found.format, selection, found.within)
         elif found.format == "netflix":
             source = read_netflix(path, selection)
         else:
-            source = read_columnar(path, found.format, selection)
+            source = read_typed(path, found.format, selection, found.within)
     return source._replace(layout=(*found.notes, *source.layout))
 
 

@@ -86,8 +86,8 @@ def test_blanks_are_kept_in_ids_and_reported(tmp_path):
     path.write_text("user, item, rating\n1, a, 4\n1, b, 2\n2, a, 3\n")
     reading = understand(path)
     assert list(reading.ratings.items) == [" a", " b"]
-    assert [note for note in reading.notes if note.startswith("2 of 2 items have a blank")]
-    assert not any("users have a blank" in note for note in reading.notes)
+    assert [note for note in reading.notes if note.startswith("2 of 2 items begin or end")]
+    assert not any("users begin or end" in note for note in reading.notes)
 
 
 def test_what_programs_write_for_nothing(tmp_path):

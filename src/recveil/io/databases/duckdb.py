@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from recveil.io.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
+from recveil.io.databases.queries import Database, DatabaseColumn, each_of, everything_of
 from recveil.runtime.errors import RecveilError, first_line_of
 
 _ROWS_AT_ONCE = 1 << 16
@@ -24,18 +24,13 @@ _NOTHING = {
 _CLOSED = {"enable_external_access": "false", "lock_configuration": "true", "temp_directory": ""}
 
 
-class DuckDBFile:
+class DuckDBFile(Database):
     """A DuckDB database."""
+
+    tables_query = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
 
     def __init__(self, connection: Any, name: str) -> None:
         self.connection, self.name = connection, name
-
-    def tables(self) -> list[str]:
-        """List the names of its tables and views."""
-        _, batches = self.batches(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
-        )
-        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
     def columns(
         self,
@@ -57,8 +52,6 @@ class DuckDBFile:
         with self._reporting():
             reader = self.connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
         return reader.schema, each_of(reader, self._reporting)
-
-    rows = typed_rows
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from recveil.io.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
+from recveil.io.databases.queries import Database, DatabaseColumn, each_of, everything_of
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.threads import require_thread_room
 
@@ -98,16 +98,13 @@ _UNREACHABLE = "no server answers there; check the address, and that it runs and
 _SAID = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     """A snapshot of a PostgreSQL database."""
+
+    tables_query = _TABLES
 
     def __init__(self, cursor: Any, name: str) -> None:
         self.cursor, self.name = cursor, name
-
-    def tables(self) -> list[str]:
-        """List the names of the tables and views in the search path."""
-        _, batches = self.batches(_TABLES)
-        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
     def columns(
         self,
@@ -132,8 +129,6 @@ class PostgreSQL:
             heard_meanwhile(partial(self.cursor.execute, sql), self.cursor.adbc_cancel)
             reader = self.cursor.fetch_record_batch()
         return reader.schema, each_of(self._sent(reader), self._reporting)
-
-    rows = typed_rows
 
     def _sent(self, reader: Any) -> Iterator[pa.RecordBatch]:
         """Yield the batches that the server sends."""

@@ -1,8 +1,9 @@
 """Queries for all kinds of databases, with quoted names."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -36,7 +37,7 @@ class DatabaseColumn(NamedTuple):
     read_as: Literal["itself", "text", "number", "nothing"]
 
 
-class Database(Protocol):
+class Database(ABC):
     """A database that is open for reading only.
 
     Attributes
@@ -46,10 +47,15 @@ class Database(Protocol):
     """
 
     name: str
+    # The query for the names of its tables and views
+    tables_query: str
 
     def tables(self) -> list[str]:
         """List the names of its tables and views."""
+        _, batches = self.batches(self.tables_query)
+        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
+    @abstractmethod
     def columns(
         self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
@@ -63,6 +69,7 @@ class Database(Protocol):
             Columns to read as text if their values have several types.
         """
 
+    @abstractmethod
     def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the rows of a query, batch by batch."""
 
@@ -70,13 +77,7 @@ class Database(Protocol):
         self, query: str, columns: Sequence[DatabaseColumn]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return some columns of a query's rows, batch by batch."""
-
-
-def typed_rows(
-    database: Database, query: str, columns: Sequence[DatabaseColumn]
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return some columns of a query's rows, batch by batch, for databases with typed columns."""
-    return database.batches(rows_of(query, columns, database.name))
+        return self.batches(rows_of(query, columns, self.name))
 
 
 def each_of(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -18,24 +19,31 @@ from recveil.ratings.arrow_columns import plain_table
 from recveil.runtime.errors import RecveilError, quoted, shortened
 from recveil.runtime.memory import memory_limit, reject_beyond_limit
 
+Within = Mapping[str, str | None]
 
-def read_columnar(path: Path, format: str, selection: Selection) -> Source:
-    """Read the selected columns of a Parquet or Arrow file."""
+
+def read_typed(
+    path: Path, format: str, selection: Selection, within: Within = MappingProxyType({})
+) -> Source:
+    """Read the selected columns of a Parquet or Arrow file, a database or a workbook."""
     with naming(path):
-        with decoding(path, format, packings=PACKINGS) as found:
+        if format == "workbook":
+            return _read_workbook(path, selection, within)
+        with decoding(path, format, packings=PACKINGS, within=within) as found:
             chosen = selection.choose(found.schema.names, path.name)
             _reject_nested(found.schema, chosen, path)
+        repeated = _repeated(chosen)
         raw = decoded_table(
             path,
             format,
             columns=list(chosen.values()),
-            # Text ids repeat: as dictionaries they take a fraction of the memory.
-            dictionary=[chosen[role] for role in ("user", "item") if role in chosen],
+            # Ratings in Parquet and Arrow files keep their type.
+            dictionary=repeated if format in OF_SEVERAL_TABLES else repeated[:2],
             narrow=not selection.extras,
             packings=PACKINGS,
+            within=within,
         )
-        table = pa.table({name: raw[in_file] for name, in_file in chosen.items()})
-        table = plain_table(table)
+        table = plain_table(pa.table({name: raw[in_file] for name, in_file in chosen.items()}))
     return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
 
 
@@ -68,27 +76,13 @@ _A_ROW = 16
 Within = Mapping[str, str | None]
 
 
-def read_within(path: Path, format: str, selection: Selection, within: Within) -> Source:
-    """Read the selected columns of one table of a file."""
-    with naming(path):
-        if format == "workbook":
-            return _read_workbook(path, selection, within)
-        with decoding(path, format, within=within) as found:
-            chosen = selection.choose(found.schema.names, path.name)
-        raw = decoded_table(
-            path,
-            format,
-            columns=list(chosen.values()),
-            dictionary=_repeated(chosen),
-            within=within,
-        )
-        table = plain_table(pa.table({name: raw[own] for name, own in chosen.items()}))
-    return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
-
-
-def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
-    """Return the first rows of one table of a file; None if its columns have no names."""
-    found = decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
+def first_of_typed(
+    path: Path, format: str, within: Within = MappingProxyType({})
+) -> pa.Table | None:
+    """Return the first rows of a typed table; None if its columns have no names."""
+    found = decoded_table(
+        path, format, wanted="first", rows=_SAMPLE_ROWS, packings=PACKINGS, within=within
+    )
     if format == "workbook":
         if looks_like_data(found.schema.names):
             return None
@@ -98,7 +92,9 @@ def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
 
 
 def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
-    has_header, names = _has_header(path, within)
+    with decoding(path, "workbook", within=within) as found:
+        names = list(found.schema.names)
+    has_header = not looks_like_data(names)
     chosen: Mapping[str, str | int]
     if has_header:
         chosen = selection.choose(names, path.name)
@@ -124,13 +120,6 @@ def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
         chosen,
         n_columns=n_columns,
     )
-
-
-def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
-    """Return whether the first row of a sheet names its columns, and that row."""
-    with decoding(path, "workbook", within=within) as found:
-        names = list(found.schema.names)
-    return not looks_like_data(names), names
 
 
 def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
