@@ -117,33 +117,8 @@ def understand(
     >>> reading.order, reading.mapping()
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
-    reading = _understand(
-        source,
-        one_value=True,
-        times=times,
-        k=k,
-        user_files=user_files,
-        format=format,
-        scale=scale,
-        duplicates=duplicates,
-        drop_off_scale=drop_off_scale,
-        time_format=time_format,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        decimal=decimal,
-        wide=wide,
-        null=null,
-        query=query,
-        table=table,
-        sheet=sheet,
-        likes=likes,
-        counts=counts,
-        order=order,
-        words=words,
-    )
+    options = dict(locals())  # every option is forwarded
+    reading = _understand(options.pop("source"), one_value=True, **options)
     return reading if k is not None else with_scale_notes(reading)
 
 
@@ -329,30 +304,8 @@ def read_ratings(
     ...     read_ratings(path)
     Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
-    reading = _understand(
-        path,
-        times=times,
-        format=format,
-        scale=scale,
-        duplicates=duplicates,
-        drop_off_scale=drop_off_scale,
-        time_format=time_format,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        delimiter=delimiter,
-        decimal=decimal,
-        wide=wide,
-        null=null,
-        query=query,
-        table=table,
-        sheet=sheet,
-        likes=likes,
-        counts=counts,
-        order=order,
-        words=words,
-    )
+    options = dict(locals())  # every option is forwarded
+    reading = _understand(options.pop("path"), **options)
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)
     return reading.ratings

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.io.columns.columns import USUAL_NAMES
+from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.columns.ids import encode_ids
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES
@@ -210,11 +210,7 @@ def _choose(
 
 def _fitting(names: Sequence[str], wished: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     free = [name for name in names if name not in taken]
-    return [name for wish in wished for name in free if _plain(name) == wish]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[_\- ]", "", name.partition(":")[0]).lower()
+    return [name for wish in wished for name in free if plain_name(name) == wish]
 
 
 _LEVEL_NAMES = ("k", "level", "privacylevel")
@@ -310,8 +306,8 @@ def _whole_levels(table: NamedColumns, n_users: int) -> NDArray[np.int64]:
             )
         if level > n_users:
             raise RecveilError(
-                f"{table.locate(row)}: k is {level}, but the table has {describe_count(n_users, 'user')}; "
-                f"lower it",
+                f"{table.locate(row)}: k is {level}, but the table has "
+                f"{describe_count(n_users, 'user')}; lower it",
                 code="level.value",
             )
         levels[row] = level

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
@@ -135,6 +135,13 @@ def _position(role: str, text: str, n_columns: int, where: str) -> int:
 # Maximum number of columns, except for wide matrices, which have their own limit, and the bytes to
 # read a column, whatever its content.
 MOST_COLUMNS, _A_COLUMN = 100_000, 6_000
+
+
+def reject_empty_table(where: str) -> NoReturn:
+    """Raise the RecveilError for a table without rows."""
+    raise RecveilError(
+        f"{where}: has no rows; expected at least one rating", code="table.no-ratings"
+    )
 
 
 def reject_many_columns(n_columns: int, where: str, *, read: bool = False) -> None:

@@ -49,7 +49,7 @@ from recveil.io.part_files import (
     time_key,
 )
 from recveil.io.pipes import is_pipe, name_of
-from recveil.io.source import Selection, Source, looked, reject_many_columns
+from recveil.io.source import Selection, Source, looked, reject_empty_table, reject_many_columns
 from recveil.ratings.rating_scale import RatingScale
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import reject_beyond_limit
@@ -237,9 +237,7 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
             code="column.type",
         )
     if table.num_rows == 0:
-        raise RecveilError(
-            f"{taken.name} has no rows; expected at least one rating", code="table.no-ratings"
-        )
+        reject_empty_table(taken.name)
     named = {role: name for role, name in given.items() if name is not None}
     chosen = Selection({**taken.roles, **named}, extras=True).choose(table.column_names, taken.name)
     columns = {name: table[own] for name, own in chosen.items()}
@@ -452,9 +450,6 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
 def _checked(source: Source, path: Path) -> Source:
     """Reject a table without rows, and a single multi-line field; report several."""
     if source.table.num_rows == 0:
-        raise RecveilError(
-            f"{path.name}: there are no ratings in it; expected at least one",
-            code="table.no-ratings",
-        )
+        reject_empty_table(path.name)
     spans = [] if source.spans is None else source.spans.describe(path.name)
     return source._replace(notes=(*spans, *source.notes))

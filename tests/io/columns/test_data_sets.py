@@ -93,7 +93,7 @@ class TestSurprise:
 
     def test_without_times(self):
         data = data_set_of(fake_surprise([("ann", "heat", 3.0, None)]))
-        assert set(data.columns) == {"user", "item", "rating"}
+        assert set(data.table.column_names) == {"user", "item", "rating"}
 
     def test_mixed_labels_are_told(self):
         rows = [("ann", 1, 3.0, None), (7, 1, 3.0, None)]

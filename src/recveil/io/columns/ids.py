@@ -198,16 +198,16 @@ def _look_up(numbers: NDArray[Any], low: int, position: NDArray[Any], codes: NDA
         codes[at] = position[numbers[at] - low]
 
 
-def _id_array(labels: pa.Array) -> NDArray[Any]:
-    if pa.types.is_integer(labels.type):
+def _id_array(values: pa.Array) -> NDArray[Any]:
+    if pa.types.is_integer(values.type):
         try:
-            return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+            return values.cast(pa.int64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:
-            labels = labels.cast(pa.string())
-    labels = labels.cast(pa.large_string())  # a string view has no regular expressions
-    if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
-        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return np.array(labels.to_pylist(), dtype=object)
+            values = values.cast(pa.string())
+    values = values.cast(pa.large_string())  # a string view has no regular expressions
+    if len(values) and pc.all(pc.match_substring_regex(values, _INTEGER)).as_py():
+        return values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return np.array(values.to_pylist(), dtype=object)
 
 
 def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from recveil.io.columns.columns import Feedback, find_columns
 from recveil.io.detect.file_kinds import unpacked_command
 from recveil.io.files import LONGEST_LINE, Place, Places, naming, watched_text
-from recveil.io.source import Selection, Source, reject_many_columns
+from recveil.io.source import Selection, Source, reject_empty_table, reject_many_columns
 from recveil.runtime.errors import RecveilError, first_line_of, listed, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
 
@@ -185,10 +185,7 @@ def read_objects(
 def _names(path: Path) -> list[str]:
     names = list(dict.fromkeys(itertools.chain.from_iterable(_first(path))))
     if not names:
-        raise RecveilError(
-            f"{path.name}: there are no ratings in it; expected at least one",
-            code="table.no-ratings",
-        )
+        reject_empty_table(path.name)
     if odd := [name for name in names if not _is_text(name)]:
         raise RecveilError(
             f"{path.name}: the name {quoted(odd[0])} is no UTF-8 text; rename it",

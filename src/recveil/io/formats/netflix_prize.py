@@ -138,8 +138,8 @@ def _parse(lines: NDArray[np.uint8]) -> pa.Table:
 
 def _assemble(blocks: list[tuple[pa.Table, NDArray[np.int32]]], movies: _Movies) -> pa.Table:
     table = pa.concat_tables([columns for columns, _ in blocks])
-    labels = pa.array(list(movies.codes), pa.string())
-    items: list[Any] = [pa.DictionaryArray.from_arrays(codes, labels) for _, codes in blocks]
+    names = pa.array(list(movies.codes), pa.string())
+    items: list[Any] = [pa.DictionaryArray.from_arrays(codes, names) for _, codes in blocks]
     return table.append_column("item", pa.chunked_array(items))
 
 

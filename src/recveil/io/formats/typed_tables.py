@@ -13,7 +13,7 @@ from recveil.io.databases.connection import reject_missing_packages
 from recveil.io.databases.queries import sample_of, with_dictionaries
 from recveil.io.detect.known_formats import looks_like_data
 from recveil.io.files import naming
-from recveil.io.source import Selection, Source, looked
+from recveil.io.source import Selection, Source, looked, reject_empty_table
 from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table
 from recveil.runtime.errors import RecveilError, quoted, shortened
@@ -72,8 +72,6 @@ OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
 _SAMPLE_ROWS = 1_000
 # Bytes per row, in addition to its values, while rows are sorted.
 _A_ROW = 16
-
-Within = Mapping[str, str | None]
 
 
 def first_of_typed(
@@ -146,9 +144,7 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
             held += encoded.nbytes + _A_ROW * encoded.num_rows
             reject_beyond_limit(f"{name}: its rows", held, at_least=True)
     if not batches:
-        raise RecveilError(
-            f"{name}: there are no ratings in it; expected at least one", code="table.no-ratings"
-        )
+        reject_empty_table(name)
     raw = pa.Table.from_batches(batches)
     table = plain_table(pa.table({role: raw[each] for role, each in chosen.items()}))
     return Source(table, lambda row: f"{name} row {row + 1}", address.kind, chosen, look)
