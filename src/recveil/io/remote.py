@@ -181,7 +181,8 @@ def _reporting(name: str, address: str) -> Iterator[None]:
 def _why(message: str, service: str) -> str:
     # The text before this contains names chosen by the user.
     message = message.rpartition("AWS Error ")[2]
-    for pattern, words in _PROBLEMS.items():
-        if re.search(pattern, message):
-            return words
-    return f"{service} cannot be reached or does not answer; check the address and the network"
+    unreachable = (
+        f"{service} cannot be reached or does not answer; check the address and the network"
+    )
+    known = (problem for pattern, problem in _PROBLEMS.items() if re.search(pattern, message))
+    return next(known, unreachable)

@@ -347,7 +347,7 @@ def _free_name(name: str, chosen: Mapping[str, str]) -> str:
     return own
 
 
-def looked(
+def search_times(
     selection: Selection, where: str, first: Callable[[], pa.Table | None]
 ) -> tuple[Look, Selection]:
     """Search for the column of times, unless the caller named it."""

@@ -49,7 +49,13 @@ from recveil.io.part_files import (
     time_key,
 )
 from recveil.io.pipes import is_pipe, name_of
-from recveil.io.source import Selection, Source, looked, reject_empty_table, reject_many_columns
+from recveil.io.source import (
+    Selection,
+    Source,
+    reject_empty_table,
+    reject_many_columns,
+    search_times,
+)
 from recveil.ratings.rating_scale import RatingScale
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import reject_beyond_limit
@@ -304,7 +310,7 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
     else:
         found = recognize(path, format, layout)
         _reject_doubtful_header(path, format, found, selection)
-        look, selection = _looked(path, found, selection)
+        look, selection = _search_times(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
     return _checked(source, path)
 
@@ -313,9 +319,9 @@ def _read_server(
     address: Address, format: str | None, selection: Selection, layout: Layout
 ) -> Source:
     """Read a table from a database server."""
-    said = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
-    said |= {"sheet": layout.sheet}
-    for name, value in said.items():
+    given = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
+    given |= {"sheet": layout.sheet}
+    for name, value in given.items():
         if value is not None:
             raise RecveilError(
                 f"{address.name}: {name} (--{name}) is given, but a database has columns with "
@@ -338,10 +344,10 @@ def _reject_doubtful_header(
         reject_doubtful_header(rows, found, selection.given.values(), path.name)
 
 
-def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
+def _search_times(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
     """Search for the column of times, unless the caller named it."""
     with naming(path):
-        return looked(
+        return search_times(
             selection,
             path.name,
             lambda: first_rows(path, found.format, found.dialect, found.within),
@@ -361,14 +367,14 @@ def _read_parts(
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
     partition = assign_keys(parts, names, selection, path.name, first.format)
     with naming_part(parts[0]):
-        look, selection = _looked(parts[0].path, first, partition.selection)
+        look, selection = _search_times(parts[0].path, first, partition.selection)
 
     def read(part: Path) -> Source:
         return _read_recognized(part, recognize(part, format, layout), selection)
 
     source = read_parts(path.name, parts, read, partition.roles, time)
-    said = partition.describe(source.names.values())
-    source = source._replace(look=look, layout=(*source.layout, *said))
+    key_notes = partition.describe(source.names.values())
+    source = source._replace(look=look, layout=(*source.layout, *key_notes))
     if "rating" in source.table.column_names:
         return source
     if not selection.feedback or not selection.feedback.likes:

@@ -528,6 +528,14 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
+def run_end_decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without run-end encoding."""
+    if not isinstance(column.type, pa.RunEndEncodedType):
+        return column
+    chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+    return pa.chunked_array(chunks, column.type.value_type)
+
+
 def value_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of a column's values, also of a dictionary's."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -26,6 +26,7 @@ from recveil.io.columns.columns import (
     parse_ratings,
     parse_ratings_noted,
     reject_missing,
+    run_end_decoded,
     value_type,
 )
 from recveil.io.columns.ids import describe_null_ids
@@ -102,32 +103,27 @@ def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64
     array([ 2., nan])
     """
     known = pa.array(scale.words, pa.large_string())
-    places = np.empty(len(column))
-    first = 0
+    is_dictionary = pa.types.is_dictionary(column.type)
+    chunks = []
     for chunk in column.chunks:
-        own = places[first : first + len(chunk)]
-        if pa.types.is_dictionary(chunk.type):
-            found = pc.index_in(chunk.dictionary.cast(pa.large_string()), value_set=known)
-            found = found.take(chunk.indices)
-        else:
-            found = pc.index_in(chunk.cast(pa.large_string()), value_set=known)
-        own[:] = found.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        own += 1
-        first += len(chunk)
-    return places
+        values = chunk.dictionary if is_dictionary else chunk
+        found = pc.index_in(values.cast(pa.large_string()), value_set=known)
+        chunks.append(found.take(chunk.indices) if is_dictionary else found)
+    places = pa.chunked_array(chunks, pa.int32()).cast(pa.float64())
+    return np.asarray(places.fill_null(np.nan).to_numpy() + 1, np.float64)
 
 
-def numbers_of_labels(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
+def numbers_of_values(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
     """Convert published labels to numbers; nan for an unknown word."""
     return places_of(column, scale) if scale.words else column.to_numpy()
 
 
-def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
+def distinct_words(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
     """Return the distinct words of a column, in alphabetical order.
 
     Examples
     --------
-    >>> words_found(pa.chunked_array([["up", "down", "up"]]), str)
+    >>> distinct_words(pa.chunked_array([["up", "down", "up"]]), str)
     ('down', 'up')
     """
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
@@ -156,19 +152,11 @@ def words_found(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
 
 def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of any plain type as text."""
-    kind = column.type
-    if isinstance(kind, pa.RunEndEncodedType):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
+    column = run_end_decoded(column)
+    kind, types = column.type, pa.types
     value = value_type(kind)
-    types = pa.types
-    if not (
-        is_text(value)
-        or types.is_boolean(value)
-        or types.is_integer(value)
-        or types.is_floating(value)
-        or types.is_decimal(value)
-    ):
+    supported = (is_text, types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    if not any(is_one(value) for is_one in supported):
         raise RecveilError(
             f"rating column: expected words, got {kind}; convert it to text", code="column.type"
         )
@@ -400,7 +388,7 @@ def _take_words(
 ) -> Taken | None:
     """Parse a column of words; None if it should hold numbers."""
     if feedback.words:
-        found = RatingScale.of_words(words_found(column, locate), ordered=False)
+        found = RatingScale.of_words(distinct_words(column, locate), ordered=False)
         scale = replace(found, inferred=True)
     if scale is None or not scale.words:
         return None

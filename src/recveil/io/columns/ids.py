@@ -9,7 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.io.columns.columns import is_text, pieces, reject_first, reject_missing, value_type
+from recveil.io.columns.columns import (
+    is_text,
+    pieces,
+    reject_first,
+    reject_missing,
+    run_end_decoded,
+    value_type,
+)
 from recveil.ratings.arrow_columns import holds_uuids, tidied, uuids_as_text
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
@@ -113,10 +120,8 @@ def describe_break(text: str) -> str:
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
     """Convert ids of unusual types, or raise a RecveilError for values that are no ids."""
+    column = run_end_decoded(column)
     kind = column.type
-    if isinstance(kind, pa.RunEndEncodedType):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
     if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
         return column.cast(pa.string())  # as in text files, whose longest numbers stay text
     if pa.types.is_decimal(kind):  # whole numbers of a database, of any size as text

@@ -416,7 +416,7 @@ class _Search(NamedTuple):
 
 
 def _without_lone_letters(words: Sequence[str], users: list[_Place]) -> list[_Place]:
-    """Leave out a user of whom a word has more letters, unless there are two such words."""
+    """Drop users that are a part of a word with letters, unless two such words occur."""
     starts = Counter(_letters(words, each) for each in users if each.is_glued)
     return [each for each in users if not each.is_glued or starts[_letters(words, each)] > 1]
 

@@ -296,7 +296,7 @@ def _is_number_after(
 
 
 class _Looks:
-    """What ids look like: their letters around digits, their punctuation, or their length."""
+    """The shapes of ids: letters around digits, punctuation, or length."""
 
     def __init__(self, ids: list[Any]):
         looked_at = ids[:: max(1, len(ids) // _LOOKED_AT)]

@@ -1,4 +1,4 @@
-"""Which of some rows is the last one in time, finer than the days that ratings keep."""
+"""Parsing of times as days, and as numbers that order the ratings of a pair."""
 
 import re
 import time
@@ -516,7 +516,7 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
 
 
 class _Widths(NamedTuple):
-    """How many digits a format has where no sign separates two numbers.
+    """The number of digits of a format where no sign separates two numbers.
 
     Without it, `strptime` reads 1042024 as 4 October: %m%d%Y takes as many digits as it can.
     """
@@ -550,7 +550,7 @@ class _Widths(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """How many digits a format of digits alone has, as the end of a clause."""
+        """The number of digits of a format of digits alone, as the end of a clause."""
         if not self.most:
             return ""
         fewer = f", or {self.least} without the first 0" if self.least < self.most else ""

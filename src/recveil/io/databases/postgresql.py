@@ -95,7 +95,7 @@ _REFUSALS = {
     "expected postgresql://USER@HOST/DATABASE, with odd characters as %20",
 }
 _UNREACHABLE = "no server answers there; check the address, and that it runs and lets you in"
-_SAID = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
+_MESSAGE = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
 
 
 class PostgreSQL(Database):
@@ -144,8 +144,8 @@ class PostgreSQL(Database):
         try:
             yield
         except (Error, OSError, pa.ArrowException) as error:
-            said = _SAID.search(str(error))
-            problem = said[1] if said else "the server broke off"
+            message = _MESSAGE.search(str(error))
+            problem = message[1] if message else "the server broke off"
             raise RecveilError(
                 f"{self.name}: {problem}; check query (--query) or table (--table): one SELECT, "
                 f"which changes nothing",
@@ -197,11 +197,9 @@ def why_not_connected(message: str) -> str:
     >>> why_not_connected('connection to "10.0.0.7" failed: Connection refused')
     'no server answers there; check the address, and that it runs and lets you in'
     """
-    said = message.partition("Failed to connect:")[2] or message
+    reason = message.partition("Failed to connect:")[2] or message
     # The server's own message is at the end, after its host.
     for mark in ("FATAL:", " failed: "):
-        said = said.rpartition(mark)[2]
-    for beginning, words in _REFUSALS.items():
-        if re.match(rf"\s*({beginning})", said):
-            return words
-    return _UNREACHABLE
+        reason = reason.rpartition(mark)[2]
+    remedies = (remedy for start, remedy in _REFUSALS.items() if re.match(rf"\s*({start})", reason))
+    return next(remedies, _UNREACHABLE)

@@ -112,19 +112,15 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
         return query
     there = database.tables()
     table = next(iter(there)) if wanted.table is None and len(there) == 1 else wanted.table
-    if table is None or not _is_there(table, there):
-        said = "" if table is None else f"no table {quoted(table, 40)}; "
+    # The database itself reports a missing table of another schema.
+    if table is None or (table not in there and "." not in table):
+        missing = "" if table is None else f"no table {quoted(table, 40)}; "
         raise RecveilError(
-            f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; name one "
-            f"with table (--table), or rows with query (--query)",
+            f"{name}: {missing}it has {listed(sorted(there), 90) if there else 'no tables'}; name "
+            f"one with table (--table), or rows with query (--query)",
             code="database.table",
         )
     return f"SELECT * FROM {table_name(table, there)}"  # noqa: S608  # the name is quoted
-
-
-def _is_there(table: str, there: Collection[str]) -> bool:
-    # In a schema; if it does not exist, the database reports it.
-    return table in there or "." in table
 
 
 def table_name(table: str, there: Collection[str] = ()) -> str:

@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
 
 
 class Dialect(NamedTuple):
-    """How a delimited file separates and quotes its fields."""
+    """The delimiter, quotes and header of a delimited file."""
 
     delimiter: str
     quotes: bool
@@ -158,7 +158,7 @@ def _parse(
 ) -> tuple[pa.Table, bool]:
     """Return the table, and whether a quoted field may span lines.
 
-    Where lines are skipped, the header is among them.
+    Skipped lines include the header.
     """
     types = {name: pa.string() for name in chosen.values()}
     encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
@@ -224,7 +224,7 @@ def _reject_tabs_in_ids(table: pa.Table, dialect: Dialect, locate: Locate) -> No
         remedy = (
             "write a blank in its place"
             if is_split
-            else "if tabs separate the columns, say so with delimiter (--delimiter '\\t'), "
+            else "if tabs separate the columns, set delimiter (--delimiter '\\t'), "
             "else write a blank in its place"
         )
         raise RecveilError(
@@ -472,7 +472,7 @@ def read_records(
 
 
 class _Lines:
-    """Lines of a text and, for one with quotes, a last one: a record, unless a quote is open."""
+    """The lines of a text and, with quotes, a further record, unless a quote is open."""
 
     def __init__(self, text: Iterable[str], *, has_end: bool) -> None:
         self.text, self.has_end = text, has_end

@@ -13,7 +13,7 @@ from recveil.io.databases.connection import reject_missing_packages
 from recveil.io.databases.queries import sample_of, with_dictionaries
 from recveil.io.detect.known_formats import looks_like_data
 from recveil.io.files import naming
-from recveil.io.source import Selection, Source, looked, reject_empty_table
+from recveil.io.source import Selection, Source, reject_empty_table, search_times
 from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table
 from recveil.runtime.errors import RecveilError, quoted, shortened
@@ -131,7 +131,7 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
             schema, batches = database.batches(sample_of(query, columns, _SAMPLE_ROWS))
             return plain_table(pa.Table.from_batches(list(batches), schema))
 
-        look, selection = looked(selection, name, first)
+        look, selection = search_times(selection, name, first)
         chosen = selection.choose([column.name for column in columns], name)
         of = {column.name: column for column in columns}
         repeated = _repeated(chosen)
