@@ -67,11 +67,6 @@ class Layout(NamedTuple):
         """Return the options that select a table in a file of this format."""
         return {"sheet": self.sheet} if format == "workbook" else self.wanted._asdict()
 
-    @property
-    def is_specified(self) -> bool:
-        """Whether any option was given."""
-        return self != Layout()
-
 
 def layout_of(
     delimiter: str | None = None,

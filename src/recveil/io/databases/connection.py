@@ -14,7 +14,6 @@ from recveil.runtime.errors import RecveilError
 
 # Offset and content of the magic bytes of each kind of file.
 _MAGIC = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-FILE_DATABASES = tuple(_MAGIC)
 _NEEDED = {
     "sqlite": ("adbc_driver_manager", "adbc_driver_sqlite"),
     "postgresql": ("adbc_driver_manager", "adbc_driver_postgresql"),
