@@ -131,7 +131,7 @@ def test_times_that_are_not_read_are_refused_with_a_remedy_that_works(tmp_path, 
     with raises("time.unreadable", "'timestamp'", "--no-times") as error:
         audit(source, targets=20, curves=False)
     assert remedy in str(error.value)
-    assert any("'timestamp' was not taken for times" in note for note in understand(source).notes)
+    assert any("'timestamp' was not used as times" in note for note in understand(source).notes)
     if format != "MJD":
         read = understand(source, time_format=format).require_times().ratings.days
         assert sorted(read) == sorted((days - pd.Timestamp(1970, 1, 1)).dt.days)

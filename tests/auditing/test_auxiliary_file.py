@@ -184,7 +184,7 @@ def test_rows_of_outside_knowledge_that_are_left_out_are_told(tmp_path):
     aux.write_text(f"target,item,rating\nalice,{item},5\nalice,{item},4\n")
     found = audit(table, auxiliary=aux, targets=5, curves=False, duplicates="last")
     (warning,) = [text for text in found.to_dict()["warnings"] if text.startswith("aux.csv: ")]
-    assert "1 row was left out" in warning
+    assert "1 row was dropped" in warning
 
 
 class TestLikes:

@@ -126,7 +126,7 @@ def test_duplicates_are_an_error_first(run, tmp_path):
     command = (*command, "--duplicates", "last", "--scale", "1:5:1")
     code, out, _ = run(*command)
     assert code == 0
-    assert "1 row was left out" in " ".join(out.split())
+    assert "1 row was dropped" in " ".join(out.split())
 
 
 BAD_INPUT = {

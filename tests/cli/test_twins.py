@@ -82,7 +82,7 @@ OF_THE_COMMAND_ALONE = {
     ),
 }
 # The keywords of `understand` that a verb gives itself, or refuses.
-OF_NO_COMMAND = {"source", "k", "people_in"}
+OF_NO_COMMAND = {"source", "k", "user_files"}
 
 
 def function_of(verb):

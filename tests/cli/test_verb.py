@@ -66,7 +66,7 @@ def test_options_of_reading_are_those_of_the_library():
     """All but those that verbs set: k, files of users, and whether times are read."""
     declared = READING.declared()
     understand = inspect.signature(importlib.import_module("recveil.io").understand).parameters
-    assert {*understand} - {*declared} == {"source", "k", "people_in", "times"}
+    assert {*understand} - {*declared} == {"source", "k", "user_files", "times"}
     for name, (_, default) in declared.items():
         assert default == understand[name].default
     assert {*ReadingOptions.__annotations__} == {*declared}

@@ -22,7 +22,7 @@ class TestCommandLine:
     )
     def test_one_of_scale_order_and_words(self, words_file, capsys, more):
         assert run("inspect", words_file, "--order", ORDER, *more) == 2
-        assert "are both given, and each says what the ratings are" in capsys.readouterr().err
+        assert "are both given, and each defines the ratings" in capsys.readouterr().err
 
     def test_without_it_both_remedies_are_named(self, words_file, capsys):
         assert run("inspect", words_file) == 2

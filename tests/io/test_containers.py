@@ -308,7 +308,7 @@ def test_a_binary_workbook_that_is_damaged_ends_in_one_line(tmp_path):
 
 def test_the_reader_that_is_missing_is_named(tmp_path, monkeypatch):
     path = book(tmp_path / "shop.xlsx", ratings=[HEAD, *ROWS])
-    monkeypatch.setattr("recveil.io.formats.containers.find_spec", lambda name: None)
+    monkeypatch.setattr("recveil.io.formats.typed_tables.find_spec", lambda name: None)
     with raises("dependency.missing"):
         understand(path)
 

@@ -297,7 +297,7 @@ def test_duplicates_are_named_by_their_lines(write: Write) -> None:
         read_ratings(path)
     assert "ratings.txt line 1" in str(error.value)
     assert "ratings.txt line 3" in str(error.value)
-    with pytest.warns(UserWarning, match="1 row was left out"):
+    with pytest.warns(UserWarning, match="1 row was dropped"):
         kept = read_ratings(path, duplicates="last", **PLACES)
     assert kept.values.tolist() == [2, 3]
 
@@ -479,7 +479,7 @@ def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, c
     with raises("input.quotes") as caught:
         read_ratings(path, delimiter=mark)
     assert len(str(caught.value)) < 300
-    command = str(caught.value).partition("write the file so: ")[2]
+    command = str(caught.value).partition("convert the file: ")[2]
     command = command.replace("FILE", "r.csv").replace("python", shlex.quote(sys.executable))
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     if mark == "\t" and case in ("in an id with a comma", "of a comma"):

@@ -21,7 +21,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("verb", CALLS)
-@pytest.mark.parametrize("keyword", ["colour", "people_in"])
+@pytest.mark.parametrize("keyword", ["colour", "user_files"])
 def test_the_error_names_the_verb_and_the_keyword(verb, keyword, tmp_path):
     told = rf"^{verb}\(\) got an unexpected keyword argument '{keyword}'$"
     with pytest.raises(TypeError, match=told):

@@ -252,10 +252,10 @@ def test_one_object_with_all_rows_is_named_with_a_command_that_works(
 ):
     content = json.dumps(WHOLE[shape], indent=indent).encode()
     (tmp_path / "r.json").write_bytes(gzip.compress(content) if packed else content)
-    with raises("input.json", f"one JSON object {shape}; write") as caught:
+    with raises("input.json", f"one JSON object {shape}; convert") as caught:
         read_ratings(tmp_path / "r.json")
     assert len(str(caught.value)) < 300
-    command = str(caught.value).partition("write them so: ")[2]
+    command = str(caught.value).partition("convert it: ")[2]
     made = command.rpartition(" > ")[2]
     command = command.replace("FILE", "r.json").replace("python", shlex.quote(sys.executable))
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)

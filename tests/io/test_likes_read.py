@@ -97,13 +97,13 @@ def test_who_publishes_must_say_which_column_holds_the_people(read):
 @pytest.mark.parametrize(
     ("text", "options", "note"),
     [
-        ("user,item\n1,5\n1,6\n", {}, "No ratings: read as likes, which tell who chose what"),
+        ("user,item\n1,5\n1,6\n", {}, "No ratings: read as likes, without rating values"),
         ("user,item,rating\n1,5,5\n1,6,5\n", {}, "All 2 ratings are 5: read as likes"),
-        ("user,item\n1,5\n1,5\n", {}, "1 row was left out, because somebody liked an item"),
+        ("user,item\n1,5\n1,5\n", {}, "1 row was dropped, because a user liked an item"),
         ("user,item,plays\n1,5,2\n1,6,900\n", {"counts": "log"}, "read as levels: 1 from 1, 2 fr"),
-        ("user,item,plays\n1,5,2\n1,6,9\n", {"rating": "plays"}, "if it counts how often"),
-        ("user,item,weight\n1,5,2\n1,6,900\n", {}, "if it counts how often"),
-        ("user,item,rating\n1,5,0\n1,6,1\n", {}, "Ratings are 0 and 1, and nobody said what"),
+        ("user,item,plays\n1,5,2\n1,6,9\n", {"rating": "plays"}, "if it holds counts or durations"),
+        ("user,item,weight\n1,5,2\n1,6,900\n", {}, "if it holds counts or durations"),
+        ("user,item,rating\n1,5,0\n1,6,1\n", {}, "Ratings are 0 and 1, and a 0 may be"),
     ],
 )
 def test_what_is_said(read, text, options, note):

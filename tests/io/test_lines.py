@@ -1,6 +1,6 @@
 """Places of rows in files."""
 
-from recveil.io.formats.text_scan import Places
+from recveil.io.files import Places
 
 
 def test_rows_are_found_across_gaps_and_files_in_one_pass() -> None:

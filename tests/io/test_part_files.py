@@ -215,7 +215,7 @@ def test_folders_in_each_other_have_an_end(tmp_path):
             continue
         with raises("input.parts") as error:
             read_ratings(tmp_path / str(deep))
-        assert "64 folders" in str(error.value)
+        assert "64" in str(error.value)
 
 
 def test_fields_that_span_lines_are_counted_over_all_parts(tmp_path):

@@ -146,5 +146,5 @@ def test_days_of_folders_are_times_and_other_keys_are_named(tmp_path):
 
 def test_users_in_folders_of_text_are_refused_with_a_remedy(tmp_path):
     folder = write(tmp_path / "h", "user", STARS, "item,rating\n")
-    with raises("column.missing", "'user'", "write that column into the files"):
+    with raises("column.missing", "'user'"):
         understand(folder)

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from recveil.io import read_ratings, understand
-from recveil.io.ingestion import raw_columns_shown
+from recveil.io.ingestion import observe_raw_columns
 from recveil.runtime.errors import RecveilError
 
 FRAME = pa.table(
@@ -14,7 +14,7 @@ FRAME = pa.table(
 
 def test_columns_are_shown_inside_the_block_alone():
     seen = []
-    with raw_columns_shown(lambda columns: seen.append(sorted(columns))):
+    with observe_raw_columns(lambda columns: seen.append(sorted(columns))):
         understand(FRAME)
     understand(FRAME)
     assert seen == [["item", "rating", "time", "user"]]
@@ -22,8 +22,8 @@ def test_columns_are_shown_inside_the_block_alone():
 
 def test_blocks_stand_in_each_other_and_end_with_an_error():
     outer, inner = [], []
-    with raw_columns_shown(outer.append):
-        with pytest.raises(RecveilError), raw_columns_shown(inner.append):
+    with observe_raw_columns(outer.append):
+        with pytest.raises(RecveilError), observe_raw_columns(inner.append):
             read_ratings("no such file.csv")
         understand(FRAME)
     assert (len(outer), inner) == (1, [])

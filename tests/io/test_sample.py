@@ -49,7 +49,7 @@ class TestEveryFormat:
         assert reading.ratings == RATINGS
         assert [(c.role, c.name) for c in reading.columns][-1] == ("time", "seen")
         (note,) = reading.notes
-        assert note.startswith("Column 'seen' was taken for the times")
+        assert note.startswith("Column 'seen' was used as the times")
 
     def test_other_ways_of_writing_are_told_and_need_a_format(self, tmp_path, format):
         path = write(frame("seen", lambda t: t.dt.strftime("%d/%m/%Y")), tmp_path / "r", format)
@@ -93,14 +93,14 @@ class TestColumnsThatAreOnlyCalledTimes:
         reading = understand(write(table, tmp_path / "r", format))
         assert reading.ratings == RATINGS
         assert [(c.role, c.name) for c in reading.columns][-1] == ("time", "seen")
-        assert "'timestamp' was not taken for times" in reading.notes[0]
+        assert "'timestamp' was not used as times" in reading.notes[0]
 
     def test_the_day_is_taken_rather_than_the_time_of_day(self, tmp_path, format):
         table = frame("date", lambda t: t.dt.strftime("%Y-%m-%d"))
         table["time"] = "00:51:21"
         reading = understand(write(table, tmp_path / "r", format))
         assert reading.ratings == RATINGS
-        assert reading.notes[1].startswith("Column 'date' was taken for the times")
+        assert reading.notes[1].startswith("Column 'date' was used as the times")
 
     def test_missing_times_stop_nobody_who_did_not_name_them(self, tmp_path, format):
         table = frame("created_at", lambda t: t.dt.strftime("%Y-%m-%d"))
@@ -111,7 +111,7 @@ class TestColumnsThatAreOnlyCalledTimes:
         assert "time" not in [column.role for column in reading.columns]
         (note,) = reading.notes
         place = "row 2" if format in ("parquet", "arrow", "stream") else "line 3"
-        said = f"'created_at' was left out, and no times were kept: r {place}: the time is missing"
+        said = f"'created_at' was dropped, and no times were kept: r {place}: the time is missing"
         assert said in note
         with raises("time.missing") as error:
             understand(path, time="created_at")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.io.spreadsheet_formulas import as_cell, from_cell, is_formula
+from recveil.io.write import as_cell, from_cell, is_formula
 
 RISKY = st.text(alphabet="=+-@\t\r\n'＝＋－＠ab1 ;|")  # noqa: RUF001
 

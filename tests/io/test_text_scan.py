@@ -7,7 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, read_trust, understand
-from recveil.io.formats.text_scan import LONGEST_LINE, watched_text
+from recveil.io.files import LONGEST_LINE, watched_text
 from recveil.runtime.memory import MemoryLimitError, memory_limited
 from recveil.verification import verify
 

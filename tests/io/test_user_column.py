@@ -81,7 +81,7 @@ def test_a_file_that_names_people_tells_which_column_is_likelier(tmp_path, extra
     header, line = ("user_id,k\n", "{},3\n") if kind == "levels" else ("", "{} 7001 1\n")
     other.write_text(header + "".join(line.format(person) for person in people))
     with pytest.raises(UnknownOrderError) as refused:
-        understand(extract, k=3, people_in=[(kind, other)])
+        understand(extract, k=3, user_files=[(kind, other)])
     assert refused.value.choices[0] == {"user": "2", "item": "1"}
     assert (
         "people lists 40 users: 0 of them are in column 1, 40 in column 2"

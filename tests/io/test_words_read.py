@@ -96,7 +96,9 @@ class TestReading:
     def test_words_that_look_like_one_are_told(self, tmp_path):
         scale = RatingScale.of_words("like,Like,love")
         found = self.read(tmp_path, "user,item,rating\n1,7,like\n2,7,Like\n", scale=scale)
-        assert any("differ in capital letters, spaces or the code" in note for note in found.notes)
+        assert any(
+            "differ only in capital letters, spaces or the code" in note for note in found.notes
+        )
         assert found.ratings.values.tolist() == [1, 2]
 
 

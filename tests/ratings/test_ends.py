@@ -105,7 +105,7 @@ def test_reading_keeps_in_mind_that_nobody_named_it(tmp_path):
     told = understand(tmp_path / "r.csv")
     assert told.ratings.scale.inferred  # whoever publishes it next must hear of it
     assert not told.settled().ratings.scale.inferred
-    assert [note[:24] for note in told.notes] == ["Nobody named the scale: "] * 2
+    assert [note[:23] for note in told.notes] == ["The scale is inferred: "] * 2
 
 
 def test_dropping_needs_a_scale_and_leaves_something():
@@ -131,16 +131,16 @@ def test_rows_without_a_rating_are_left_out_and_counted_apart(tmp_path, rated, h
     assert found.ratings.n_ratings == 2
     assert (found.unrated_dropped, found.off_scale_dropped) == (1, 1)
     assert found.to_dict()["unrated_dropped"] == 1
-    (note,) = [note for note in found.notes if "no rating in it" in note]
+    (note,) = [note for note in found.notes if "rating is missing" in note]
     assert note == (
-        "1 row was left out, because there is no rating in it (drop_off_scale, --drop-off-scale)."
+        "1 row was dropped, because the rating is missing (drop_off_scale, --drop-off-scale)."
     )
 
 
 @pytest.mark.parametrize("gone", [None, float("nan")])
 def test_of_a_frame_nothing_is_no_rating_and_nan_is_none_either(gone):
     frame = pa.table({"user": [1, 1, 2], "item": [7, 8, 7], "rating": pa.array([4.0, gone, 2.0])})
-    with pytest.warns(UserWarning, match="1 row was left out"):
+    with pytest.warns(UserWarning, match="1 row was dropped"):
         found = Ratings.from_frame(frame, scale=RatingScale(1, 5, 1), drop_off_scale=True)
     assert found.n_ratings == 2
 

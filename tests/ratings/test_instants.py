@@ -45,7 +45,7 @@ def test_among_equal_times_and_without_times_the_last_line_counts(tmp_path: Path
     path.write_text("user,item,rating\nann,heat,5\nann,heat,2\n")
     reading = understand(path, scale=STARS, duplicates="last")
     assert reading.ratings.values.tolist() == [2]
-    assert "no times being known, the one in the last line was kept" in reading.notes[0]
+    assert "without times, the rating in the last line of each pair was kept" in reading.notes[0]
 
 
 def test_a_missing_time_matters_only_where_it_decides(tmp_path: Path):
@@ -56,8 +56,8 @@ def test_a_missing_time_matters_only_where_it_decides(tmp_path: Path):
     assert "line 3" in str(error.value)
     reading = understand(path, scale=STARS, duplicates="last", times=False)
     assert reading.ratings.values.tolist() == [2, 1]
-    assert "'time' was not taken for times: r.csv line 3: the time is missing" in reading.notes[0]
-    assert "no times being known, the one in the last line was kept" in reading.notes[1]
+    assert "'time' was not used as times: r.csv line 3: the time is missing" in reading.notes[0]
+    assert "without times, the rating in the last line of each pair was kept" in reading.notes[1]
     seconds = "ann,heat,5,978300009\nann,heat,2,978300008\nben,heat,1,\n"
     path.write_text(f"user,item,rating,time\n{seconds}")
     for named in (None, "time"):
@@ -82,8 +82,8 @@ def test_what_is_no_time_orders_nothing(tmp_path: Path, values, times):
     path.write_text("\n".join(["user,item,rating,time", *lines]))
     reading = understand(path, scale=STARS, duplicates="last", times=times)
     assert reading.ratings.values.tolist() == [3]
-    assert "Column 'time' was not taken for times" in reading.notes[0]
-    assert "no times being known, the one in the last line was kept" in reading.notes[1]
+    assert "Column 'time' was not used as times" in reading.notes[0]
+    assert "without times, the rating in the last line of each pair was kept" in reading.notes[1]
     assert "time" not in [column.role for column in reading.columns]
 
 
@@ -91,9 +91,9 @@ def test_in_a_frame_what_is_no_time_orders_nothing():
     frame = pa.table({"user": [1, 1], "item": [7, 7], "rating": [5, 2], "time": [2, 1]})
     reading = understand(frame, scale=STARS, duplicates="last", times=False)
     assert reading.ratings.values.tolist() == [2]
-    assert "Column 'time' was not taken for times" in reading.notes[0]
+    assert "Column 'time' was not used as times" in reading.notes[0]
     assert "time" not in [column.role for column in reading.columns]
-    with pytest.warns(UserWarning, match="'time' was not taken for times"):
+    with pytest.warns(UserWarning, match="'time' was not used as times"):
         assert Ratings.from_frame(frame, duplicates="last").values.tolist() == [2]
 
 
@@ -146,7 +146,7 @@ def test_the_release_says_how_many_rows_are_gone(tmp_path: Path):
 def test_frames_say_how_many_rows_are_gone():
     frame = Ratings.from_columns([1, 2], [7, 7], [4, 5]).to_arrow()
     twice = pa.concat_tables([frame, frame])
-    with pytest.warns(UserWarning, match="2 rows were left out, because somebody rated an item"):
+    with pytest.warns(UserWarning, match="2 rows were dropped, because a user rated an item"):
         Ratings.from_frame(twice, duplicates="last", scale=STARS)
-    with pytest.warns(UserWarning, match="1 row was left out, because the rating is not on the"):
+    with pytest.warns(UserWarning, match="1 row was dropped, because the rating is not on the"):
         Ratings.from_frame(frame, scale=RatingScale(1, 4, 1), drop_off_scale=True)

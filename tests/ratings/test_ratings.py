@@ -256,7 +256,7 @@ def test_times_before_1970_round_down():
 def test_a_time_column_without_any_time_counts_as_none():
     times = pa.array([None, None], pa.int64())
     table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [1, 2], "time": times})
-    with pytest.warns(UserWarning, match="Column 'time' was not taken for times: it is empty"):
+    with pytest.warns(UserWarning, match="Column 'time' was not used as times: it is empty"):
         assert Ratings.from_frame(table).days is None
 
 

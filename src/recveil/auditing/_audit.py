@@ -245,7 +245,7 @@ def audit(
                 f"{name} is {quoted(number)}; expected from 1 to {_MAX_COUNT:,}",
                 code="option.value",
             )
-    reject_unknown_keywords("audit", reading, "k", "people_in")
+    reject_unknown_keywords("audit", reading, "k", "user_files")
     reject_releases(release, second_release)
     reject_shadows(shadows, release)
     if auxiliary is not None and not is_frame(auxiliary):

@@ -18,13 +18,13 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
 from recveil.io.detect.known_formats import target_among
 from recveil.io.files import naming
-from recveil.io.formats.containers import OF_SEVERAL_TABLES
 from recveil.io.formats.delimited import DIALECTS, read_records
-from recveil.io.ingestion import understand_knowledge
+from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES
+from recveil.io.ingestion import understand_auxiliary
 from recveil.io.inputs import file_next_to_table
-from recveil.io.layout import Layout
-from recveil.io.reading import NOBODY_NAMED
-from recveil.io.source import COLUMNS
+from recveil.io.options import Layout
+from recveil.io.reading import INFERRED_SCALE_NOTE
+from recveil.io.source import ROLES
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, describe_count, listed
@@ -136,17 +136,17 @@ def read_knowledge(path: str | PathLike[str] | Any, **reading: Any) -> Reading:
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
         target = reading.pop("user", None) or target_among(table.column_names)
-        return _without_scale(understand_knowledge(table, user=target, **reading))
+        return _without_scale(understand_auxiliary(table, user=target, **reading))
     with file_next_to_table("auxiliary", path) as file:
         if reading.get("user") is None:
             reading["user"] = target_among(_columns_of(file, reading.get("format"))[0])
-        return _without_scale(understand_knowledge(file, **reading))
+        return _without_scale(understand_auxiliary(file, **reading))
 
 
 def _without_scale(auxiliary: Reading) -> Reading:
     """Drop the options of the scale: auxiliary information has no scale of its own."""
     auxiliary.require_times()
-    notes = tuple(note for note in auxiliary.notes if not note.startswith(NOBODY_NAMED))
+    notes = tuple(note for note in auxiliary.notes if not note.startswith(INFERRED_SCALE_NOTE))
     return replace(auxiliary, notes=notes)
 
 
@@ -159,7 +159,7 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
         width = len(names)
     named = {
         role: reading[role]
-        for role in COLUMNS
+        for role in ROLES
         if reading.get(role) in names and not (role == "user" and target_among(names))
     }
     shared = ("duplicates", "time_format")
@@ -221,7 +221,7 @@ def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
         found = recognize(path, format, Layout())
         if found.format in OF_SEVERAL_TABLES:
             raise RecveilError(
-                f"{path.name}: {found.said[0]}, of which only the table itself is read; write the "
+                f"{path.name}: {found.notes[0]}, of which only the table itself is read; write the "
                 f"auxiliary information to a file, such as CSV, and name that",
                 code="input.unknown-format",
             )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recveil.attacks import Candidates, draw_knowledge
 from recveil.attacks.registry import attacks_on_table
 from recveil.auditing.table_attacks import Outcome
-from recveil.io.spreadsheet_formulas import as_cell, from_cell
+from recveil.io.write import as_cell, from_cell
 from recveil.ratings import Ratings
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.errors import RecveilError

@@ -255,7 +255,7 @@ def compare(
     >>> print(result.rows[1].problem)
     60 users cannot form a group of k = 99; lower k, or add users
     """
-    reject_unknown_keywords("compare", reading, "k", "people_in", "times")
+    reject_unknown_keywords("compare", reading, "k", "user_files", "times")
     _settings(reject_unknown(methods), ks)
     # Check the question before the work.
     choose_setting([], max_risk, min_k, utility, risk or REIDENTIFICATION.name)

@@ -92,7 +92,7 @@ def evaluate(
     >>> result.to_dict()["recipient"]["release"]["rmse"] > 0
     True
     """
-    reject_unknown_keywords("evaluate", reading, "k", "people_in", "times")
+    reject_unknown_keywords("evaluate", reading, "k", "user_files", "times")
     require_path("a release folder", release=release)
     _check_tables(source=source, train=train, test=test, split=split)
     reject_two_standard_inputs(source=source, train=train, test=test)

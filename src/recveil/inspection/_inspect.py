@@ -22,10 +22,9 @@ from recveil.inspection.statistics import Dates, dates_of, spread_of
 from recveil.io import Reading, understand
 from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.databases import Address
-from recveil.io.ingestion import raw_columns_shown, reject_unknown_keywords
+from recveil.io.ingestion import observe_raw_columns, reject_unknown_keywords
 from recveil.io.inputs import open_input
-from recveil.io.layout import layout_of
-from recveil.io.options import ReadingOptions
+from recveil.io.options import ReadingOptions, layout_of
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 
@@ -69,12 +68,12 @@ def inspect(
     >>> [(each.column, each.kind) for each in found.identifiers]
     [('user', 'ids as text'), ('email', 'e-mail addresses')]
     """
-    reject_unknown_keywords("inspect", reading, "k", "people_in", "times")
+    reject_unknown_keywords("inspect", reading, "k", "user_files", "times")
     is_chosen = reading.get("duplicates", "error") != "error"
     options = reading if is_chosen else {**reading, "duplicates": "last"}
     raw = _RawColumns()
     with _stable(source) as stable:
-        with raw_columns_shown(raw.look):
+        with observe_raw_columns(raw.look):
             found = understand(stable, **options)
         rows = _rows(stable, found, raw, reading)
     if not is_chosen:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from recveil.io import FORMATS
 from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
-from recveil.io.formats.containers import OF_SEVERAL_TABLES, first_within
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_records
-from recveil.io.layout import Layout
+from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES, first_of_typed
+from recveil.io.options import Layout
 from recveil.io.part_files import parts_of
 from recveil.io.reading import Reading
 from recveil.io.source import name_at
@@ -76,7 +76,7 @@ def rows_of_file(
 ) -> FirstRows | None:
     """Return the first rows of a file, or of its first part; None for input without columns."""
     if reading.format in OF_SEVERAL_TABLES:
-        within = first_within(path, reading.format, layout.within(reading.format))
+        within = first_of_typed(path, reading.format, layout.within(reading.format))
         return None if within is None else _of_table(reading, within)
     if layout.wide or reading.format not in FORMATS or reading.format == "netflix":
         return None

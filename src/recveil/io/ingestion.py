@@ -7,22 +7,28 @@ from contextvars import ContextVar
 from dataclasses import replace
 from inspect import Parameter, signature
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from recveil.io.columns.build import build, describe_dropped
-from recveil.io.columns.columns import Feedback, is_text
+from recveil.io.columns.columns import Feedback, holds_text
 from recveil.io.columns.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
 from recveil.io.columns.frames import frame_columns
 from recveil.io.columns.ids import describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
-from recveil.io.detect.user_column import Order, describe_guess, order_of, reject_guess
+from recveil.io.detect.user_column import Order, ambiguous_order, describe_guess, order_of
 from recveil.io.inputs import open_input
-from recveil.io.layout import Layout, layout_of, reject_given
-from recveil.io.reading import ReadColumn, Reading, examples_of, of_one_value, with_ends
-from recveil.io.source import as_text
+from recveil.io.options import Layout, ReadingOptions, layout_of, reject_given
+from recveil.io.reading import (
+    ReadColumn,
+    Reading,
+    equal_as_likes,
+    examples_of,
+    with_scale_notes,
+)
+from recveil.io.source import ROLES, as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import Locate
@@ -30,26 +36,19 @@ from recveil.ratings.sorted_rows import Duplicates
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import busy
 
-Looker = Callable[[Mapping[str, pa.ChunkedArray]], object]
+Observer = Callable[[Mapping[str, pa.ChunkedArray]], object]
 
-_SHOWN_TO: ContextVar[Looker | None] = ContextVar("raw_columns_shown_to", default=None)
+_OBSERVER: ContextVar[Observer | None] = ContextVar("raw_columns_observer", default=None)
 
 
 @contextmanager
-def raw_columns_shown(to: Looker) -> Iterator[None]:
+def observe_raw_columns(observer: Observer) -> Iterator[None]:
     """Pass the raw columns of each table read inside the block to a function."""
-    before = _SHOWN_TO.set(to)
+    before = _OBSERVER.set(observer)
     try:
         yield
     finally:
-        _SHOWN_TO.reset(before)
-
-
-def show_raw_columns(columns: Mapping[str, pa.ChunkedArray]) -> None:
-    """Pass columns to the function of `raw_columns_shown`, if there is one."""
-    to = _SHOWN_TO.get()
-    if to is not None:
-        to(columns)
+        _OBSERVER.reset(before)
 
 
 def understand(
@@ -77,7 +76,7 @@ def understand(
     order: str | Iterable[str] | None = None,
     words: str | Iterable[str] | None = None,
     k: int | None = None,
-    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    user_files: Iterable[tuple[str, str | PathLike[str]]] = (),
 ) -> Reading:
     r"""Read ratings from any input, and report how it was interpreted.
 
@@ -93,7 +92,7 @@ def understand(
         Group size, given by a caller that publishes. Then nothing is guessed: ambiguous columns are
         rejected here, and the anonymizers reject ends of the scale that too few users gave. Without
         it, both are reported in `notes`.
-    people_in : iterable of (str, path)
+    user_files : iterable of (str, path)
         Files that may help to distinguish users from items: ("levels", path) or ("trust", path).
 
     Returns
@@ -118,83 +117,70 @@ def understand(
     >>> reading.order, reading.mapping()
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
-    named, is_any = parse_scale_option(scale, order, words)
-    reading = _take(
-        source,
-        format=format,
-        scale=named,
-        duplicates=duplicates,
-        drop_off_scale=drop_off_scale,
-        times=times,
-        time_format=time_format,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(
-            likes=likes,
-            counts=counts,
-            scale=named,
-            one_value=True,
-            words=is_any,
-            points=decimal == ".",
-        ),
-        k=k,
-        people_in=people_in,
-    )
-    return reading if k is not None else with_ends(reading)
+    options = dict(locals())  # every option is forwarded
+    reading = _understand(options.pop("source"), one_value=True, **options)
+    return reading if k is not None else with_scale_notes(reading)
 
 
-def understand_knowledge(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
+def understand_auxiliary(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
     """Read auxiliary information as `understand` does, but keep equal ratings as ratings."""
-    layout = layout_of(**{name: reading.pop(name) for name in Layout._fields if name in reading})
-    said = {"likes": reading.pop("likes", False), "counts": reading.pop("counts", None)}
-    named = (reading.get("scale"), reading.pop("order", None), reading.pop("words", None))
-    reading["scale"], said["words"] = parse_scale_option(*named)
-    feedback = feedback_of(**said, scale=reading["scale"], points=layout.decimal == ".")
-    return with_ends(_take(source, layout=layout, feedback=feedback, **reading))
+    return with_scale_notes(_understand(source, **reading))
 
 
-def _take(
+def _understand(
     source: str | PathLike[str] | Ratings | Any,
     *,
-    layout: Layout,
-    feedback: Feedback,
-    format: str | None = None,
-    scale: RatingScale | None = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: bool = False,
+    one_value: bool = False,
     times: bool = True,
-    time_format: str | None = None,
     k: int | None = None,
-    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
-    **columns_given: str | int | None,
+    user_files: Iterable[tuple[str, str | PathLike[str]]] = (),
+    **reading: Unpack[ReadingOptions],
 ) -> Reading:
     """Read ratings from any input; an inferred scale stays marked as such."""
-    given = as_text(columns_given)
+    options: dict[str, Any] = {**reading}
+    get = options.get
+    scale, are_words = parse_scale_option(get("scale"), get("order"), get("words"))
+    layout = layout_of(**{name: options[name] for name in Layout._fields if name in options})
+    feedback = feedback_of(
+        likes=get("likes", False),
+        counts=get("counts"),
+        scale=scale,
+        one_value=one_value,
+        words=are_words,
+        points=layout.decimal == ".",
+    )
+    given = as_text({role: get(role) for role in ROLES})
+    format, time_format, drop_off_scale = get("format"), get("time_format"), get("drop_off_scale")
+    layout_given = {**layout._asdict(), "wide": layout.wide or None, "format": format}
     if isinstance(source, Ratings):
-        options: dict[str, object] = {"format": format, "scale": scale, **given}
-        options |= {"drop_off_scale": drop_off_scale or None, "time_format": time_format}
-        options |= {**_said(layout), "likes": feedback.likes or None, "counts": feedback.counts}
-        options["words"] = feedback.words or None
-        reject_given(options, "ratings that were read already")
-        held = Reading(source, "the ratings")
-        return of_one_value(held) if feedback.one_value else held
-    named = given.get("time") is not None or time_format is not None
-    how = _How(scale, duplicates, drop_off_scale, times, time_format, named, feedback, k)
+        values_given = {"scale": scale, "drop_off_scale": drop_off_scale or None}
+        values_given |= {"time_format": time_format, "likes": feedback.likes or None}
+        values_given |= {"counts": feedback.counts, "words": feedback.words or None}
+        reject_given({**given, **layout_given, **values_given}, "ratings that were read already")
+        read = Reading(source, "the ratings")
+        return equal_as_likes(read) if feedback.one_value else read
+    how = _Options(
+        scale=scale,
+        duplicates=get("duplicates", "error"),
+        drop_off_scale=bool(drop_off_scale),
+        times=times,
+        time_format=time_format,
+        time_is_named=given["time"] is not None or time_format is not None,
+        feedback=feedback,
+        k=k,
+    )
     if not isinstance(source, str | PathLike):
-        reject_given({"format": format, **_said(layout)}, "a data frame")
+        reject_given(layout_given, "a data frame")
         is_written = time_format is not None
-        framed = frame_columns(source, is_written=is_written, feedback=feedback, **given)
+        frame = frame_columns(source, is_written=is_written, feedback=feedback, **given)
         if not how.reads_times:
-            framed.columns.pop("time", None)
-        reading = _read(
-            framed.columns, framed.names, framed.name, "named", framed.locate, how, framed.look
+            frame.columns.pop("time", None)
+        result = _read(
+            frame.columns, frame.names, frame.name, "named", frame.locate, how, frame.look
         )
-        return replace(reading, notes=(*filter(None, [framed.note]), *reading.notes))
+        return replace(result, notes=(*filter(None, [frame.note]), *result.notes))
     with busy("Reading ratings"), open_input(source) as path:
-        read = read_source(
+        raw = read_source(
             *(path, format, given),
             times=how.reads_times,
             time_format=time_format,
@@ -202,22 +188,17 @@ def _take(
             feedback=feedback,
             scale=scale,
         )
-        order = order_of(path.name, read, given, format)
+        order = order_of(path.name, raw, given, format)
         if order == "guessed" and k is not None:
-            raise reject_guess(path.name, read, given, people_in)
-        guess = [describe_guess(path.name, read)] if order == "guessed" else []
-        guess += read.notes
-        own = {role: read.names[role] for role in read.table.column_names}
-        columns = dict(zip(read.table.column_names, read.table.columns, strict=True))
-        locate, look, said, found = read.locate, read.look, read.layout, read.format
-        del read  # leaves the dictionary as the only holder of the columns
-        reading = _read(columns, own, path.name, order, locate, how, look)
-    return replace(reading, notes=(*guess, *reading.notes), layout=said, format=found)
-
-
-def _said(layout: Layout) -> dict[str, object]:
-    """Return the options given for a text's layout, by name."""
-    return {**layout._asdict(), "wide": layout.wide or None}
+            raise ambiguous_order(path.name, raw, given, user_files)
+        notes = [describe_guess(path.name, raw)] if order == "guessed" else []
+        notes += raw.notes
+        names = {role: raw.names[role] for role in raw.table.column_names}
+        columns = dict(zip(raw.table.column_names, raw.table.columns, strict=True))
+        locate, look, file_notes, detected = raw.locate, raw.look, raw.layout, raw.format
+        del raw  # leaves the dictionary as the only holder of the columns
+        result = _read(columns, names, path.name, order, locate, how, look)
+    return replace(result, notes=(*notes, *result.notes), layout=file_notes, format=detected)
 
 
 def read_ratings(
@@ -269,7 +250,7 @@ def read_ratings(
     time_format : str, optional
         Format of times that are neither ISO dates nor Unix times, with the directives of
         ``datetime.strptime``, such as ``%d/%m/%Y``. The order of day and month is never guessed.
-        ``%s`` stands for Unix seconds of any year.
+        ``%s`` means Unix seconds of any year.
     user, item, rating, time : str, optional
         Names of the columns, or their places from 1. If not given, columns are found by their usual
         names or, without a header, taken in this order. `understand` reports the result.
@@ -323,31 +304,15 @@ def read_ratings(
     ...     read_ratings(path)
     Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
-    named, is_any = parse_scale_option(scale, order, words)
-    reading = _take(
-        path,
-        format=format,
-        scale=named,
-        duplicates=duplicates,
-        drop_off_scale=drop_off_scale,
-        times=times,
-        time_format=time_format,
-        user=user,
-        item=item,
-        rating=rating,
-        time=time,
-        layout=layout_of(delimiter, decimal, wide, null, query, table, sheet),
-        feedback=feedback_of(
-            likes=likes, counts=counts, scale=named, words=is_any, points=decimal == "."
-        ),
-    )
+    options = dict(locals())  # every option is forwarded
+    reading = _understand(options.pop("path"), **options)
     for note in reading.notes:
         warnings.warn(note, stacklevel=2)
     return reading.ratings
 
 
-class _How(NamedTuple):
-    """Options of `read_ratings` about values."""
+class _Options(NamedTuple):
+    """Options of `read_ratings` on values."""
 
     scale: RatingScale | None
     duplicates: Duplicates
@@ -367,31 +332,29 @@ class _How(NamedTuple):
 def _require_no_repeated_header(
     columns: Mapping[str, pa.ChunkedArray], names: Mapping[str, str | int], locate: Locate
 ) -> None:
-    """Raise for a row that is the header again, as between files that were joined.
+    """Raise a RecveilError for a repeated header, as in concatenated files.
 
-    A rating that is no number shows it, too, but likes and words would have one user more.
+    An invalid rating also reveals it, but likes and words would have another user.
     """
     is_header: Any = True
     for role in ("user", "item"):
         column, name = columns[role], names[role]
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if not isinstance(name, str) or not is_text(kind):
+        if not isinstance(name, str) or not holds_text(column):
             return
-        if not any(_contains(chunk, name) for chunk in column.chunks):
+        is_dictionary = pa.types.is_dictionary(column.type)
+        for chunk in column.chunks:
+            values = (chunk.dictionary if is_dictionary else chunk).cast(pa.large_string())
+            if pc.index(values, name).as_py() >= 0:
+                break
+        else:
             return
         is_header = pc.and_(is_header, pc.equal(column.cast(pa.large_string()), name))
     row = pc.index(is_header, True).as_py()
     if row >= 0:
         raise RecveilError(
-            f"{locate(row)}: the header again, with the names of the columns in place of ids; drop "
-            f"the row",
+            f"{locate(row)}: repeats the header: ids are the names of the columns; drop the row",
             code="input.header",
         )
-
-
-def _contains(chunk: pa.Array, text: str) -> bool:
-    values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-    return bool(pc.index(values.cast(pa.large_string()), text).as_py() >= 0)
 
 
 def _read(
@@ -400,10 +363,11 @@ def _read(
     where: str,
     order: Order,
     locate: Locate,
-    how: _How,
+    how: _Options,
     look: Look,
 ) -> Reading:
-    show_raw_columns(columns)
+    if (observer := _OBSERVER.get()) is not None:
+        observer(columns)
     shown = [
         ReadColumn(role, names[role], examples_of(columns[role]))
         for role in ("user", "item", "rating", "time")
@@ -415,10 +379,10 @@ def _read(
             f"recognized; name it with time (--time)",
             code="time.missing",
         )
-    is_told = how.scale is not None or how.feedback.is_specified or how.feedback.words
-    if "rating" in columns and not is_told:
+    is_specified = how.scale is not None or how.feedback.is_specified or how.feedback.words
+    if "rating" in columns and not is_specified:
         reject_times(columns["rating"].slice(0, 1_000), names["rating"], where)
-    if not how.drop_off_scale:  # which leaves such a row out for its rating
+    if not how.drop_off_scale:  # drops such a row for its rating
         _require_no_repeated_header(columns, names, locate)
     try:
         built = build(
@@ -445,7 +409,7 @@ def _read(
         ) from None
     problem = built.time_problem
     time_name = str(names["time"]) if "time" in names else None
-    said = describe_time_columns(look, problem, time_name, built.time_note)
+    time_notes = describe_time_columns(look, problem, time_name, built.time_note)
     return Reading(
         ratings=Ratings.from_built(built),
         name=where,
@@ -460,7 +424,7 @@ def _read(
         notes=(
             *feedback_notes,
             *describe_ids(built.users, built.items),
-            *(said if how.reads_times else []),
+            *(time_notes if how.reads_times else []),
             *describe_dropped(built, how.duplicates, how.feedback),
         ),
     )

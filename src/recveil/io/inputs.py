@@ -1,10 +1,10 @@
 """The files behind an input, including database logs, for opening and for checks of outputs."""
 
 import os
-import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
 
@@ -42,8 +42,8 @@ def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
     elif (address := address_of(source)) is None:
         raise RecveilError(
             f"{shortened(scheme, 20)}://: such addresses are not read; expected a file, "
-            f"{', '.join(f'{name}://' for name in (*NAMES, *SERVICES, 'file'))}, or a copy of "
-            f"what lies there",
+            f"{', '.join(f'{name}://' for name in (*NAMES, *SERVICES, 'file'))}; copy it to a "
+            f"file",
             code="input.address",
         )
     else:
@@ -68,8 +68,8 @@ def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]
                 yield found
                 return
     raise RecveilError(
-        f"{name} (--{name.replace('_', '-')}): the address of a database, of which only the table "
-        f"itself is read; write what is meant to a file, such as CSV, and name that",
+        f"{name} (--{name.replace('_', '-')}): the address of a database, from which only the "
+        f"ratings are read; write the rows to a file, such as CSV, and name that",
         code="input.unknown-format",
     )
 
@@ -139,8 +139,8 @@ def _database_file(address: Address) -> Path:
     with naming(path):
         if kind_of_file(path) != address.kind:
             raise RecveilError(
-                f"{path.name}: no {address.name} database; give its path alone, and what it is "
-                f"will be found by looking",
+                f"{path.name}: no {address.name} database; give its path alone, and its format is "
+                f"detected",
                 code="input.unknown-format",
             )
     return path
@@ -184,19 +184,13 @@ def is_log_of(output: Path, path: Path) -> bool:
     >>> is_log_of(Path("shop.db-wal"), Path("shop.db")), is_log_of(Path("x.csv"), Path("shop.db"))
     (True, False)
     """
-    own, real = identity(output), os.path.realpath(output)
-    for log in _logs(path):
-        if real == os.path.realpath(log) or (own is not None and own == identity(log)):
-            return True
-    return False
-
-
-def _logs(path: Path) -> Iterator[Path]:
     with suppress(OSError, ValueError):
         if path.is_dir():
-            return
-    for base in {os.fspath(path), os.path.realpath(path)}:
-        yield from (Path(base + ending) for ending in _LOGS)
+            return False
+    same, real = identity(output), os.path.realpath(output)
+    bases = {os.fspath(path), os.path.realpath(path)}
+    logs = [Path(base + ending) for base in bases for ending in _LOGS]
+    return any(real == os.path.realpath(log) or (same and same == identity(log)) for log in logs)
 
 
 def would_be_read(output: Path, path: Path) -> bool:
@@ -211,30 +205,23 @@ def would_be_read(output: Path, path: Path) -> bool:
         return False
     at = next(at for at, name in enumerate(path.parts) if is_pattern(Path(name)))
     base = os.path.realpath(Path(*path.parts[:at]))
-    wanted = "/".join(_as_expression(name) for name in path.parts[at:]).replace(".*/", "(?:.*/)?")
-    inner = os.path.relpath(real, base)
-    return re.fullmatch(wanted, inner) is not None
+    return _matches(Path(os.path.relpath(real, base)).parts, path.parts[at:])
 
 
-def _as_expression(name: str) -> str:
-    """Convert a part of a pattern to a regular expression."""
-    if name == "**":
-        return ".*"
-    pieces = re.findall(r"\[!?\]?[^\]]*\]|[*?]|.", name, re.DOTALL)
-    plain = {"*": "[^/]*", "?": "[^/]"}
-    return "".join(
-        plain.get(piece) or (_set(piece) if len(piece) > 1 else re.escape(piece))
-        for piece in pieces
-    )
+def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the parts of a path match those of a pattern, of which ** matches any number.
 
-
-def _set(piece: str) -> str:
-    """Convert a set of characters, such as [0-9] or [!a]."""
-    inner = piece[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-    negated = inner.startswith("!")
-    inner = inner.removeprefix("!")
-    first = "\\]" if inner.startswith("]") else ""
-    return f"[{'^' if negated else ''}{first}{inner.removeprefix(']')}]"
+    Examples
+    --------
+    >>> _matches(["a", "b", "0.csv"], ["**", "*.csv"]), _matches(["a", "0.csv"], ["*.csv"])
+    (True, False)
+    """
+    if not pattern:
+        return not names
+    first, *rest = pattern
+    if first == "**":
+        return any(_matches(names[at:], rest) for at in range(len(names) + 1))
+    return bool(names) and fnmatchcase(names[0], first) and _matches(names[1:], rest)
 
 
 def identity(path: Path) -> tuple[int, int] | None:

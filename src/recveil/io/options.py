@@ -1,7 +1,10 @@
-"""Options of reading, which every verb that reads a table takes."""
+"""Options of reading a table: all keywords, and the validated ones on a file's layout."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from recveil.io.databases import Wanted
+from recveil.runtime.errors import RecveilError, quoted
 
 if TYPE_CHECKING:
     from recveil.io.columns.feedback import Counts
@@ -32,3 +35,92 @@ class ReadingOptions(TypedDict, total=False):
     counts: "Counts | None"
     order: str | Iterable[str] | None
     words: str | Iterable[str] | None
+
+
+_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}
+_NEVER = '"\r\n\0'
+
+
+class Layout(NamedTuple):
+    """Options on the layout of a file; usually all empty, since layouts are detected."""
+
+    # Separator of columns: one character, or one doubled, such as "::"
+    delimiter: str | None = None
+    # Decimal separator of ratings
+    decimal: str | None = None
+    # Whether each row is a user and each column an item
+    wide: bool = False
+    # What marks a missing rating in a wide table, in addition to an empty cell
+    null: str | None = None
+    # What to read from a database: the rows of one SELECT, or of a table
+    query: str | None = None
+    table: str | None = None
+    # Which sheet of a workbook to read
+    sheet: str | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """The query or table to read from a database."""
+        return Wanted(self.query, self.table)
+
+    def within(self, format: str) -> Mapping[str, str | None]:
+        """Return the options that select a table in a file of this format."""
+        return {"sheet": self.sheet} if format == "workbook" else self.wanted._asdict()
+
+
+def layout_of(
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    wide: bool = False,
+    null: str | float | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    sheet: str | None = None,
+) -> Layout:
+    r"""Validate the options on a file's layout.
+
+    Examples
+    --------
+    >>> layout_of("tab", ",")
+    Layout(delimiter='\t', decimal=',', ...)
+    """
+    mark = None if delimiter is None else _WORDS.get(delimiter, delimiter)
+    if mark is not None and not can_split(mark):
+        raise RecveilError(
+            f"delimiter (--delimiter) is {quoted(delimiter)}; expected one character, or one "
+            f"twice, such as ';' or '::' (tab and space may be written as words)",
+            code="option.value",
+        )
+    if decimal not in (None, ",", "."):
+        raise RecveilError(
+            f"decimal (--decimal) is {quoted(decimal)}; expected the decimal separator, ',' or '.'",
+            code="option.value",
+        )
+    if null is not None and not wide:
+        raise RecveilError(
+            f"null (--null) is {quoted(null)}, but it is for missing ratings of wide tables; set "
+            f"wide (--wide), too, or leave null out",
+            code="option.conflict",
+        )
+    if query is not None and table is not None:
+        raise RecveilError(
+            "query (--query) and table (--table) are both given; expected one of them",
+            code="option.conflict",
+        )
+    none = None if null is None else str(null)
+    return Layout(mark, decimal, wide, none, query, table, sheet)
+
+
+def can_split(mark: str) -> bool:
+    """Return whether a delimiter is one ASCII character, or one doubled."""
+    once = mark[:1]
+    return bool(once) and mark in (once, once * 2) and once.isascii() and once not in _NEVER
+
+
+def reject_given(options: Mapping[str, object], what: str) -> None:
+    """Raise a RecveilError for file options that were given for another kind of input."""
+    if given := [name for name, value in options.items() if value is not None]:
+        raise RecveilError(
+            f"{', '.join(given)}: not supported for {what}; leave that out",
+            code="option.unsupported",
+        )

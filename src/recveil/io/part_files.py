@@ -1,4 +1,4 @@
-"""Partition keys: columns of a table that stand in the names of its folders, such as rating=5."""
+"""Tables in several part files, and columns in the names of their folders, such as rating=5."""
 
 import errno
 import os
@@ -29,35 +29,35 @@ from recveil.runtime.memory import (
 from recveil.runtime.safe_repr import brief
 
 
-def is_passed_over(name: str) -> bool:
-    """Say whether a name is of what writers of parts leave beside them, such as _temporary.
+def is_ignored(name: str) -> bool:
+    """Return whether a name marks a file that is no part, such as a log of the writer.
 
     Examples
     --------
-    >>> is_passed_over("_temporary")
+    >>> is_ignored("_temporary")
     True
     """
     return name.startswith((".", "_")) and name != ".."
 
 
 def is_part(file: Path, base: Path) -> bool:
-    """Say whether something is a part; what is neither that nor a folder is refused by name.
+    """Return whether a path is a part; raise a RecveilError for anything but a file or folder.
 
     Examples
     --------
     >>> is_part(Path("parts", "_temporary", "0.csv"), Path("parts"))
     False
     """
-    if any(map(is_passed_over, file.relative_to(base).parts)):
+    if any(map(is_ignored, file.relative_to(base).parts)):
         return False
     try:
         found = file.stat()
     except (FileNotFoundError, RuntimeError):
-        raise _no_part(file, base, "a link that leads nowhere") from None
+        raise _no_part(file, base, "a broken link") from None
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        raise _no_part(file, base, "a link that leads to itself") from None
+        raise _no_part(file, base, "a link to itself") from None
     if stat.S_ISDIR(found.st_mode):
         return False
     if not stat.S_ISREG(found.st_mode):
@@ -66,7 +66,7 @@ def is_part(file: Path, base: Path) -> bool:
 
 
 def require_files(files: list[Path], base: Path) -> None:
-    """Refuse what would be waited for or read twice: pipes, and two names of one file.
+    """Raise a RecveilError for pipes, and for two names of one file.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def require_files(files: list[Path], base: Path) -> None:
 def _no_part(file: Path, base: Path, what: str) -> RecveilError:
     return RecveilError(
         f"{shortened(file.relative_to(base).as_posix(), 100)}: {what}, where a part of a table was "
-        f"expected; remove it, or name a pattern that leaves it out",
+        f"expected; remove it, or name a pattern that excludes it",
         code="input.parts",
     )
 
 
 def reject_folder_links(file: Path, base: Path) -> None:
-    """Refuse a file behind a link to a folder: its rows may stand elsewhere among the parts.
+    """Raise a RecveilError for a file in a linked folder, whose rows may be read twice.
 
     Examples
     --------
@@ -96,13 +96,13 @@ def reject_folder_links(file: Path, base: Path) -> None:
         if (base / folder).is_symlink() and folder.parts:
             raise RecveilError(
                 f"{shortened(folder.as_posix(), 100)}: a link to a folder among the parts, which "
-                f"may be read twice; put the folder itself there, or remove the link",
+                f"may be read twice; move the folder itself there, or remove the link",
                 code="input.parts",
             )
 
 
 def reject_same(files: list[Path]) -> list[Path]:
-    """Refuse two parts that are one file by links: its rows would be read twice.
+    """Raise a RecveilError for two parts that are links to one file.
 
     Examples
     --------
@@ -115,8 +115,8 @@ def reject_same(files: list[Path]) -> list[Path]:
         other = seen.setdefault((found.st_dev, found.st_ino), file)
         if other is not file:
             raise RecveilError(
-                f"{shortened(file.name, 80)} and {shortened(other.name, 80)}: two parts that are "
-                f"one file by a link, whose rows would be read twice; remove the link",
+                f"{shortened(file.name, 80)} and {shortened(other.name, 80)}: two parts are links "
+                f"to one file, whose rows would be read twice; remove one",
                 code="input.parts",
             )
     return files
@@ -126,26 +126,26 @@ _PATTERN = re.compile(r"[*?\[]")
 _PARTITION = re.compile(r"([^=/]+)=(.*)")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-# Folders within folders; nobody partitions a table by so many keys.
+# Maximum depth of folders; no table is partitioned by so many keys.
 _MOST_DEEP = 64
-# What a row takes beside its values while it is put in order, and what reading needs at least.
-_BESIDE_A_ROW, _LEAST = 16, 10**7
+# Bytes of a row in addition to its values while rows are sorted, and the least that reading needs.
+_A_ROW, _LEAST = 16, 10**7
 
 
 @brief
 class Part(NamedTuple):
-    """One of the files that a table lies in."""
+    """One of the files of a table."""
 
     path: Path
-    # What to call it in an error: its path within the folder
+    # Its path within the folder, for messages
     label: str
-    # What the names of its folders say, such as year=2020, by Hive's custom
+    # Values in the names of its folders, such as year=2020 in Hive's layout
     keys: dict[str, str | None]
 
 
 def parts_of(path: Path) -> list[Part] | None:
-    """List the files that a table lies in, by name; None for a file, and for other folders."""
-    with naming(path):  # asking for a file fails where its name is too long for the system
+    """List the files of a table, by name; None for a file, and for other folders."""
+    with naming(path):  # a name may be too long for the system
         if path.is_dir():
             if netflix_files(path) or (path / "release.json").exists():
                 return None
@@ -157,7 +157,7 @@ def parts_of(path: Path) -> list[Part] | None:
         return _fitting(path)
 
 
-# Tables whose folders keep rows that were deleted or changed, and where they say which.
+# Formats of tables whose folders keep deleted rows, and the files that list these.
 _VERSIONED = {
     "Delta Lake": "_delta_log/*.json",
     "Hudi": ".hoodie",
@@ -166,7 +166,7 @@ _VERSIONED = {
 
 
 def _reject_versions(folder: Path) -> None:
-    """Raise for a folder whose files hold rows of older versions of a table, which were deleted."""
+    """Raise a RecveilError for a folder whose files hold rows of older versions of a table."""
     folder = folder.resolve()
     tables = [folder]
     while _PARTITION.fullmatch(tables[-1].name) or tables[-1].name == "data":
@@ -175,15 +175,14 @@ def _reject_versions(folder: Path) -> None:
         for kind, log in _VERSIONED.items():
             if any(table.glob(log)):
                 raise RecveilError(
-                    f"{shortened(table.name, 60)}: a table of {kind}, whose files hold rows of "
-                    f"older versions, too, such as deleted ones; read it with Spark, or export the "
-                    f"current version as Parquet",
+                    f"{shortened(table.name, 60)}: a {kind} table, whose files also hold deleted "
+                    f"rows; read it with Spark, or export the current version as Parquet",
                     code="input.versioned-table",
                 )
 
 
 def is_pattern(path: Path) -> bool:
-    """Say whether a path has characters that stand for others.
+    """Return whether a path has wildcards.
 
     Examples
     --------
@@ -194,7 +193,7 @@ def is_pattern(path: Path) -> bool:
 
 
 def _fitting(path: Path) -> list[Part]:
-    """List the files that fit a pattern."""
+    """List the files that match a pattern."""
     at = next(at for at, name in enumerate(path.parts) if _PATTERN.search(name))
     base = Path(*path.parts[:at])
     try:
@@ -212,15 +211,15 @@ def _fitting(path: Path) -> list[Part]:
     found = _labelled(base, reject_same(files))
     if not found:
         raise RecveilError(
-            f"{path.name}: no file fits this pattern in {shortened(str(path.parent))}; expected "
-            f"one such as 'ratings/*.parquet' (between quotes, so that the shell keeps it)",
+            f"{path.name}: no file matches this pattern in {shortened(str(path.parent))}; expected "
+            f"one such as 'ratings/*.parquet' (in quotes, so that the shell keeps it)",
             code="input.not-found",
         )
     return found
 
 
 def _globbed(base: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield what fits a pattern, links that lead nowhere, too."""
+    """Yield all paths that match a pattern, including broken links."""
     *above, last = names
     if _PATTERN.search(last):
         yield from base.glob("/".join(names))
@@ -237,7 +236,7 @@ def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
     others = []
     found = False
     for each in sorted(folder.iterdir()):
-        if is_passed_over(each.name):
+        if is_ignored(each.name):
             continue
         if each.is_dir():
             if _PARTITION.fullmatch(each.name):
@@ -251,16 +250,16 @@ def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
             yield each
     if found and others:
         raise RecveilError(
-            f"{folder.resolve().name}: files lie beside the folder {quoted(min(others), 40)}, and "
-            f"it is not clear what belongs to the table; name a pattern: '{folder.name}/*'",
+            f"{folder.resolve().name}: holds files and the folder {quoted(min(others), 40)}, and "
+            f"either may be the table; name a pattern: '{folder.name}/*'",
             code="input.parts",
         )
 
 
 def _too_deep(folder: Path) -> RecveilError:
     return RecveilError(
-        f"{shortened(folder.name, 60)}: more than {_MOST_DEEP} folders lie in each other below "
-        f"the one that was named; name the one that holds the table",
+        f"{shortened(folder.name, 60)}: folders are nested more than {_MOST_DEEP} deep; name the "
+        f"one that holds the table",
         code="input.parts",
     )
 
@@ -270,17 +269,16 @@ def _labelled(base: Path, files: Sequence[Path], within: str = "") -> list[Part]
     for file in files:
         inner = file.relative_to(base) if file.is_relative_to(base) else file
         pairs = [found for name in inner.parts[:-1] if (found := _PARTITION.fullmatch(name))]
-        keys = {_unquoted(each[1]): _value(each[2]) for each in pairs}
+        keys = {
+            _unquoted(key): None if value in ("", _NO_VALUE) else _unquoted(value)
+            for key, value in (pair.groups() for pair in pairs)
+        }
         parts.append(Part(file, within + inner.as_posix(), keys))
     return parts
 
 
-def _value(text: str) -> str | None:
-    return None if text in ("", _NO_VALUE) else _unquoted(text)
-
-
 def _unquoted(text: str) -> str:
-    """Return a name as it was before it became a folder's."""
+    """Decode the escapes in the name of a partition's folder."""
     return _PERCENT.sub(lambda found: chr(int(found[1], 16)), text)
 
 
@@ -295,12 +293,13 @@ def read_parts(
     sources: list[Source] = []
     held = 0
     for part in parts:
-        with naming_part(part, name, held), memory_limited(_left(held)):
+        left = max(memory_limit() - held, _LEAST)
+        with naming_part(part, name, held), memory_limited(left):
             source = _with_keys(read(part.path), part, keys, time)
         if sources:
             _reject_other_columns(part, source, parts[0], sources[0])
         sources.append(source)
-        held += source.table.nbytes + _BESIDE_A_ROW * source.table.num_rows
+        held += source.table.nbytes + _A_ROW * source.table.num_rows
     starts = [0, *accumulate(source.table.num_rows for source in sources)]
 
     places = [source.locate for source in sources]  # and not their tables
@@ -316,18 +315,14 @@ def read_parts(
         for part, each in zip(parts, sources, strict=True)
         if each.spans is not None
     ]
-    told = f"{len(parts):,} part{'s' * (len(parts) > 1)}"
+    layout = (f"{len(parts):,} part{'s' * (len(parts) > 1)}", *first.layout)
     more: dict[str, Any] = {"spans": sum(spans[1:], spans[0]) if spans else None}
-    return first._replace(table=table, locate=locate, layout=(told, *first.layout), **more)
-
-
-def _left(held: int) -> int:
-    return max(memory_limit() - held, _LEAST)
+    return first._replace(table=table, locate=locate, layout=layout, **more)
 
 
 @contextmanager
 def naming_part(part: Part, name: str = "", held: int = 0) -> Iterator[None]:
-    """Name a part by its path within the folder, in whatever is wrong with it."""
+    """Name a part by its path within the folder in the errors of a block."""
     try:
         yield
     except MemoryLimitError as error:
@@ -345,7 +340,7 @@ def _relabelled(message: str, part: Part) -> str:
 
 
 def _with_keys(source: Source, part: Part, keys: Mapping[str, str], time: str | None) -> Source:
-    """Add what the names of its folders tell."""
+    """Add the columns in the names of a part's folders."""
     if time is not None and "time" not in source.table.column_names:
         keys = {"time": time, **keys}
     for role, key in keys.items():
@@ -359,11 +354,9 @@ def _with_keys(source: Source, part: Part, keys: Mapping[str, str], time: str | 
 
 
 def _constant(value: str | None, n_rows: int, what: str) -> pa.Array:
-    """Return a column of text that is the same in each row."""
-    reject_beyond_limit(what, (len((value or "").encode()) + _BESIDE_A_ROW) * n_rows)
-    codes = pa.array([0], pa.int32()).take(pa.nulls(n_rows, pa.int32()).fill_null(0))
-    values = pa.array([value], pa.string())
-    return pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
+    """Return a column of text with the same value in each row."""
+    reject_beyond_limit(what, (len((value or "").encode()) + _A_ROW) * n_rows)
+    return pa.repeat(pa.scalar(value, pa.string()), n_rows)
 
 
 def _reject_other_columns(part: Part, source: Source, first: Part, expected: Source) -> None:
@@ -379,7 +372,7 @@ def _reject_other_columns(part: Part, source: Source, first: Part, expected: Sou
 
 
 def _joined(parts: Sequence[Part], sources: list[Source]) -> pa.Table:
-    """Put the tables under each other; whole numbers of any width are one type."""
+    """Concatenate the tables; whole numbers of any width are one type."""
     columns = {}
     for name in sources[0].table.column_names:
         kinds = [source.table.schema.field(name).type for source in sources]
@@ -401,24 +394,19 @@ def _joined(parts: Sequence[Part], sources: list[Source]) -> pa.Table:
 
 
 def _common(one: pa.DataType, other: pa.DataType, *, is_rating: bool) -> pa.DataType | None:
-    """Return the type that holds all of two, if there is one."""
-    kinds = (one, other)
+    """Return the type that holds the values of both types, or None."""
     if one == other:
         return one
-    if all(map(_whole, kinds)) and pa.uint64() not in kinds:
+    are_whole = [pa.types.is_integer(kind) for kind in (one, other)]
+    if all(are_whole) and pa.uint64() not in (one, other):
         return pa.int64()
-    if is_rating and all(_whole(kind) or pa.types.is_floating(kind) for kind in kinds):
-        return pa.float64()
-    return None
-
-
-def _whole(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind))
+    are_numbers = [pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (one, other)]
+    return pa.float64() if is_rating and all(are_numbers) else None
 
 
 _BETWEEN = re.compile(r"[^a-z0-9]+|(?<=[a-z])(?=[0-9])")
 _OF_RUN = re.compile(r"[0-9a-f]+")
-# What somebody calls a file of what people did not like, or passed over.
+# Names of files with items that users disliked or ignored.
 _NOT_LIKED = frozenset(
     (
         *("dislike", "dislikes", "disliked", "unlike", "unlikes", "unliked", "skip", "skips"),
@@ -430,35 +418,35 @@ _NOT_LIKED = frozenset(
 
 
 def reject_disliked_parts(parts: Sequence[Part], where: str) -> None:
-    """Refuse parts without ratings of which one is called as what people did not like."""
+    """Raise a RecveilError if the name of a part suggests disliked items instead of likes."""
     for part in parts:
         if _NOT_LIKED & set(_words_in(part)):
             raise RecveilError(
                 f"{shortened(where, 60)}: no rating column, and its part {quoted(part.label, 60)} "
-                f"may hold what was not liked; put ratings into a column, name a pattern that "
-                f"leaves it out, or say that each row is a like with likes (--likes)",
+                f"may hold disliked items; put ratings into a column, name a pattern that excludes "
+                f"it, or declare each row a like with likes (--likes)",
                 code="column.missing",
             )
 
 
 def describe_names(parts: Sequence[Part]) -> list[str]:
-    """Report the names of parts without ratings if they differ: they may mean something."""
+    """Report the names of parts without ratings if they differ, as they may have a meaning."""
     names = {_words_in(part): part for part in reversed(parts)}
     if len(names) < 2:
         return []
-    told = listed(sorted(part.label for part in names.values()), 120)
-    return [f"Parts have different names ({told}), and all their rows were read as likes."]
+    different = listed(sorted(part.label for part in names.values()), 120)
+    return [f"Parts have different names ({different}), and all their rows were read as likes."]
 
 
 def _words_in(part: Part) -> tuple[str, ...]:
-    """Return the words in the names of a part and of its folders, but not what a run counts."""
+    """Return the words in the names of a part and its folders, without numbers and run ids."""
     names = [name for name in part.label.lower().split("/") if "=" not in name]
     words = [word for name in names for word in _BETWEEN.split(name)]
     return tuple(word for word in words if word and not _OF_RUN.fullmatch(word))
 
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
-# Keys that say when rows came, in figures and marks between; those of `USUAL_NAMES` do anyway.
+# Keys of times, in addition to `USUAL_NAMES`, whose values are digits and separators.
 _FIGURES = re.compile(r"[\d.:_/TZ+-]+")
 _OF_TIME = frozenset(
     (
@@ -466,7 +454,7 @@ _OF_TIME = frozenset(
         *("h", "minute", "yearmonth", "yyyymm", "yyyymmdd", "dt", "ds"),
     )
 )
-# How writers call what only spreads the rows; and what is called as another column.
+# Keys that only distribute rows over files, and names of other columns.
 _OF_SPREADING = frozenset(
     (
         *("part", "partition", "shard", "bucket", "chunk", "batch", "file", "fold", "split"),
@@ -474,26 +462,23 @@ _OF_SPREADING = frozenset(
     )
 )
 _OF_NO_RATING = _OF_SPREADING.union(*(USUAL_NAMES[role] for role in ("user", "item", "time")))
-# Names of the day of rows, which are no usual names of columns in files.
+# Further keys of days, which are no usual names of columns.
 _OF_DAYS = ("dt", "ds")
 
 
 @brief
-class Keyed(NamedTuple):
-    """What the names of folders tell of a table, and what is left to be read of its files."""
+class PartitionKeys(NamedTuple):
+    """The roles of partition keys, and the columns to read from the files."""
 
-    # For the files, without what the folders tell
-    # For the files, without what the folders tell
+    # Columns to read from the files
     selection: Selection
-    # The keys that hold the ratings or the times
     # The keys that hold users, items, ratings or times
     roles: dict[str, str]
-    # Other keys, which are not read
-    # Other keys, which are not read, unless one tells the times of files without any
+    # Other keys, which are not read, although one may hold the times of files without any
     left: tuple[str, ...]
 
     def describe(self, names: Collection[str | int]) -> tuple[str, ...]:
-        """Describe what the folders tell of a table, given the names of its columns."""
+        """Report which keys are read, given the names of the table's columns."""
         read = [f"{role} from its folders' names" for role in self.roles if role != "time"]
         left = [key for key in self.left if key not in names]
         unread = f"not read: {listed(left, 60)} in its folders' names"
@@ -501,7 +486,7 @@ class Keyed(NamedTuple):
 
 
 def time_key(parts: Sequence[Part]) -> str | None:
-    """Return the key that tells the date of all rows of each part, if there is one.
+    """Return the key that holds the date of each part, if there is one.
 
     Examples
     --------
@@ -517,10 +502,10 @@ def time_key(parts: Sequence[Part]) -> str | None:
     return None
 
 
-def keyed(
+def assign_keys(
     parts: Sequence[Part], names: Sequence[str], selection: Selection, where: str, format: str
-) -> Keyed:
-    """Say which columns the names of folders tell, by the rules for those of a file."""
+) -> PartitionKeys:
+    """Assign roles to partition keys, by the rules for the columns of a file."""
     keys = [key for key in keys_of(parts) if key not in names]
     given = {role: name for role, name in selection.given.items() if name is not None}
     roles = {role: name for role, name in given.items() if name in keys}
@@ -529,17 +514,16 @@ def keyed(
     if folders and format not in ("parquet", "arrow"):
         role, key = next(iter(folders.items()))
         raise RecveilError(
-            f"{shortened(where, 60)}: no {role} column in its files, and {quoted(key, 40)} in its "
-            f"folders' names, where that is read for Parquet and Arrow alone; write that column "
-            f"into the files",
+            f"{shortened(where, 60)}: the {role} column {quoted(key, 40)} is in its folders' names "
+            f"alone, where it is read for Parquet and Arrow only; write it into the files",
             code="column.missing",
         )
     doubtful = [key for key in keys if key not in given.values() and not _is_no_rating(key, parts)]
     if doubtful and "rating" not in given:
-        told = f"{shortened(where, 60)} (with {listed(doubtful, 60)} in its folders' names)"
+        where = f"{shortened(where, 60)} (with {listed(doubtful, 60)} in its folders' names)"
         left = {role: name for role, name in given.items() if role not in roles}
-        asked = replace(selection, given=left, folders=folders)
-        found = asked.choose([*names, *doubtful], told).get("rating")
+        with_keys = replace(selection, given=left, folders=folders)
+        found = with_keys.choose([*names, *doubtful], where).get("rating")
         if found in doubtful:
             roles["rating"] = found
     for role, key in roles.items():
@@ -552,13 +536,15 @@ def keyed(
         folders=folders,
     )
     unread = [key for key in keys if plain_name(key) not in _OF_SPREADING]
-    return Keyed(selection, roles, tuple(key for key in unread if key not in roles.values()))
+    return PartitionKeys(
+        selection, roles, tuple(key for key in unread if key not in roles.values())
+    )
 
 
 def _ids_in_keys(
     keys: Sequence[str], names: Sequence[str], given: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the keys that hold users or items, if neither the caller nor a file has a column."""
+    """Return the keys of users or items that neither the caller nor a file has a column for."""
     found = {}
     plain = {plain_name(name) for name in names if name not in given.values()}
     for role in ("user", "item"):
@@ -570,7 +556,7 @@ def _ids_in_keys(
 
 
 def keys_of(parts: Sequence[Part]) -> list[str]:
-    """List the keys in the names of folders, in their order.
+    """List the keys in the names of folders, in order.
 
     Examples
     --------
@@ -582,22 +568,18 @@ def keys_of(parts: Sequence[Part]) -> list[str]:
 
 
 def _is_no_rating(key: str, parts: Sequence[Part]) -> bool:
-    """Say whether a key is known to say when a row came, or where it was put, and nothing else."""
-    plain = plain_name(key)
-    if plain in _OF_NO_RATING:
-        return True
-    return plain in _OF_TIME and all(
-        _FIGURES.fullmatch(part.keys.get(key) or "0") for part in parts
-    )
+    """Return whether a key holds a time or the number of a part, and certainly no rating."""
+    figures = all(_FIGURES.fullmatch(part.keys.get(key) or "0") for part in parts)
+    return plain_name(key) in (_OF_NO_RATING | _OF_TIME if figures else _OF_NO_RATING)
 
 
 def _reject_partly(parts: Sequence[Part], role: str, key: str) -> None:
-    """Refuse a key that the names of some folders lack."""
+    """Raise a RecveilError for a key that is missing in the names of some folders."""
     for part in parts:
         if key not in part.keys:
             raise RecveilError(
-                f"{shortened(part.label, 80)}: no folder's name tells {quoted(key, 40)}, as that "
-                f"of other parts does; expected a {role} for each row; move it into such a folder, "
-                f"or name a pattern that leaves it out",
+                f"{shortened(part.label, 80)}: no folder's name has {quoted(key, 40)}, as those of "
+                f"other parts; expected a {role} for each row; move the part into such a folder, "
+                f"or name a pattern that excludes it",
                 code="input.parts",
             )

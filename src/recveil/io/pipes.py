@@ -219,21 +219,20 @@ def reject_closed(name: str) -> None:
     """
     stream = getattr(sys, name)
     if stream is None or getattr(stream, "is_closed_outside", False):
-        raise RecveilError(
-            f"- stands for {name}, which is closed here; name a file",
-            code="input.unreadable" if name == "stdin" else "output.not-writable",
-        )
+        raise _no_stream(name, "is closed here")
 
 
 def _bytes_of(name: str) -> IO[bytes]:
     """Return the binary stream of a standard stream, if it has one."""
-    stream = getattr(sys, name)
     reject_closed(name)
     try:
-        return cast(IO[bytes], stream.buffer)
+        return cast(IO[bytes], getattr(sys, name).buffer)
     except AttributeError as error:
-        raise RecveilError(
-            f"- stands for {name}, which carries no bytes here ({first_line_of(error)}); "
-            f"name a file",
-            code="input.unreadable" if name == "stdin" else "output.not-writable",
-        ) from None
+        raise _no_stream(name, f"carries no bytes here ({first_line_of(error)})") from None
+
+
+def _no_stream(name: str, problem: str) -> RecveilError:
+    return RecveilError(
+        f"- means {name}, which {problem}; name a file",
+        code="input.unreadable" if name == "stdin" else "output.not-writable",
+    )

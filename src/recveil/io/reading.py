@@ -17,7 +17,7 @@ _EXAMPLES, _LOOKED_AT = 2, 10_000
 # Without a group size k, an end of the scale given by fewer users is reported.
 _FEW = 5
 # Start of a note on an inferred scale.
-NOBODY_NAMED = "Nobody named the scale"
+INFERRED_SCALE_NOTE = "The scale is inferred"
 
 
 class ReadColumn(NamedTuple):
@@ -69,7 +69,7 @@ class Reading:
     unrated_dropped : int
         Number of rows dropped because they had no rating.
     of_release : bool
-        Whether these are the labels of a release, whose rows are not the ratings of any user.
+        Whether these are the values of a release, whose rows are not the ratings of any user.
     lost_times : str
         Why a column that may hold times was dropped.
     """
@@ -127,11 +127,10 @@ class Reading:
     def require_times(self) -> "Reading":
         """Return self, or raise a RecveilError if a column that may hold times was dropped."""
         if self.lost_times:
-            why = self.lost_times.replace("was not taken for times: ", "holds no times: ")
-            why = why.replace(f": not every row of it holds a date: {self.name} ", ": ")
+            why = self.lost_times.replace("was not used as times: ", "holds no times: ")
+            why = why.replace(f": not every row holds a date: {self.name} ", ": ")
             raise RecveilError(
-                f"{shortened(self.name, 24)}: {why}; mend or drop them "
-                f"(recveil convert --no-times)",
+                f"{shortened(self.name, 24)}: {why}; fix or drop them (recveil convert --no-times)",
                 code="time.unreadable",
             )
         return self
@@ -154,14 +153,14 @@ class Reading:
         return f"Reading({self.name!r}: {self.ratings!r})"
 
 
-def of_one_value(reading: Reading) -> Reading:
+def equal_as_likes(reading: Reading) -> Reading:
     """Convert equal ratings to likes, unless a scale has other levels.
 
     Examples
     --------
-    >>> of_one_value(Reading(Ratings.from_columns([1, 2], [7, 7], [5, 5]), "the ratings")).notes
-    ('All 2 ratings are 5: read as likes, which tell who chose what, and nothing more; if they are
-    ratings, name the scale (--scale).',)
+    >>> equal_as_likes(Reading(Ratings.from_columns([1, 2], [7, 7], [5, 5]), "the ratings")).notes
+    ('All 2 ratings are 5: read as likes, without rating values; if they are ratings, name the scale
+    (--scale).',)
     """
     ratings = reading.ratings
     if not ratings.scale.inferred or ratings.scale.range or ratings.n_ratings < 2:
@@ -173,17 +172,17 @@ def of_one_value(reading: Reading) -> Reading:
     return replace(reading, ratings=likes, notes=(*reading.notes, *notes))
 
 
-def with_ends(reading: Reading) -> Reading:
+def with_scale_notes(reading: Reading) -> Reading:
     """Add notes on doubtful ends and steps of an inferred scale, which stays marked as inferred."""
     remedy = (
-        "Name them with words (--words), and leave others out with drop_off_scale "
+        "Name all words with words (--words), and drop others with drop_off_scale "
         "(--drop-off-scale)."
         if reading.ratings.scale.words
-        else "Name it with scale (--scale), and leave out what is no rating with drop_off_scale "
+        else "Name it with scale (--scale), and drop invalid ratings with drop_off_scale "
         "(--drop-off-scale)."
     )
     notes = [
-        f"{NOBODY_NAMED}: {doubt.describe(_FEW)}. {remedy}"
+        f"{INFERRED_SCALE_NOTE}: {doubt.describe(_FEW)}. {remedy}"
         for doubt in doubts_of(reading.ratings, _FEW)
     ]
     return replace(reading, notes=(*reading.notes, *notes))
@@ -197,8 +196,8 @@ def examples_of(column: pa.ChunkedArray) -> tuple[str, ...]:
     >>> examples_of(pa.chunked_array([["ann", "ann", "ben", "eve"]]))
     ('ann', 'ben')
     """
-    found = column.slice(0, _LOOKED_AT)
-    if not pa.types.is_nested(found.type):
-        found = found.unique()
-    texts = map(str, python_values(found.slice(0, _EXAMPLES)))
+    first = column.slice(0, _LOOKED_AT)
+    if not pa.types.is_nested(first.type):
+        first = first.unique()
+    texts = map(str, python_values(first.slice(0, _EXAMPLES)))
     return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in texts)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from recveil.io.databases.address import unquoted
+from recveil.io.part_files import is_ignored
 from recveil.io.pipes import temporary_folder
 from recveil.runtime.errors import MachineError, RecveilError, shortened
 from recveil.runtime.memory import in_words
@@ -112,12 +113,10 @@ def _files(system: Any, path: str, pattern: str) -> list[tuple[Any, str]]:
 def _is_part(inner: str, pattern: str) -> bool:
     """Return whether a file matches the pattern, part by part, and is not ignored."""
     names = inner.split("/")
-    if any(name.startswith((".", "_")) and name not in (".", "..") for name in names):
+    if any(is_ignored(name) and name != "." for name in names):
         return False
-    if not pattern:
-        return True
     wanted = pattern.split("/")
-    return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))
+    return not pattern or (len(names) == len(wanted) and all(map(fnmatchcase, names, wanted)))
 
 
 def _safe(inner: str, name: str) -> str:
@@ -182,7 +181,8 @@ def _reporting(name: str, address: str) -> Iterator[None]:
 def _why(message: str, service: str) -> str:
     # The text before this contains names chosen by the user.
     message = message.rpartition("AWS Error ")[2]
-    for pattern, words in _PROBLEMS.items():
-        if re.search(pattern, message):
-            return words
-    return f"{service} cannot be reached or does not answer; check the address and the network"
+    unreachable = (
+        f"{service} cannot be reached or does not answer; check the address and the network"
+    )
+    known = (problem for pattern, problem in _PROBLEMS.items() if re.search(pattern, message))
+    return next(known, unreachable)

@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.io.columns.columns import USUAL_NAMES
-from recveil.io.columns.ids import encode_labels
+from recveil.io.columns.columns import USUAL_NAMES, plain_name
+from recveil.io.columns.ids import encode_ids
 from recveil.io.databases import kind_of_file
 from recveil.io.databases.address import NAMES
+from recveil.io.detect.dialect import split_line
 from recveil.io.detect.file_kinds import (
     HEAD_BYTES,
     is_json,
@@ -27,11 +28,9 @@ from recveil.io.detect.file_kinds import (
     workbook_in,
 )
 from recveil.io.detect.known_formats import columnar_format
-from recveil.io.detect.two_readings import split_line
-from recveil.io.files import naming, opened_text
+from recveil.io.files import Place, naming, opened_text, watched_text
 from recveil.io.formats.delimited import Dialect, check_one_line, check_utf8, read_records
 from recveil.io.formats.json_objects import first_objects, read_objects, text_of
-from recveil.io.formats.text_scan import Place, watched_text
 from recveil.io.inputs import file_next_to_table
 from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table, python_values
@@ -89,8 +88,8 @@ def head_of(path: Path) -> bytes:
         what = f"a {NAMES[kind]} database"
     if what is not None:
         raise RecveilError(
-            f"{path.name}: {what}, of which only the table itself is read; write what is meant to "
-            f"a file, such as CSV, and name that",
+            f"{path.name}: {what}, from which only ratings are read; write the rows to CSV, "
+            f"and name that file",
             code="input.unknown-format",
         )
     if is_zip(path):
@@ -180,7 +179,7 @@ def _whole_records(
         if len(fields) != len(names):
             raise RecveilError(
                 f"{place}: expected {describe_count(len(names), 'column')}, got {len(fields)} "
-                f"({dialect.excerpt(fields)}); mend or drop the line",
+                f"({dialect.excerpt(fields)}); fix or drop the line",
                 code="input.line",
             )
         check_one_line(fields, place)
@@ -211,25 +210,12 @@ def _choose(
 
 def _fitting(names: Sequence[str], wished: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     free = [name for name in names if name not in taken]
-    return [name for wish in wished for name in free if _plain(name) == wish]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[_\- ]", "", name.partition(":")[0]).lower()
+    return [name for wish in wished for name in free if plain_name(name) == wish]
 
 
 _LEVEL_NAMES = ("k", "level", "privacylevel")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _HEADER = "expected a header such as user_id,k"
-
-
-@brief
-class _Column(NamedTuple):
-    """A column of a file, and the place of each row."""
-
-    users: pa.ChunkedArray
-    levels: list[Any]
-    locate: Locate
 
 
 def read_levels(
@@ -279,18 +265,18 @@ def read_levels(
 
 
 def _read_levels(path: Path, users: NDArray[Any], default: int) -> NDArray[np.int64]:
-    column = _read(path)
+    table = _read_level_columns(path)
     with naming(path):
-        if not column.levels:
+        if not len(table["k"]):
             raise RecveilError(
-                f"{path.name}: there are no levels in it; expected at least one", code="input.empty"
+                f"{path.name}: holds no levels; expected at least one", code="input.empty"
             )
-        labels, label_of = encode_labels(column.users, "user", column.locate)
-    in_file = _whole_levels(column, len(users))
-    _reject_twice(labels, label_of, in_file, column.locate)
-    position = _find_users(labels, label_of, users, path.name, column.locate)
+        ids, id_of = encode_ids(table["user"], "user", table.locate)
+    in_file = _whole_levels(table, len(users))
+    _reject_repeated(ids, id_of, in_file, table.locate)
+    position = _find_users(ids, id_of, users, path.name, table.locate)
     levels = np.full(len(users), default, dtype=np.int64)
-    levels[position[label_of]] = in_file
+    levels[position[id_of]] = in_file
     return levels
 
 
@@ -304,31 +290,28 @@ def _check_default(default: int, n_users: int) -> None:
         )
 
 
-def _read(path: Path) -> _Column:
-    found = read_named(path, {"user": USUAL_NAMES["user"], "k": _LEVEL_NAMES}, _HEADER)
-    return _Column(found["user"], python_values(found["k"]), found.locate)
+def _read_level_columns(path: Path) -> NamedColumns:
+    return read_named(path, {"user": USUAL_NAMES["user"], "k": _LEVEL_NAMES}, _HEADER)
 
 
-def _whole_levels(column: _Column, n_users: int) -> NDArray[np.int64]:
-    for row, value in enumerate(column.levels):
+def _whole_levels(table: NamedColumns, n_users: int) -> NDArray[np.int64]:
+    levels = np.empty(len(table["k"]), np.int64)
+    for row, value in enumerate(python_values(table["k"])):
         level = _whole(value)
         if level is None or level < 1:
             got = "missing" if value is None else quoted(value)
             raise RecveilError(
-                f"{column.locate(row)}: k is {got}; expected a whole number, 1 or more",
+                f"{table.locate(row)}: k is {got}; expected a whole number, 1 or more",
                 code="level.value",
             )
         if level > n_users:
-            are, users = (
-                "there is" if n_users == 1 else "there are",
-                describe_count(n_users, "user"),
-            )
             raise RecveilError(
-                f"{column.locate(row)}: k is {level}, but {are} {users}; lower it",
+                f"{table.locate(row)}: k is {level}, but the table has "
+                f"{describe_count(n_users, 'user')}; lower it",
                 code="level.value",
             )
-        column.levels[row] = level
-    return np.array(column.levels, dtype=np.int64)
+        levels[row] = level
+    return levels
 
 
 def _whole(value: Any) -> int | None:
@@ -340,37 +323,32 @@ def _whole(value: Any) -> int | None:
     return int(value) if whole and not isinstance(value, bool) else None
 
 
-def _reject_twice(
-    labels: NDArray[Any], label_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
+def _reject_repeated(
+    ids: NDArray[Any], id_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
 ) -> None:
-    first = np.full(len(labels), len(label_of))
-    np.minimum.at(first, label_of, np.arange(len(label_of)))
-    again = np.flatnonzero(first[label_of] < np.arange(len(label_of)))
+    first = np.full(len(ids), len(id_of))
+    np.minimum.at(first, id_of, np.arange(len(id_of)))
+    again = np.flatnonzero(first[id_of] < np.arange(len(id_of)))
     if again.size:
-        row, before = int(again[0]), int(first[label_of[again[0]]])
-        same = levels[row] == levels[before]
+        row, before = int(again[0]), int(first[id_of[again[0]]])
         raise RecveilError(
-            f"{locate(row)}: user {quoted(labels.tolist()[label_of[row]], 40)} stands twice, "
-            + (
-                f"both times with k = {levels[row]} (before in {locate(before)}); drop one"
-                if same
-                else f"with k = {levels[before]} ({locate(before)}) and k = {levels[row]}; keep one"
-            ),
+            f"{locate(row)}: user {quoted(ids.tolist()[id_of[row]], 40)} is repeated, with k = "
+            f"{levels[row]}, and k = {levels[before]} before ({locate(before)}); keep one",
             code="id.duplicate",
         )
 
 
 def _find_users(
-    labels: NDArray[Any], label_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
+    ids: NDArray[Any], id_of: NDArray[Any], users: NDArray[Any], name: str, locate: Locate
 ) -> NDArray[np.int64]:
     """Return the position of each id among the users."""
     # As text: ids of digits in the file may be read as numbers although the users' ids are text.
     place = {str(user): position for position, user in enumerate(users.tolist())}
-    position = np.array([place.get(str(label), -1) for label in labels.tolist()], dtype=np.int64)
-    unknown = np.flatnonzero(position[label_of] < 0)
+    position = np.array([place.get(str(each), -1) for each in ids.tolist()], dtype=np.int64)
+    unknown = np.flatnonzero(position[id_of] < 0)
     if unknown.size:
         named = ", ".join(
-            f"{quoted(labels.tolist()[label_of[row]], 20)} ({locate(row)})"
+            f"{quoted(ids.tolist()[id_of[row]], 20)} ({locate(row)})"
             for row in unknown[:3].tolist()
         )
         more = ", ..." if unknown.size > 3 else ""
@@ -386,8 +364,7 @@ def _find_users(
 def users_in_levels(source: str | PathLike[str]) -> set[str]:
     r"""Return all users in a file of privacy levels, with or without ratings."""
     with file_next_to_table("privacy_levels", source) as path:
-        column = _read(path)
-    return {str(user) for user in python_values(column.users.unique())}
+        return {str(user) for user in python_values(_read_level_columns(path)["user"].unique())}
 
 
 _NAMES = {
@@ -459,7 +436,7 @@ def read_trust(source: str | PathLike[str], users: NDArray[Any]) -> StatedTrust:
 
 
 def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
-    position = {str(label): at for at, label in enumerate(users.tolist())}
+    position = {str(user): at for at, user in enumerate(users.tolist())}
     values: dict[tuple[int, int], float] = {}
     unknown: set[str] = set()
     n_ignored = 0
@@ -486,24 +463,20 @@ def _read_trust(path: Path, users: NDArray[Any]) -> StatedTrust:
 def _stated(path: Path) -> Iterator[tuple[Pair, float]]:
     """Yield truster, trustee and value from a file of any kind."""
     with naming(path):
-        named = _has_names(head_of(path))
-    return _of_columns(path) if named else _of_lines(path)
-
-
-def _has_names(head: bytes) -> bool:
-    """Return whether the columns have names; only plain lines have none."""
+        head = head_of(path)
     text = head.decode("utf-8-sig", errors="replace")
-    if columnar_format(head) is not None or is_json(text):
-        return True
     first = next((line for line in text.splitlines() if line.strip()), "")
-    return finds_all(split_line(first, dialect_of(text).delimiter), _NAMES)
+    is_named = columnar_format(head) is not None or is_json(text)
+    if is_named or finds_all(split_line(first, dialect_of(text).delimiter), _NAMES):
+        return _of_columns(path)
+    return _of_lines(path)
 
 
 def _of_columns(path: Path) -> Iterator[tuple[Pair, float]]:
     found = read_named(path, _NAMES, _EXPECTED)
     with naming(path):
-        ends = [encode_labels(found[role], role, found.locate) for role in ("truster", "trustee")]
-    names = [[str(label) for label in labels.tolist()] for labels, _ in ends]
+        ends = [encode_ids(found[role], role, found.locate) for role in ("truster", "trustee")]
+    names = [[str(each) for each in ids.tolist()] for ids, _ in ends]
     stated = python_values(found["value"])
     for row, value in enumerate(stated):
         truster, trustee = (named[of[row]] for named, (_, of) in zip(names, ends, strict=True))
@@ -523,7 +496,7 @@ def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
                 if len(fields) != 3:
                     raise RecveilError(
                         f"{place}: expected three columns (truster, trustee, value), got "
-                        f"{len(fields)}; mend or drop the line",
+                        f"{len(fields)}; fix or drop the line",
                         code="input.line",
                     )
                 yield (fields[0], fields[1]), _number(fields[2], place)
@@ -537,7 +510,7 @@ def _number(value: Any, place: str) -> float:
     if not math.isfinite(number):
         got = "missing" if value is None else quoted(value)
         raise RecveilError(
-            f"{place}: trust is {got}; expected a finite number; mend or drop the line",
+            f"{place}: trust is {got}; expected a finite number; fix or drop the line",
             code="input.line",
         )
     return number

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from recveil.io.columns.columns import (
     reject_groups,
 )
 from recveil.io.columns.time_columns import Look, look_for_times
-from recveil.io.formats.text_scan import Spans
+from recveil.io.files import Spans
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
@@ -58,7 +58,7 @@ def choose_positions(
         options = " ".join(f"--{each} {at}" for each, at in zip(needed, left, strict=False))
         raise RecveilError(
             f"{where}: {describe_count(n_columns, 'column')} and no header{wide}; expected user, "
-            f"item, rating and perhaps time; say which is which by its place: {', '.join(needed)} "
+            f"item, rating and perhaps time; name the columns by place: {', '.join(needed)} "
             f"({options})",
             code="column.ambiguous",
         )
@@ -67,8 +67,8 @@ def choose_positions(
     chosen |= dict(zip(wanted, free, strict=False))
     if missing := [role for role in ROLES[: 2 if likes else 3] if role not in chosen]:
         raise RecveilError(
-            f"{where}: no column is left for the {missing[0]}; say which one it is with "
-            f"{missing[0]} (--{missing[0]})",
+            f"{where}: no column is left for the {missing[0]}; name it with {missing[0]} "
+            f"(--{missing[0]})",
             code="column.missing",
         )
     if len(set(chosen.values())) < len(chosen):
@@ -98,8 +98,8 @@ def position_in(text: str, names: list[str]) -> str | None:
 
     Examples
     --------
-    >>> position_in("2", ["film", "person"]), position_in("person", ["film", "person"])
-    ('person', None)
+    >>> position_in("2", ["film", "user"]), position_in("user", ["film", "user"])
+    ('user', None)
     """
     place = place_of(text, len(names))
     return None if place is None else names[place - 1]
@@ -132,10 +132,16 @@ def _position(role: str, text: str, n_columns: int, where: str) -> int:
     return place
 
 
-COLUMNS = ("user", "item", "rating", "time")
 # Maximum number of columns, except for wide matrices, which have their own limit, and the bytes to
 # read a column, whatever its content.
 MOST_COLUMNS, _A_COLUMN = 100_000, 6_000
+
+
+def reject_empty_table(where: str) -> NoReturn:
+    """Raise the RecveilError for a table without rows."""
+    raise RecveilError(
+        f"{where}: has no rows; expected at least one rating", code="table.no-ratings"
+    )
 
 
 def reject_many_columns(n_columns: int, where: str, *, read: bool = False) -> None:
@@ -273,11 +279,11 @@ class Selection:
         if both := [role for role, name in chosen.items() if name in twice]:
             role, name = both[0], chosen[both[0]]
             place = names.index(name) + 1
-            said = f", or, in a text file, say which by its place with {role} (--{role} {place})"
-            if role not in COLUMNS or self.given.get(role) not in (None, name):
-                said = ""  # given by its place, which only text supports
+            by_place = f", or, in a text file, select it by place with {role} (--{role} {place})"
+            if role not in ROLES or self.given.get(role) not in (None, name):
+                by_place = ""  # given by its place, which only text supports
             raise RecveilError(
-                f"{where}: two columns are called {quoted(name)}; rename one{said}",
+                f"{where}: two columns are called {quoted(name)}; rename one{by_place}",
                 code="column.duplicate",
             )
         if self.extras and len(chosen) != len(names):
@@ -332,7 +338,7 @@ def name_at(name: str, place: int) -> str:
 def _free_name(name: str, chosen: Mapping[str, str]) -> str:
     """Return an unused name for an extra column."""
     own = name.partition(":")[0]
-    if own not in COLUMNS and own not in chosen:
+    if own not in ROLES and own not in chosen:
         return own
     # A file may also have a column called "time (extra)".
     own = f"{name} (extra)"
@@ -341,7 +347,7 @@ def _free_name(name: str, chosen: Mapping[str, str]) -> str:
     return own
 
 
-def looked(
+def search_times(
     selection: Selection, where: str, first: Callable[[], pa.Table | None]
 ) -> tuple[Look, Selection]:
     """Search for the column of times, unless the caller named it."""

@@ -23,25 +23,24 @@ from recveil.io.detect.dialect import (
     recognize_wide,
     reject_doubtful_header,
 )
-from recveil.io.detect.file_kinds import reject_other_kinds
-from recveil.io.detect.known_formats import resolve_format
+from recveil.io.detect.file_kinds import reject_binary
+from recveil.io.detect.known_formats import COLUMNAR_FORMATS
 from recveil.io.files import naming
-from recveil.io.formats.containers import (
-    OF_SEVERAL_TABLES,
-    first_within,
-    read_server,
-    read_within,
-)
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_delimited, read_records
 from recveil.io.formats.json_objects import first_objects, read_json
 from recveil.io.formats.netflix_prize import read_netflix
-from recveil.io.formats.parquet import read_columnar
+from recveil.io.formats.typed_tables import (
+    OF_SEVERAL_TABLES,
+    first_of_typed,
+    read_server,
+    read_typed,
+)
 from recveil.io.formats.wide_matrix import read_wide
-from recveil.io.layout import Layout
+from recveil.io.options import Layout
 from recveil.io.part_files import (
     Part,
+    assign_keys,
     describe_names,
-    keyed,
     keys_of,
     naming_part,
     parts_of,
@@ -50,9 +49,13 @@ from recveil.io.part_files import (
     time_key,
 )
 from recveil.io.pipes import is_pipe, name_of
-from recveil.io.source import Selection, Source, looked, reject_many_columns
-from recveil.io.worker import PACKINGS, decoded_table
-from recveil.ratings.arrow_columns import plain_table
+from recveil.io.source import (
+    Selection,
+    Source,
+    reject_empty_table,
+    reject_many_columns,
+    search_times,
+)
 from recveil.ratings.rating_scale import RatingScale
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import reject_beyond_limit
@@ -69,12 +72,8 @@ def first_rows(
     within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> pa.Table | None:
     r"""Return the first rows of a table that names its columns, with all columns."""
-    if format in ("parquet", "arrow"):
-        return plain_table(
-            decoded_table(path, format, wanted="first", rows=_ROWS, packings=PACKINGS)
-        )
-    if format in OF_SEVERAL_TABLES:
-        return first_within(path, format, within)
+    if format in (*COLUMNAR_FORMATS, *OF_SEVERAL_TABLES):
+        return first_of_typed(path, format, within)
     if format == "json":
         found = first_objects(path)
         return found if found.num_columns else None
@@ -111,7 +110,6 @@ def with_points(source: Source, decimal: str | None) -> Source:
     """Replace decimal commas with points in the ratings of a text."""
     if "rating" not in source.table.column_names:
         return source
-    at = source.table.column_names.index("rating")
     column = source.table["rating"]
     is_text = pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type)
     if decimal == "." or not is_text:
@@ -128,7 +126,7 @@ def with_points(source: Source, decimal: str | None) -> Source:
         row = _first(column, _WITH_POINT)
         raise RecveilError(
             f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} has a decimal point, "
-            f"but decimal (--decimal) is ','; mend the line, or leave that out",
+            f"but decimal (--decimal) is ','; fix the line, or leave that out",
             code="rating.decimal",
         )
     chunks = [
@@ -137,8 +135,9 @@ def with_points(source: Source, decimal: str | None) -> Source:
         )
         for chunk in column.chunks
     ]
-    mended = source.table.set_column(at, "rating", pa.chunked_array(chunks, column.type))
-    return source._replace(table=mended, layout=(*source.layout, "decimal commas"))
+    at = source.table.column_names.index("rating")
+    table = source.table.set_column(at, "rating", pa.chunked_array(chunks, column.type))
+    return source._replace(table=table, layout=(*source.layout, "decimal commas"))
 
 
 def _doubt(source: Source) -> RecveilError:
@@ -146,8 +145,8 @@ def _doubt(source: Source) -> RecveilError:
     row = _first(column, _WITH_COMMA)
     return RecveilError(
         f"{source.locate(row)}: rating {quoted(column[row].as_py(), 20)} may have a decimal comma, "
-        f"or one between thousands; say that it is a decimal one with decimal (--decimal ,), or "
-        f"write thousands without a mark",
+        f"or one between thousands; if decimal, set decimal (--decimal ,), else write thousands "
+        f"without a mark",
         code="rating.decimal",
     )
 
@@ -244,9 +243,7 @@ def frame_table(frame: Any, given: Mapping[str, str | None]) -> Source:
             code="column.type",
         )
     if table.num_rows == 0:
-        raise RecveilError(
-            f"{taken.name} has no rows; expected at least one rating", code="table.no-ratings"
-        )
+        reject_empty_table(taken.name)
     named = {role: name for role, name in given.items() if name is not None}
     chosen = Selection({**taken.roles, **named}, extras=True).choose(table.column_names, taken.name)
     columns = {name: table[own] for name, own in chosen.items()}
@@ -298,7 +295,7 @@ def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) 
     if scale is not None and isinstance(name, str) and name in scale.words:
         raise RecveilError(
             f"{where}: its first line, with {quoted(name, 40)} in it, was taken for names of "
-            f"columns; if it is a row, say so with format (--format csv-plain, or movielens-tab)",
+            f"columns; if it is a row, set format (--format csv-plain, or movielens-tab)",
             code="input.header",
         )
 
@@ -311,9 +308,9 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
     elif parts is not None:
         source = _read_parts(path, parts, format, selection, layout)
     else:
-        found = _recognize(path, format, layout)
+        found = recognize(path, format, layout)
         _reject_doubtful_header(path, format, found, selection)
-        look, selection = _looked(path, found, selection)
+        look, selection = _search_times(path, found, selection)
         source = _read_recognized(path, found, selection)._replace(look=look)
     return _checked(source, path)
 
@@ -322,9 +319,9 @@ def _read_server(
     address: Address, format: str | None, selection: Selection, layout: Layout
 ) -> Source:
     """Read a table from a database server."""
-    said = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
-    said |= {"sheet": layout.sheet}
-    for name, value in said.items():
+    given = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
+    given |= {"sheet": layout.sheet}
+    for name, value in given.items():
         if value is not None:
             raise RecveilError(
                 f"{address.name}: {name} (--{name}) is given, but a database has columns with "
@@ -347,10 +344,10 @@ def _reject_doubtful_header(
         reject_doubtful_header(rows, found, selection.given.values(), path.name)
 
 
-def _looked(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
+def _search_times(path: Path, found: Recognized, selection: Selection) -> tuple[Look, Selection]:
     """Search for the column of times, unless the caller named it."""
     with naming(path):
-        return looked(
+        return search_times(
             selection,
             path.name,
             lambda: first_rows(path, found.format, found.dialect, found.within),
@@ -365,19 +362,19 @@ def _read_parts(
     selection = replace(selection, time_is_text=True)
     time = time_key(parts) if selection.times else None
     with naming_part(parts[0]):
-        first = _recognize(parts[0].path, format, layout)
+        first = recognize(parts[0].path, format, layout)
         _reject_doubtful_header(parts[0].path, format, first, selection)
         names = _names_of_first(parts[0].path, first, selection, keys_of(parts))
-    keyed_parts = keyed(parts, names, selection, path.name, first.format)
+    partition = assign_keys(parts, names, selection, path.name, first.format)
     with naming_part(parts[0]):
-        look, selection = _looked(parts[0].path, first, keyed_parts.selection)
+        look, selection = _search_times(parts[0].path, first, partition.selection)
 
     def read(part: Path) -> Source:
-        return _read_recognized(part, _recognize(part, format, layout), selection)
+        return _read_recognized(part, recognize(part, format, layout), selection)
 
-    source = read_parts(path.name, parts, read, keyed_parts.roles, time)
-    said = keyed_parts.describe(source.names.values())
-    source = source._replace(look=look, layout=(*source.layout, *said))
+    source = read_parts(path.name, parts, read, partition.roles, time)
+    key_notes = partition.describe(source.names.values())
+    source = source._replace(look=look, layout=(*source.layout, *key_notes))
     if "rating" in source.table.column_names:
         return source
     if not selection.feedback or not selection.feedback.likes:
@@ -425,14 +422,7 @@ def _read_wide(
     dialect = recognize_wide(path, format, layout)
     split = dialect.dialect or DIALECTS["csv"]
     source = read_wide(path, split, given.get("user"), layout.null, is_published=is_published)
-    return source._replace(layout=(*dialect.said, *source.layout))
-
-
-def _recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
-    """Detect the format of a file or folder."""
-    if path.is_dir():
-        return Recognized(resolve_format(path, format))
-    return recognize(path, format, layout)
+    return source._replace(layout=(*dialect.notes, *source.layout))
 
 
 def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Source:
@@ -441,13 +431,11 @@ def _read_recognized(path: Path, found: Recognized, selection: Selection) -> Sou
             source = read_delimited(path, found.format, selection, found.dialect)
         elif found.format == "json":
             source = read_json(path, selection)
-        elif found.format in OF_SEVERAL_TABLES:
-            source = read_within(path, found.format, selection, found.within)
         elif found.format == "netflix":
             source = read_netflix(path, selection)
         else:
-            source = read_columnar(path, found.format, selection)
-    return source._replace(layout=(*found.said, *source.layout))
+            source = read_typed(path, found.format, selection, found.within)
+    return source._replace(layout=(*found.notes, *source.layout))
 
 
 def _read_published(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
@@ -455,11 +443,11 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
     if not path.is_dir():
         with naming(path):
             if of_several(path) is not None:
-                reject_other_kinds(path, binary_only=True)
+                reject_binary(path)
     if layout.wide:
         source = _read_wide(path, format, selection.given, layout, None, is_published=True)
     else:
-        found = _recognize(path, format, layout)
+        found = recognize(path, format, layout)
         _reject_doubtful_header(path, format, found, selection)
         source = _read_recognized(path, found, selection)
     return _checked(source, path)
@@ -468,9 +456,6 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
 def _checked(source: Source, path: Path) -> Source:
     """Reject a table without rows, and a single multi-line field; report several."""
     if source.table.num_rows == 0:
-        raise RecveilError(
-            f"{path.name}: there are no ratings in it; expected at least one",
-            code="table.no-ratings",
-        )
+        reject_empty_table(path.name)
     spans = [] if source.spans is None else source.spans.describe(path.name)
     return source._replace(notes=(*spans, *source.notes))

@@ -1,10 +1,13 @@
-"""Writers of ratings, by way of a temporary file or folder renamed into place."""
+"""Writers of ratings, by way of a temporary file or folder renamed into place.
+
+Also the escape of text that a spreadsheet would run as a formula, and its inverse.
+"""
 
 import gzip
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
@@ -60,31 +63,37 @@ def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
 
 def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
     """Write an atomic file of RecBole."""
-    for label in (*ratings.users, *ratings.items, *ratings.scale.words):
-        if isinstance(label, str) and re.search(r"[\t\r\n]", label):
-            raise RecveilError(
-                f"{target.name}: the label {quoted(label)} holds a tab or a line break, which "
-                f".inter cannot carry; write Parquet or CSV",
-                code="id.line-break",
-            )
+    _reject_texts(
+        (*ratings.users, *ratings.items, *ratings.scale.words),
+        r"[\t\r\n]",
+        f"{target.name}: %s holds a tab or a line break, which .inter does not support",
+    )
     table = written_table(ratings)
     types = RECBOLE_TYPES | ({"rating": "rating:token"} if ratings.scale.words else {})
     header = "\t".join(types[name] for name in table.column_names)
     _write_text(table, header, "\t", temporary, target)
 
 
+def _reject_texts(texts: Iterable[object], pattern: str, problem: str) -> None:
+    """Raise a RecveilError for the first text that matches a pattern."""
+    for text in texts:
+        if isinstance(text, str) and re.search(pattern, text):
+            raise RecveilError(
+                f"{problem.replace('%s', quoted(text))}; write Parquet or CSV", code="id.line-break"
+            )
+
+
 def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
     """Write tab-separated ratings without a header, as surprise reads them."""
-    for label in (*ratings.users, *ratings.items):
-        if isinstance(label, str) and (label != label.strip() or re.search(r"[\t\r\n]", label)):
-            raise RecveilError(
-                f"{target.name}: the label {quoted(label)} holds a tab, a line break, or a space "
-                f"at an end, which this layout cannot carry; write Parquet or CSV",
-                code="id.line-break",
-            )
+    _reject_texts(
+        (*ratings.users, *ratings.items),
+        r"[\t\r\n]|^\s|\s$",
+        f"{target.name}: %s holds a tab, a line break, or a space at an end, which surprise's "
+        f"layout does not support",
+    )
     if ratings.scale.words:
         raise RecveilError(
-            f"{target.name}: surprise reads numbers, and these ratings are words "
+            f"{target.name}: surprise reads numbers, but these ratings are words "
             f"({ratings.scale}); write CSV or Parquet",
             code="table.kind",
         )
@@ -136,10 +145,10 @@ _RECBOLES_OWN = "ml-100k"
 
 def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
     """Write a folder that ``lenskit.data.Dataset.load`` reads."""
-    for name, labels in (("user", ratings.users), ("item", ratings.items)):
-        pq.write_table(
-            pa.table({f"{name}_id": pa.array(labels)}), folder / f"{name}.parquet", compression=_ZIP
-        )
+    entities = {"user": ratings.users, "item": ratings.items}
+    for name, ids in entities.items():
+        table = pa.table({f"{name}_id": pa.array(ids)})
+        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     columns = {
         "user_num": pa.array(ratings.user_positions()),
         "item_num": pa.array(ratings.indices),
@@ -148,16 +157,15 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
     if ratings.days is not None:
         seconds = pa.array(ratings.days.astype(np.int64) * 86_400)
         columns["timestamp"] = seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us"))
-    pq.write_table(pa.table(columns), folder / "rating.parquet", compression=_ZIP)
+    pq.write_table(pa.table(columns), folder / "rating.parquet", compression="zstd")
     attributes = {name: {"layout": "scalar"} for name in columns if not name.endswith("_num")}
-    entities = {"user": ratings.users, "item": ratings.items}
     schema: dict[str, Any] = {
         "version": _LENSKIT_SCHEMA,
         "name": target.name,
         "default_interaction": "rating",
         "entities": {
-            name: {"id_type": "str" if labels.dtype == object else "int", "attributes": {}}
-            for name, labels in entities.items()
+            name: {"id_type": "str" if ids.dtype == object else "int", "attributes": {}}
+            for name, ids in entities.items()
         },
         "relationships": {
             "rating": {
@@ -176,7 +184,7 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
     name = target.name
     if name == _RECBOLES_OWN:
         raise RecveilError(
-            f"{name}: RecBole takes its own small table for every data set of this name; choose "
+            f"{name}: RecBole replaces any data set of this name with a table of its own; choose "
             f"another name",
             code="option.value",
         )
@@ -214,9 +222,6 @@ def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
             f"rating{times}', sep='\\t', rating_scale=({scale.low:g}, {scale.high:g})))"
         )
     return None
-
-
-_ZIP = "zstd"
 
 
 def _write(file: Path, text: str) -> None:
@@ -286,7 +291,7 @@ def write_ratings(
 def _write_to_standard_output(ratings: Ratings, format: str) -> None:
     if format == "parquet" and sys.stdout.isatty():
         raise RecveilError(
-            "Parquet is no text for a terminal; lead it into a file or a program, or name a file",
+            "Parquet is no text for a terminal; redirect it to a file or a program, or name a file",
             code="output.not-writable",
         )
     # A file first, so that no program reads the start of an output that fails later.
@@ -382,3 +387,42 @@ _WRITERS: dict[str, _Writer] = {
 _BY_ENDING = ("parquet", "csv", "inter")
 # Formats that are folders, without a suffix.
 FOLDERS: dict[str, _Writer] = {"lenskit": write_lenskit, "recbole": write_recbole}
+
+
+# A spreadsheet runs a cell that begins with one of these characters as a formula, which may send
+# neighbouring cells to a third party. A leading apostrophe makes the cell text. A text that begins
+# with apostrophes and such a character gets one more, so that removing one restores the original.
+# Some spreadsheets also split a line at other characters than the comma, so the escape is repeated
+# after each of these. Numbers are not escaped, but the text -5 becomes '-5 and is restored as text.
+# Spreadsheets of some languages accept the full-width forms.
+_STARTS = "=+\\-@\t\r\n＝＋－＠"  # noqa: RUF001
+_RISKY = re.compile(f"'*[{_STARTS}]")
+# Characters at which a line may be split into cells; a comma within a cell is quoted.
+_SPLITS = ";|\t\r\n"
+_BEGINS = f"(^|[{_SPLITS}])"
+_PLAIN = re.compile(f"{_BEGINS}(?='*[{_STARTS}])")
+_MADE = re.compile(f"{_BEGINS}'(?='*[{_STARTS}])")
+_NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
+
+
+def is_formula(value: object) -> bool:
+    r"""Return whether a spreadsheet may run a value as a formula."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return False
+    return _RISKY.match(value) is not None and value[0] != "'"
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value as written to a file, with formulas escaped."""
+    return _PLAIN.sub(r"\1'", value) if isinstance(value, str) else value
+
+
+def from_cell(cell: str) -> str:
+    """Return the value of a cell that `as_cell` made.
+
+    Examples
+    --------
+    >>> from_cell("'=1+1"), from_cell("''=1+1"), from_cell("'tis")
+    ('=1+1', "'=1+1", "'tis")
+    """
+    return _MADE.sub(r"\1", cell)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from recveil.io import Reading, file_at, understand
-from recveil.io.columns.ids import reject_people
+from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.pipes import reject_two_standard_inputs, require_path
@@ -344,7 +344,7 @@ def prepare(
     """Read and check the input, and write nothing; `is_dry` keeps files of interrupted runs."""
     source, k, hide_items = request.source, request.k, request.hide_items
     maker = maker_of(choose_method(request.method, k, request.options))
-    reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
+    reject_unknown_keywords("anonymize", request.reading, "k", "user_files", "times")
     options = check_options(maker.method, request.options)
     maker.check(options)
     _reject_idle(maker, options, request)
@@ -359,13 +359,13 @@ def prepare(
     reject_two_standard_inputs(source=source, **files)
     check_target(output, force=request.force, is_dry=is_dry)  # before the work
     reject_within(source, output)
-    people_in = [(maker.people_in[name], file) for name, file in files.items()]
+    user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
-    reading = understand(source, times=False, k=k, people_in=people_in, **request.reading)
+    reading = understand(source, times=False, k=k, user_files=user_files, **request.reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
     if not (hide_items or is_secret):  # with noise, the method decides by public ids alone
-        reject_people(ratings.items, can_hide=_can_hide(maker.method))
+        reject_personal_ids(ratings.items, can_hide=_can_hide(maker.method))
     _reject_feedback(maker, ratings, is_secret=is_secret)
     # Before the work, since a release in the same place is replaced.
     earlier = find_earlier(ratings.users, output, request.earlier_release)
@@ -501,9 +501,9 @@ def _files(maker: Maker, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are files of user ids, which help to identify the user column."""
     files = {
         name: options[name]
-        for name in maker.people_in
+        for name in maker.user_files
         if name in options and not is_rule(options[name])
     }
     for name, file in files.items():
-        require_path(_FILES[maker.people_in[name]], **{name: file})
+        require_path(_FILES[maker.user_files[name]], **{name: file})
     return files

@@ -167,7 +167,7 @@ class Maker:
     make: Callable[..., Anonymizer]
     again: Callable[[Manifest, int], Anonymizer | None] = lambda _, __: None
     read: Mapping[str, Callable[[Any, Ratings, int], Any]] = field(default_factory=dict)
-    people_in: Mapping[str, str] = field(default_factory=dict)
+    user_files: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     foresee: Callable[[Ratings, int | None, Options, str, str], Foreseen] | None = None
@@ -248,7 +248,7 @@ _MAKERS: dict[str, Maker] = {
             make=PredictiveAnonymizer,
             again=predictive_again,
             read={"privacy_levels": _levels},
-            people_in={"privacy_levels": "levels"},
+            user_files={"privacy_levels": "levels"},
             check=_reject_idle_b,
             expect=_expect_predictive,
             foresee=foresee_predictive,
@@ -259,7 +259,7 @@ _MAKERS: dict[str, Maker] = {
             make=KCoRater,
             again=k_corating_again,
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
-            people_in={"trust": "trust"},
+            user_files={"trust": "trust"},
             foresee=foresee_k_corating,
             describe=describe_k_corating,
         ),

@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from recveil.io.columns.ids import reject_people
+from recveil.io.columns.ids import reject_personal_ids
 from recveil.publish.folder import naming_cost, write_release
 from recveil.publish.written_release import WrittenRelease
 from recveil.release.sides import FileFormat, Layout, Sides
@@ -87,7 +87,7 @@ class Release(Sides):
                 code="release.refused",
             )
         with naming_cost(claim):
-            reject_people(self.published.items, can_hide=claim.about.contains_users)
+            reject_personal_ids(self.published.items, can_hide=claim.about.contains_users)
         return write_release(
             self, Path(folder), layout, file_format, force=force, allow_large=allow_large
         )

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from recveil.io.columns.ordinal_labels import numbers_of_labels
+from recveil.io.columns.feedback import numbers_of_values
 from recveil.io.worker import decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_column, python_values
 from recveil.release.manifest import (
@@ -84,7 +84,7 @@ def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
     if not manifest.scale.words:
         return table
     at = table.schema.get_field_index("rating")
-    numbers = numbers_of_labels(table["rating"], manifest.scale)
+    numbers = numbers_of_values(table["rating"], manifest.scale)
     if np.isnan(numbers).any():
         raise ValueError("a label is none of the words that release.json names")
     return table.set_column(at, "rating", pa.array(numbers))

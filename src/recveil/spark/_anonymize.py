@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from recveil.io import understand
-from recveil.io.columns.ids import reject_people
+from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import has_value, reject_unknown_keywords
 from recveil.methods._anonymize import (
     check_layout,
@@ -141,13 +141,13 @@ def anonymize(
     check_layout(chosen, request.layout)
     check_many_drawn(method_options, request.layout, allow_large=request.allow_large)
     making = _MAKINGS[chosen.name](request.k, method_options, request.seed)
-    reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
+    reject_unknown_keywords("anonymize", request.reading, "k", "user_files", "times")
     check_target(output, force=request.force)
     reject_within(source, output)
     target = Path(output).absolute()
     with _table(source, master, {**request.reading}) as lake:
         if chosen.name != SYNTHETIC.name:  # it publishes public ids alone
-            reject_people(lake.items, can_hide=False)
+            reject_personal_ids(lake.items, can_hide=False)
         users, make = making.gather(lake)
         try:
             earlier = tuple(find_earlier(_count_by_spark(users), target, request.earlier_release))

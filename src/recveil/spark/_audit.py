@@ -72,7 +72,7 @@ def audit(
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
             raise RecveilError(f"{name} is {number}; expected at least 1", code="option.value")
-    reject_unknown_keywords("audit", reading, "k", "people_in")
+    reject_unknown_keywords("audit", reading, "k", "user_files")
     with (
         parts("Auditing", {work_estimates.READING: 1, THE_REST: 8}) as begin,
         session_for(source, master, "recveil.auditing") as spark,

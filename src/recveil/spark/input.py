@@ -21,7 +21,7 @@ from recveil.io.columns.columns import (
     find_columns,
     require_different,
 )
-from recveil.io.columns.ids import NOT_IN_IDS, encode_labels
+from recveil.io.columns.ids import NOT_IN_IDS, encode_ids
 from recveil.io.columns.rows_within_ids import require_no_rows_within
 from recveil.io.columns.times import is_plausible
 from recveil.ratings import RatingScale
@@ -113,7 +113,7 @@ def lake_of(
     values = _values(rows, None if is_likes else scale)
     scale = LIKES if is_likes else _scale(values, scale)
     raw = rows.select("item").distinct().toArrow()["item"]
-    items, codes = encode_labels(raw, "item", lambda at: f"item {int(at) + 1}")
+    items, codes = encode_ids(raw, "item", lambda at: f"item {int(at) + 1}")
     if np.unique(codes).size < codes.size:
         raise RecveilError(
             "the items: one id is written in two ways, such as 7 and 7.0; write each in one way",

@@ -649,7 +649,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 _OF_COLUMNS = ("user", "item", "rating", "time")
 _OF_TABLES = (*_OF_COLUMNS, "likes", "scale")
-# As in `encode_labels`, ids are numbers if all of them are written as such.
+# As in `encode_ids`, ids are numbers if all of them are written as such.
 _WHOLE = r"\A(0|-?[1-9][0-9]{0,17})\z"
 
 

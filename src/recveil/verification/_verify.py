@@ -7,7 +7,7 @@ from typing import Any
 from recveil.io import spooled
 from recveil.io.columns.frames import is_frame
 from recveil.io.inputs import path_of
-from recveil.io.layout import layout_of, reject_given
+from recveil.io.options import layout_of, reject_given
 from recveil.io.pipes import require_path
 from recveil.io.source import as_text
 from recveil.ratings import Ratings

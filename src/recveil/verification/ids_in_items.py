@@ -13,9 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recveil.io.columns.id_words import decode_escapes
 from recveil.io.columns.ids import describe_break
-from recveil.io.columns.repeated_rows import find_repeated_rows
+from recveil.io.columns.repeated_rows import decode_escapes, find_repeated_rows
 from recveil.io.columns.rows_within_ids import find_rows_within
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.pseudonyms import ITEM_PREFIX

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recveil.io.spreadsheet_formulas import is_formula
+from recveil.io.write import is_formula
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import (
     ASSIGNMENT,

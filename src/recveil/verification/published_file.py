@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from recveil.io.columns.ordinal_labels import numbers_of_labels
+from recveil.io.columns.feedback import numbers_of_values
 from recveil.io.worker import decoding
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import distinct
@@ -343,7 +343,7 @@ class PublishedFile:
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]
         promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
-        values = numbers_of_labels(table["rating"], self.scale)
+        values = numbers_of_values(table["rating"], self.scale)
         records = Records(sizes, starts, codes, values, promised)
         for problem, rows in self._problems(table, records, user_ids):
             violations.left_out += max(0, rows.size - violations.room)

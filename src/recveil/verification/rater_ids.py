@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.io.columns.id_words import decode_escapes
+from recveil.io.columns.repeated_rows import decode_escapes
 from recveil.ratings import Ratings
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import advise

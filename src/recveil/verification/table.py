@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from recveil.io import Source, frame_table, read_table
 from recveil.io.columns.columns import is_text
-from recveil.io.columns.ids import encode_labels
-from recveil.io.detect.user_column import order_of, reject_guess
-from recveil.io.layout import Layout
+from recveil.io.columns.ids import encode_ids
+from recveil.io.detect.user_column import ambiguous_order, order_of
+from recveil.io.options import Layout
 from recveil.ratings.arrow_columns import tidied
 from recveil.release.claim import claim_kind
 from recveil.release.records import Records
@@ -55,7 +55,7 @@ def check_table(
     # Co-rated rows may differ in their ratings only.
     free = ("user", "group_size", *({"item", "rating"} - {*kind.compared}))
     compared = [name for name in table.column_names if name not in free]
-    users, user_of = encode_labels(table["user"], "user", source.locate)
+    users, user_of = encode_ids(table["user"], "user", source.locate)
     order, starts, records = _records(table, compared, user_of)
     first_rows = np.minimum.reduceat(order, starts[:-1])
     violations: list[Violation] = []
@@ -127,7 +127,7 @@ def _take(
     source = read_table(path, format, columns, layout)
     if order_of(path.name, source, columns, format) == "guessed":
         # A verdict on items would imply nothing about users.
-        raise reject_guess(path.name, source, columns, danger="would check something else")
+        raise ambiguous_order(path.name, source, columns, danger="would check something else")
     return source
 
 

@@ -86,14 +86,14 @@ def test_blanks_are_kept_in_ids_and_reported(tmp_path):
     path.write_text("user, item, rating\n1, a, 4\n1, b, 2\n2, a, 3\n")
     reading = understand(path)
     assert list(reading.ratings.items) == [" a", " b"]
-    assert [note for note in reading.notes if note.startswith("2 of 2 items have a blank")]
-    assert not any("users have a blank" in note for note in reading.notes)
+    assert [note for note in reading.notes if note.startswith("2 of 2 items begin or end")]
+    assert not any("users begin or end" in note for note in reading.notes)
 
 
 def test_what_programs_write_for_nothing(tmp_path):
     path = tmp_path / "ratings.csv"
     path.write_text("user,item,rating\nNA,1,4\nnan,2,3\nann,2,4\nnull,1,5\n")
-    (note,) = (note for note in understand(path).notes if "may stand for nothing" in note)
+    (note,) = (note for note in understand(path).notes if "may mean a missing value" in note)
     assert note.startswith("'NA', 'nan', 'null' among the users")
     assert describe_null_ids(["nancy", "nation"], "user") == []
 
@@ -107,7 +107,7 @@ def test_what_exports_and_spreadsheets_write_for_nothing(text):
 def test_words_that_look_like_one_or_none():
     rows = {"user": [1, 2, 3], "item": [1, 1, 1], "rating": [NFC, NFD, "NA"]}
     notes = understand(pa.table(rows), words="all").notes
-    assert any("the code of a letter alone" in note for note in notes)
+    assert any("the code of a letter, and were" in note for note in notes)
     assert any(note.startswith("'NA' among the words") for note in notes)
     named = RatingScale.of_words("up,down", ordered=False)
     rows["rating"] = ["up", "down", "up"]
@@ -132,7 +132,7 @@ def test_ids_that_a_spreadsheet_rounded_are_reported(tmp_path, written):
     rows = [f'"{written}",i1,4', "1002,i2,5", "1002,i1,1"]
     (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows]))
     notes = " ".join(understand(tmp_path / "r.csv").notes)
-    assert f"looks like a rounded number ({written!r})" in notes
+    assert f"looks like a rounded number, such as {written!r}" in notes
     assert "format the column as text" in notes
 
 
@@ -144,4 +144,4 @@ def test_ids_that_are_no_numbers_are_not_rounded():
 def test_a_blank_before_a_quote_is_reported_with_the_quote(tmp_path):
     (tmp_path / "r.csv").write_text('user,item,rating\n1001, "i1",4\n1002, "i2",5\n1002, "i1",1\n')
     notes = " ".join(understand(tmp_path / "r.csv").notes)
-    assert "2 of 2 items have a blank beside a quote, such as ' \"i1\"', which makes both" in notes
+    assert "2 of 2 items have a blank next to a quote, such as ' \"i1\"'" in notes

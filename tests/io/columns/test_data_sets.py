@@ -26,7 +26,7 @@ class TestMatrices:
 
     def test_which_way_it_was_taken_is_told_unless_somebody_said_so(self):
         (note,) = [note for note in understand(BY_HAND).notes if "matrix" in note]
-        assert note.startswith("The rows of the matrix were taken for people")
+        assert note.startswith("The rows of the matrix were taken for users")
         said = understand(BY_HAND, user="row", item="column")
         assert not [note for note in said.notes if "matrix" in note]
         assert said.mapping().startswith("user: column 'row'; item: column 'column'")
@@ -44,7 +44,7 @@ class TestMatrices:
         with raises("rating.duplicate") as error:
             Ratings.from_frame(twice)
         assert "row 0, column 1" in str(error.value)
-        with pytest.warns(UserWarning, match="1 row was left out"):
+        with pytest.warns(UserWarning, match="1 row was dropped"):
             assert Ratings.from_frame(twice, duplicates="last").values.tolist() == [3]
 
     def test_people_without_ratings_are_not_there(self):
@@ -93,7 +93,7 @@ class TestSurprise:
 
     def test_without_times(self):
         data = data_set_of(fake_surprise([("ann", "heat", 3.0, None)]))
-        assert set(data.columns) == {"user", "item", "rating"}
+        assert set(data.table.column_names) == {"user", "item", "rating"}
 
     def test_mixed_labels_are_told(self):
         rows = [("ann", 1, 3.0, None), (7, 1, 3.0, None)]

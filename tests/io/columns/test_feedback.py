@@ -49,7 +49,7 @@ def test_the_scale_of_likes_has_one_level_and_no_range():
 
 
 def test_a_pair_that_stands_twice_is_one_like_with_its_last_day():
-    with pytest.warns(UserWarning, match="^2 rows were left out, because somebody liked an item"):
+    with pytest.warns(UserWarning, match="^2 rows were dropped, because a user liked an item"):
         likes = Ratings.from_columns([1, 1, 1, 2], [7, 7, 7, 7], days=[5, 9, 2, 4])
     assert likes.n_ratings == 2
     assert likes.days.tolist() == [9, 4]

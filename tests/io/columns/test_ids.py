@@ -7,7 +7,7 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.inspection import inspect
 from recveil.io import write_ratings
-from recveil.io.columns.ids import describe_user_ids, reject_people, user_ids_among
+from recveil.io.columns.ids import describe_user_ids, reject_personal_ids, user_ids_among
 from recveil.methods import SparseRows, anonymize
 from recveil.ratings import Ratings, RatingScale
 from recveil.verification import verify
@@ -31,10 +31,10 @@ def test_what_looks_like_people(items, found):
     assert user_ids_among(items) == found
     assert bool(describe_user_ids(items)) is (found is not None)
     if found is None:
-        reject_people(items)
+        reject_personal_ids(items)
     else:
         with raises("id.personal") as caught:
-            reject_people(items)
+            reject_personal_ids(items)
         assert f"{found[1]} id" in str(caught.value)
         assert len(str(caught.value)) < 300
         assert "example.org" not in str(caught.value)
@@ -76,10 +76,10 @@ def test_pseudonyms_hide_them(tmp_path):
 
 def test_the_checker_tells_of_them(tmp_path, monkeypatch):
     for where in ("recveil.methods._anonymize", "recveil.publish.release"):
-        monkeypatch.setattr(f"{where}.reject_people", lambda *_, **__: None)
+        monkeypatch.setattr(f"{where}.reject_personal_ids", lambda *_, **__: None)
     anonymize(swapped(), tmp_path / "out", k=3, method="sparse")
     told = verify(tmp_path / "out")
-    sentence = "of the ids of items look like e-mail addresses: perhaps people were published as i"
+    sentence = "of the ids of items look like e-mail addresses: perhaps users were published as i"
     assert told.holds
     assert sum(sentence in each for each in told.not_covered) == 1
 

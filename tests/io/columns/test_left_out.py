@@ -5,7 +5,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings
-from recveil.io.columns.build import build, describe_dropped, leave_out
+from recveil.io.columns.build import build, describe_dropped, drop_rows
 from recveil.io.columns.columns import NOT_SAID
 from recveil.ratings import Ratings, RatingScale
 
@@ -32,43 +32,43 @@ def line(row):
 )
 def test_text_that_is_no_number_is_not_on_the_scale(ratings):
     left = columns(ratings)
-    _, off_scale = leave_out(left, SCALE, NOT_SAID, line)
+    _, off_scale = drop_rows(left, SCALE, NOT_SAID, line)
     assert left["user"].to_pylist() == [0, 3, 5]
     assert off_scale.rows.tolist() == [1, 2, 4]
-    assert off_scale.told.startswith(" There stood 'n/a', '7'. That is 50% of all")
+    assert off_scale.note.startswith(" Their values: 'n/a', '7'. These are 50% of all")
 
 
 def test_a_decimal_comma_is_refused_by_its_line():
     """It is meant as a number: to leave such rows out would be to lose half a table."""
     with raises("rating.not-a-number") as error:
-        leave_out(columns(["4", None, "n/a", "4,5"]), SCALE, NOT_SAID, line)
+        drop_rows(columns(["4", None, "n/a", "4,5"]), SCALE, NOT_SAID, line)
     assert "line 4" in str(error.value)
 
 
 def test_without_a_scale_rows_without_a_rating_are_left_out():
     left = columns([4.0, None, float("nan"), 9.0])
-    unrated, off_scale = leave_out(left, None, NOT_SAID, line)
+    unrated, off_scale = drop_rows(left, None, NOT_SAID, line)
     assert (unrated.rows.tolist(), off_scale.rows.tolist()) == ([1, 2], [])
     assert left["rating"].to_pylist() == [4.0, 9.0]
     with raises("option.required"):
-        leave_out(columns([4.0, 9.0]), None, NOT_SAID, line)
+        drop_rows(columns([4.0, 9.0]), None, NOT_SAID, line)
 
 
 def test_lines_are_those_of_the_file_whatever_was_left_out():
-    unrated, off_scale = leave_out(columns(["4", None, "x", "9", "3"]), SCALE, NOT_SAID, line)
-    where = off_scale.skipped(unrated.skipped(line))
+    unrated, off_scale = drop_rows(columns(["4", None, "x", "9", "3"]), SCALE, NOT_SAID, line)
+    where = off_scale.locate_kept(unrated.locate_kept(line))
     assert [where(row) for row in range(2)] == ["line 1", "line 5"]
 
 
 def test_few_rows_are_told_without_a_doubt_about_the_scale():
     ratings = ["4"] * 99 + ["-1"]
-    _, off_scale = leave_out(columns(ratings), SCALE, NOT_SAID, line)
-    assert off_scale.told == " There stood '-1'."
+    _, off_scale = drop_rows(columns(ratings), SCALE, NOT_SAID, line)
+    assert off_scale.note == " Their values: '-1'."
 
 
 def test_a_long_text_is_told_in_short():
-    _, off_scale = leave_out(columns(["4"] * 99 + ["x" * 1_000]), SCALE, NOT_SAID, line)
-    assert len(off_scale.told) < 40
+    _, off_scale = drop_rows(columns(["4"] * 99 + ["x" * 1_000]), SCALE, NOT_SAID, line)
+    assert len(off_scale.note) < 40
 
 
 def test_the_note_says_what_was_left_out():
@@ -76,15 +76,15 @@ def test_the_note_says_what_was_left_out():
     given = {name: table[name] for name in table.column_names}
     (note,) = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
     assert note == (
-        "2 rows were left out, because the rating is not on the scale 1:5:1 (drop_off_scale, "
-        "--drop-off-scale). There stood '9', 'none'. That is 67% of all: check that the scale is "
-        "the true one."
+        "2 rows were dropped, because the rating is not on the scale 1:5:1 (drop_off_scale, "
+        "--drop-off-scale). Their values: '9', 'none'. These are 67% of all rows: check the "
+        "scale."
     )
 
 
 def test_a_frame_says_it_too():
     table = pa.table({"user": [1, 2, 3], "item": [1, 1, 1], "rating": ["4", "2", "none"]})
-    with pytest.warns(UserWarning, match="There stood 'none'"):
+    with pytest.warns(UserWarning, match="Their values: 'none'"):
         read = Ratings.from_frame(table, scale=SCALE, drop_off_scale=True)
     assert read.n_ratings == 2
 

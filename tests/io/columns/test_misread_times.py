@@ -182,7 +182,7 @@ def test_the_refusal_fits_a_line_whole(numbers, tmp_path):
     assert len(told) < 300
     # Only the name is shortened.
     assert "..." not in told.partition("column")[2]
-    assert told.endswith("mend or drop them (recveil convert --no-times)")
+    assert told.endswith("fix or drop them (recveil convert --no-times)")
 
 
 @pytest.mark.parametrize("time", ["1611111111", "2021-01-07", "2021-01-07T10:00:00"])
@@ -224,7 +224,7 @@ def test_whole_days_that_are_all_in_january_1970_are_no_times(form, tmp_path):
     """Unix milliseconds read as seconds, and written as days, made five days of twelve years."""
     dates = [datetime(1970, 1, 14 + number % 5) for number in range(80)]
     file, options = table_of(dates, form, tmp_path)
-    with pytest.warns(UserWarning, match="was not taken for times"):
+    with pytest.warns(UserWarning, match="was not used as times"):
         assert read_ratings(file, **options).days is None
     with pytest.raises(SystemExit) as exited:
         cli.main(["audit", str(file), *(f"--time-format={each}" for each in options.values())])

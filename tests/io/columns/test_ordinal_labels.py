@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.io.columns.ordinal_labels import are_words, parse_words, places_of
+from recveil.io.columns.feedback import are_words, parse_words, places_of
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import labels_of, words_at
 
@@ -100,7 +100,7 @@ class TestRatings:
         columns = [1, 1, 1, 2], [7, 7, 7, 7], ["hate", "love", "like", "love"]
         with raises("rating.duplicate"):
             Ratings.from_columns(*columns, scale=SCALE)
-        with pytest.warns(UserWarning, match="in the last line was kept"):
+        with pytest.warns(UserWarning, match="in the last line of each pair was kept"):
             found = Ratings.from_columns(*columns, scale=SCALE, duplicates="last")
         assert found.to_arrow()["rating"].to_pylist() == ["like", "love"]
 
@@ -114,7 +114,7 @@ class TestRatings:
     def test_unknown_words_can_be_dropped(self):
         table = pa.table({"user": [1, 2, 3], "item": [7, 7, 7], "rating": ["up", "?", "down"]})
         scale = RatingScale.of_words("down,up")
-        with pytest.warns(UserWarning, match="1 row was left out, because the rating is not on"):
+        with pytest.warns(UserWarning, match="1 row was dropped, because the rating is not on"):
             found = Ratings.from_frame(table, scale=scale, drop_off_scale=True)
         assert found.n_ratings == 2
         with raises("table.no-ratings") as error:

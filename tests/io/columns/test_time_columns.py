@@ -116,7 +116,7 @@ def test_what_only_contains_such_a_word_may_be_of_ratings(name):
 
 def test_what_was_taken_is_said():
     frame = pd.DataFrame(ROWS | {"seen": ["2009-12-14", "2009-12-15", "2009-12-14"]})
-    said = r"^Column 'seen' was taken for the times.*name that with time \(--time\)"
+    said = r"^Column 'seen' was used as the times.*name that with time \(--time\)"
     with pytest.warns(UserWarning, match=said):
         assert Ratings.from_frame(frame).days.tolist() == [14_592, 14_593, 14_592]
 
@@ -132,7 +132,7 @@ def test_what_was_not_taken_is_said():
 
 def test_counters_are_left_out_loudly():
     frame = pd.DataFrame(ROWS | {"time": [1, 2, 3]})
-    said = "^Column 'time' was not taken for times: its numbers, from 1 to 3"
+    said = "^Column 'time' was not used as times: its numbers, from 1 to 3"
     with pytest.warns(UserWarning, match=said):
         assert Ratings.from_frame(frame).days is None
 
@@ -150,10 +150,10 @@ def text(day):
 
 def test_a_date_that_belongs_to_the_item_is_no_time():
     frame = many(lambda _, items: [text(item) for item in items])
-    with pytest.warns(UserWarning, match="'x' was not taken .*: each item has one date only"):
+    with pytest.warns(UserWarning, match="'x' was not used .*: all ratings of an item"):
         assert Ratings.from_frame(frame).days is None
     frame = many(lambda users, items: [text(day) for day in users + items])
-    with pytest.warns(UserWarning, match="'x' was taken"):
+    with pytest.warns(UserWarning, match="'x' was used"):
         assert Ratings.from_frame(frame).days is not None
 
 
@@ -161,7 +161,7 @@ def test_dates_in_the_first_rows_alone_are_no_times():
     rows = 2_000
     frame = pd.DataFrame({"user": range(rows), "item": range(rows), "rating": [1, 2] * 1_000})
     frame["x"] = ["2009-12-14"] * (rows - 1) + ["never"]
-    with pytest.warns(UserWarning, match="'x' was not taken .*: not every row of it holds a date"):
+    with pytest.warns(UserWarning, match="'x' was not used .*: not every row holds a date"):
         assert Ratings.from_frame(frame).days is None
 
 
@@ -192,21 +192,21 @@ class TestColumnsThatAreOnlyCalledTimes:
     def test_the_column_that_holds_dates_is_taken_instead(self, values, name):
         days, said = warned(ROWS | {"time": values, name: DAYS})
         assert days == [14_592, 14_593, 14_592]
-        assert said[0].startswith("Column 'time' was not taken for times, going by its first rows:")
-        assert said[1].startswith(f"Column {name!r} was taken for the times")
+        assert said[0].startswith("Column 'time' was not used as times, judging by its first rows:")
+        assert said[1].startswith(f"Column {name!r} was used as the times")
 
     def test_columns_that_may_hold_dates_are_named(self, values):
         days, said = warned(
             ROWS | {"time": values, "seen": ["14/12/2009", "15/12/2009", "1/1/2010"]}
         )
         assert days is None
-        assert said[0].startswith("Column 'time' was not taken for times:")
+        assert said[0].startswith("Column 'time' was not used as times:")
         assert "'seen' looks like dates" in said[1]
 
     def test_it_stands_alone(self, values):
         days, (said,) = warned(ROWS | {"time": values})
         assert days is None
-        assert said.startswith("Column 'time' was not taken for times:")
+        assert said.startswith("Column 'time' was not used as times:")
 
     def test_whoever_names_it_gets_no_other_one(self, values):
         refusal = ""
@@ -219,13 +219,13 @@ class TestColumnsThatAreOnlyCalledTimes:
             assert "row 0: time" in refusal
         else:
             assert days is None
-            assert said.startswith("Column 'time' was not taken for times:")
+            assert said.startswith("Column 'time' was not used as times:")
 
 
 def test_another_name_of_times_is_taken_where_the_first_holds_none():
     days, said = warned(ROWS | {"time": [1, 2, 3], "created_at": [SECONDS, SECONDS, SECONDS]})
     assert days == [14_592] * 3
-    assert said[0].startswith("Column 'time' was not taken")
+    assert said[0].startswith("Column 'time' was not used")
 
 
 def test_among_several_columns_of_dates_none_is_guessed():
@@ -239,7 +239,7 @@ def test_times_of_which_some_are_missing_are_left_out_loudly():
     days, (said,) = warned(frame)
     assert days is None
     assert said.startswith(
-        "Column 'created_at' was left out, and no times were kept: row 1: the time is missing, as "
+        "Column 'created_at' was dropped, and no times were kept: row 1: the time is missing, as "
         "in 2 of 3 rows"
     )
     with raises("time.missing") as error:
@@ -267,7 +267,7 @@ def test_unknown_times_that_are_written_as_numbers_are_counted():
 def test_dates_in_columns_of_year_month_and_day_are_reported(tmp_path, names):
     path = tmp_path / "ratings.csv"
     path.write_text(f"user,item,rating,{','.join(names)}\n1,7,4,2020,5,3\n1,8,2,2020,6,9\n")
-    (note,) = (note for note in understand(path).notes if "dates in parts" in note)
+    (note,) = (note for note in understand(path).notes if "parts of dates" in note)
     assert all(repr(name) in note for name in names)
     path.write_text("user,item,rating,date\n1,7,4,2020-05-03\n1,8,2,2020-06-09\n")
     assert understand(path).ratings.days is not None

@@ -6,7 +6,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings
-from recveil.io.formats.text_scan import LONGEST_LINE
+from recveil.io.files import LONGEST_LINE
 
 HEADER = b"user,item,rating\n"
 

@@ -1,4 +1,4 @@
-"""From the columns of a table to compressed rows, and what was left out on the way."""
+"""Conversion of a table's columns to compressed rows, and reports on dropped rows."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,12 +15,11 @@ from recveil.io.columns.columns import (
     Feedback,
     casts,
     has_decimal_comma,
-    is_text,
+    holds_text,
     parse_ratings,
 )
-from recveil.io.columns.feedback import are_likes, option_of, take_feedback
-from recveil.io.columns.ids import encode_labels
-from recveil.io.columns.ordinal_labels import are_words
+from recveil.io.columns.feedback import are_likes, are_words, option_of, take_feedback
+from recveil.io.columns.ids import encode_ids
 from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
 from recveil.io.columns.time_columns import one_date_each
 from recveil.io.columns.times import (
@@ -43,22 +42,22 @@ from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, set
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, quoted
 from recveil.runtime.safe_repr import brief
 
-# More of a table than this is seldom left out on purpose.
+# A larger share of rows is seldom dropped on purpose.
 _MANY = 0.05
 _NAMED, _LOOKED_AT, _LONGEST = 3, 100_000, 20
 
 
 @brief
-class LeftOut(NamedTuple):
-    """Rows that are left out."""
+class DroppedRows(NamedTuple):
+    """Rows that are dropped."""
 
     # Their positions, ascending
     rows: NDArray[np.int64]
-    # What stood there, and how many of all rows these are: sentences, each after a space
-    told: str = ""
+    # Their values and share of the table, as sentences, each after a space
+    note: str = ""
 
-    def skipped(self, locate: Locate) -> Locate:
-        """Return where a row of those that are left stands, counted as the file does."""
+    def locate_kept(self, locate: Locate) -> Locate:
+        """Return a function that locates the rows that are kept."""
         if not self.rows.size:
             return locate
         # The n-th dropped row has so many kept ones before it.
@@ -66,37 +65,36 @@ class LeftOut(NamedTuple):
         return lambda row: locate(row + int(np.searchsorted(kept_before, row, side="right")))
 
 
-NOTHING = LeftOut(np.empty(0, np.int64))
+NO_ROWS = DroppedRows(np.empty(0, np.int64))
 
 
-def leave_out(
+def drop_rows(
     columns: dict[str, pa.ChunkedArray],
     scale: RatingScale | None,
     feedback: Feedback,
     locate: Locate,
-) -> tuple[LeftOut, LeftOut]:
-    """Take the rows out that have no rating, and then those whose rating is not on the scale."""
+) -> tuple[DroppedRows, DroppedRows]:
+    """Drop the rows without a rating, then those whose rating is off the scale."""
     if "rating" not in columns:
         if scale is None:
             raise RecveilError(
-                "drop_off_scale (--drop-off-scale) is given, but there are no ratings; leave "
-                "it out",
+                "drop_off_scale (--drop-off-scale) is given, but no ratings are; leave it out",
                 code="option.unsupported",
             )
-        return NOTHING, NOTHING  # whoever reads ratings says what is wrong with the scale
-    unrated = _leave_out_unrated(columns, feedback)
+        return NO_ROWS, NO_ROWS  # the reader of ratings reports the scale
+    unrated = _drop_unrated(columns, feedback)
     if scale is None and not feedback.is_specified:
         if not unrated.rows.size:
             raise RecveilError(
-                "drop_off_scale (--drop-off-scale) needs the scale that ratings are to be on; give "
-                "it with scale (--scale), such as 1:5:1, or the words with order (--order)",
+                "drop_off_scale (--drop-off-scale) requires a scale; give it with scale (--scale), "
+                "such as 1:5:1, or its words with order (--order)",
                 code="option.required",
             )
-        return unrated, NOTHING
-    return unrated, _leave_out_off_scale(columns, scale, feedback, unrated.skipped(locate))
+        return unrated, NO_ROWS
+    return unrated, _drop_off_scale(columns, scale, feedback, unrated.locate_kept(locate))
 
 
-def _leave_out_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) -> LeftOut:
+def _drop_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) -> DroppedRows:
     column = columns["rating"]
     if pa.types.is_floating(column.type):
         gone = pc.is_null(column, nan_is_null=True).to_numpy()
@@ -104,25 +102,24 @@ def _leave_out_unrated(columns: dict[str, pa.ChunkedArray], feedback: Feedback) 
         gone = missing_rows(column).to_numpy()
     if gone.all():
         likes = (
-            ", and say with likes (--likes) that each row is a like, or name another column with "
+            ", and declare each row a like with likes (--likes), or name another column with "
             "rating (--rating)"
         )
-        also = "" if feedback.likes else likes
         raise RecveilError(
-            f"{all_ratings(gone.size)} missing, so that drop_off_scale (--drop-off-scale) "
-            f"would leave nothing; leave that out{also}",
+            f"{all_ratings(gone.size)} missing, so that drop_off_scale (--drop-off-scale) would "
+            f"drop all rows; leave that out{'' if feedback.likes else likes}",
             code="table.no-ratings",
         )
     _keep(columns, ~gone)
-    return LeftOut(np.flatnonzero(gone))
+    return DroppedRows(np.flatnonzero(gone))
 
 
-def _leave_out_off_scale(
+def _drop_off_scale(
     columns: dict[str, pa.ChunkedArray],
     scale: RatingScale | None,
     feedback: Feedback,
     locate: Locate,
-) -> LeftOut:
+) -> DroppedRows:
     column = columns["rating"]
     if scale is None:
         on_scale = are_likes(column, feedback, locate)
@@ -134,48 +131,47 @@ def _leave_out_off_scale(
         what = "above 0" if scale is None else f"on the scale {scale}"
         raise RecveilError(
             f"none of the {describe_count(on_scale.size, 'rating')} is {what}, so that "
-            f"drop_off_scale (--drop-off-scale) would leave nothing; check "
+            f"drop_off_scale (--drop-off-scale) would drop all rows; check "
             f"{'scale (--scale)' if scale is None else option_of(scale)}",
             code="table.no-ratings",
         )
     _keep(columns, on_scale)
     rows = np.flatnonzero(~on_scale)
     if not rows.size:
-        return NOTHING
-    return LeftOut(rows, _tell(column.filter(pa.array(~on_scale)), rows.size / on_scale.size))
+        return NO_ROWS
+    dropped = column.filter(pa.array(~on_scale))
+    return DroppedRows(rows, _describe_values(dropped, rows.size / on_scale.size))
 
 
 def _are_on(scale: RatingScale, column: pa.ChunkedArray, locate: Locate) -> NDArray[np.bool_]:
     on_scale = _are_numbers(column)
-    text = LeftOut(np.flatnonzero(~on_scale))
+    text = DroppedRows(np.flatnonzero(~on_scale))
     numbers = column.filter(pa.array(on_scale)) if text.rows.size else column
-    on_scale[on_scale] = scale.contains(parse_ratings(numbers, text.skipped(locate)))
+    on_scale[on_scale] = scale.contains(parse_ratings(numbers, text.locate_kept(locate)))
     return on_scale
 
 
 def _are_numbers(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Say which rows hold a number. With a decimal comma it is meant as one, and refused later."""
-    is_dictionary = pa.types.is_dictionary(column.type)
-    if not is_text(column.type.value_type if is_dictionary else column.type):
+    """Return which rows hold numbers; those with a decimal comma are rejected later."""
+    if not holds_text(column):
         return np.ones(len(column), bool)
+    is_dictionary = pa.types.is_dictionary(column.type)
     column = tidied(column if is_dictionary else column.dictionary_encode())
     texts = in_turn(pa.chunked_array([column.chunk(0).dictionary]))
     good = np.array([casts(text, pa.float64()) or has_decimal_comma(text) for text in texts])
     return np.concatenate([good[chunk.indices.to_numpy()] for chunk in column.chunks])
 
 
-def _tell(column: pa.ChunkedArray, share: float) -> str:
-    """Say what stood in the rows most often, and which share they are, if it is a large one."""
+def _describe_values(column: pa.ChunkedArray, share: float) -> str:
+    """Report the most frequent values of dropped rows, and their share if it is large."""
     counts = Counter(quoted(value, _LONGEST) for value in in_turn(column.slice(0, _LOOKED_AT)))
     most = ", ".join(value for value, _ in counts.most_common(_NAMED))
-    told = f" There stood {most}{' and others' if len(counts) > _NAMED else ''}."
-    if share > _MANY:
-        told += f" That is {share:.0%} of all: check that the scale is the true one."
-    return told
+    note = f" Their values: {most}{' and others' if len(counts) > _NAMED else ''}."
+    return note + f" These are {share:.0%} of all rows: check the scale." * (share > _MANY)
 
 
 def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
-    """Leave some rows alone in all columns."""
+    """Keep some rows of all columns."""
     if not rows.all():
         kept = pa.array(rows)
         columns |= {name: column.filter(kept) for name, column in columns.items()}
@@ -183,46 +179,34 @@ def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
 
 @brief
 class Built(NamedTuple):
-    """The parts of some ratings, and how many rows are not among them."""
+    """The parts of `Ratings`, and the number of dropped rows."""
 
-    # Labels, ascending
-    # Labels, ascending
+    # Ids, ascending
     users: NDArray[Any]
     items: NDArray[Any]
     rows: Rows
     scale: RatingScale
-    # Rows that are gone, because their (user, item) pair stands in another one, too
-    # Rows that are gone, because their (user, item) pair stands in another one, too
+    # Rows dropped because another row has the same user and item
     duplicates_dropped: int
-    # Rows that were dropped, because their rating is not on the given scale, or is no like
-    # Rows that were dropped, because their rating is not on the given scale, or is no like
+    # Rows dropped because the rating is off the given scale, or is no like
     off_scale_dropped: int
-    # Whether times said which of several ratings of a pair is the last one
-    # Whether times said which of several ratings of a pair is the last one
+    # Whether times decided which of several ratings of a pair is the last
     by_time: bool
-    # What became of the column of times, if it was not kept: the end of a sentence
-    # What became of the column of times, if it was not kept: the end of a sentence
+    # Why the column of times was dropped, as the end of a sentence
     time_problem: str
-    # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
-    # If nobody said that they are likes, why they were taken for them: the beginning of a sentence
+    # Why undeclared ratings were taken for likes, as the start of a sentence
     why_likes: str = ""
-    # Rows that were dropped with them, because they have no rating
-    # Rows that were dropped with them, because they have no rating
+    # Rows dropped because they have no rating
     unrated_dropped: int = 0
-    # What stood in the rows that were dropped for the scale: sentences, each after a space
-    # What stood in the rows that were dropped for the scale: sentences, each after a space
-    off_scale_told: str = ""
-    # Whether the column of times was left out, although it may state when users rated
-    # Whether the column of times was left out, although it may state when users rated
+    # Values of the rows off the scale, as sentences, each after a space
+    off_scale_note: str = ""
+    # Whether the dropped column of times may state when users rated
     times_are_lost: bool = False
-    # What is odd about the times that were kept: the end of a sentence
-    # What is odd about the times that were kept: the end of a sentence
+    # Odd properties of the times that were kept, as the end of a sentence
     time_note: str = ""
-    # Which digits of the ratings were lost: a sentence
-    # Which digits of the ratings were lost, or that words were not read: a sentence
+    # Which digits of the ratings were lost, or that words were not read, as a sentence
     rating_note: str = ""
-    # Whether different ratings became equal in those digits that are kept
-    # Whether different ratings became equal in those digits that are kept
+    # Whether different ratings became equal
     ratings_merged: bool = False
 
 
@@ -240,7 +224,7 @@ def build(
     trusts_days: bool = True,
     feedback: Feedback = NOT_SAID,
 ) -> Built:
-    """Turn the columns user, item, rating and time of a table into compressed rows."""
+    """Convert the columns user, item, rating and time of a table to compressed rows."""
     if len(columns["user"]) == 0:
         raise RecveilError(
             "the table has no rows; expected at least one rating", code="table.no-ratings"
@@ -250,10 +234,10 @@ def build(
         decides = duplicates == "last"
         how = _Times(times, decides, time_format, time_is_doubtful, strict, trusts_days)
         return _build(columns, scale, duplicates, locate, drop_off_scale, how, feedback)
-    except MemoryError:  # says nothing of the columns
+    except MemoryError:  # no fault of the columns
         raise
     except pa.ArrowException as error:
-        # What no check foresaw, such as ids beyond 64 bits.
+        # Unforeseen, such as ids beyond 64 bits.
         raise RecveilError(
             f"the columns cannot be read as ratings ({first_line_of(error)}); convert them",
             code="column.type",
@@ -261,7 +245,7 @@ def build(
 
 
 class _Times(NamedTuple):
-    """What to do with the times."""
+    """Options on the times."""
 
     wanted: bool
     deciding: bool
@@ -279,8 +263,8 @@ class _Times(NamedTuple):
 
 
 @brief
-class _Found(NamedTuple):
-    """The days that are kept, whether the times tell which rating is the last, and what to say."""
+class _Days(NamedTuple):
+    """The days to keep, whether the times decide which rating is the last, and notes."""
 
     days: NDArray[np.int32] | None = None
     decide: bool = False
@@ -300,13 +284,13 @@ def _build(
 ) -> Built:
     require_scale(scale)
     if scale is not None and scale.inferred:
-        scale = replace(scale, inferred=False)  # now somebody names it
-    unrated = off_scale = NOTHING
+        scale = replace(scale, inferred=False)  # the caller names it
+    unrated = off_scale = NO_ROWS
     if drop_off_scale:
-        unrated, off_scale = leave_out(columns, scale, feedback, locate)
-        locate = off_scale.skipped(unrated.skipped(locate))
-    users, user_of = encode_labels(columns.pop("user"), "user", locate)
-    items, indices = encode_labels(columns.pop("item"), "item", locate)
+        unrated, off_scale = drop_rows(columns, scale, feedback, locate)
+        locate = off_scale.locate_kept(unrated.locate_kept(locate))
+    users, user_of = encode_ids(columns.pop("user"), "user", locate)
+    items, indices = encode_ids(columns.pop("item"), "item", locate)
     for ids, codes, role in ((users, user_of, "user"), (items, indices, "item")):
         both, is_unrated = (users, items), "rating" not in columns
         require_no_rows_within(ids, codes, role, both, locate, is_unrated=is_unrated)
@@ -316,13 +300,12 @@ def _build(
     if scale is not None and scale.unary:
         duplicates = "mean"  # of ones, and of their days the last
     elif scale is not None and scale.words and duplicates == "mean":
-        # Between two words lies none, or one that nobody gave.
         raise RecveilError(
-            "duplicates (--duplicates) is mean, but words have none; take last",
+            "duplicates (--duplicates) is mean, but words have no mean; choose last",
             code="option.unsupported",
         )
     raw_times = columns.pop("time", None)
-    days, decide, problem, times_are_lost, time_note = _days(raw_times, indices, times, locate)
+    days, decide, problem, times_are_lost, time_note = _read_days(raw_times, indices, times, locate)
     instants = _Instants(raw_times, locate, times) if decide else None
     del raw_times, taken
     if scale is not None:
@@ -356,7 +339,7 @@ def _build(
     return Built(
         *(users, items, rows, scale, dropped, off_scale.rows.size, by_time, problem, why_likes),
         unrated_dropped=unrated.rows.size,
-        off_scale_told=off_scale.told,
+        off_scale_note=off_scale.note,
         times_are_lost=times_are_lost,
         time_note=time_note,
         rating_note=rating_note,
@@ -375,69 +358,65 @@ def _locate_item(indices: NDArray[np.int32], order: Order, locate: Locate, item:
     return locate(int((at if order.places is None else order.places[at]).min()))
 
 
-def _days(
+def _read_days(
     column: pa.ChunkedArray | None, items: NDArray[np.int32], times: _Times, locate: Locate
-) -> _Found:
+) -> _Days:
     if column is None or not (times.wanted or times.deciding):
-        return _Found()
+        return _Days()
     gone = missing_rows(column).to_numpy()
     n_gone = int(gone.sum())
     some_gone = 0 < n_gone < gone.size
     if some_gone and times.strict and times.wanted:
-        times.read(column, locate)  # which tells the first
-    present, where = column, locate
-    if some_gone:
-        present, where = (
-            column.filter(pa.array(~gone)),
-            LeftOut(np.flatnonzero(gone)).skipped(locate),
-        )
+        times.read(column, locate)  # reports the first one
+    present = column.filter(pa.array(~gone)) if some_gone else column
+    where = DroppedRows(np.flatnonzero(gone)).locate_kept(locate)
     try:
         days, problem, note = times.read(present, where)
     except RecveilError as error:
         if times.strict:
             raise
         days, note = None, ""
-        problem = f"not every row of it holds a date: {error}"
+        problem = f"not every row holds a date: {error}"
     is_lost = times.wanted and n_gone < gone.size
     if times.doubtful and days is not None and one_date_each(items[~gone], days):
-        problem = "each item has one date only, so that it is not when people rated"
+        problem = "all ratings of an item have the same date, so that it is not that of ratings"
         is_lost = False
     if problem or n_gone == gone.size:
-        return _Found(problem=f"was not taken for times: {problem}", is_lost=is_lost)
+        return _Days(problem=f"was not used as times: {problem}", is_lost=is_lost)
     if not some_gone:
         if not times.wanted:
-            return _Found(None, times.deciding, note=note)
+            return _Days(None, times.deciding, note=note)
         note = note or ("" if days is None else describe_repeated(days))
-        return _Found(days, times.deciding, note=note)
+        return _Days(days, times.deciding, note=note)
     left_out = (
-        f"was left out, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
+        f"was dropped, and no times were kept: {locate(int(np.argmax(gone)))}: the time is "
         f"missing, as in {n_gone:,} of {describe_count(gone.size, 'row')}"
     )
-    return _Found(None, times.deciding, left_out if times.wanted else "", times.wanted)
+    return _Days(None, times.deciding, left_out if times.wanted else "", times.wanted)
 
 
 class _Instants:
-    """What tells the order in time of rows of the file."""
+    """The order in time of rows."""
 
     def __init__(self, column: pa.ChunkedArray, locate: Locate, times: _Times) -> None:
         self._column, self._locate, self._times = column, locate, times
         self.problem = ""
 
     def __call__(self, places: NDArray[np.int64]) -> NDArray[Any]:
-        """Return numbers that order some rows; all the same if a time that decides is missing."""
+        """Return numbers that order some rows; all equal if a needed time is missing."""
         try:
             return sort_keys(self._column, places, self._locate, self._times.format)
         except RecveilError as error:
             if self._times.strict:
                 raise
-            self.problem = f"was not taken for times: {error}"
+            self.problem = f"was not used as times: {error}"
             return np.zeros(places.size)
 
 
 def describe_dropped(
     built: Built, duplicates: Duplicates, feedback: Feedback = NOT_SAID
 ) -> list[str]:
-    """Say how many rows, or digits, are not among the ratings, and why, a sentence each."""
+    """Report the dropped rows and lost digits, a sentence each."""
     notes = [built.rating_note] if built.rating_note else []
     unary = built.scale.unary
     if dropped := built.duplicates_dropped:
@@ -447,30 +426,25 @@ def describe_dropped(
             "like": "likes of one pair are one like",
             "last": "the latest rating of each pair was kept"
             if built.by_time
-            else "no times being known, the one in the last line was kept of each pair",
+            else "without times, the rating in the last line of each pair was kept",
         }["like" if unary else duplicates]
-        option = "" if unary else " (duplicates, --duplicates)"
+        verb, option = ("liked", "") if unary else ("rated", " (duplicates, --duplicates)")
         notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because somebody "
-            f"{'liked' if unary else 'rated'} an item more than once; {kept}{option}."
+            f"{_rows(dropped)} dropped, because a user {verb} an item more than once; "
+            f"{kept}{option}."
         )
+    option = " (drop_off_scale, --drop-off-scale)."
     if dropped := built.unrated_dropped:
-        notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because there is no rating in "
-            f"{'it' if dropped == 1 else 'them'} (drop_off_scale, --drop-off-scale)."
+        notes.append(f"{_rows(dropped)} dropped, because the rating is missing{option}")
+    if dropped := built.off_scale_dropped:
+        why = (
+            "of a rating of 0, or less"
+            if feedback.is_specified
+            else f"the rating is not on the scale {built.scale}"
         )
-    if (dropped := built.off_scale_dropped) and feedback.is_specified:
-        notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because of a rating of 0, or less "
-            f"(drop_off_scale, --drop-off-scale).{built.off_scale_told}"
-        )
-    elif dropped:
-        notes.append(
-            f"{dropped:,} {_rows(dropped)} left out, because the rating is not on the scale "
-            f"{built.scale} (drop_off_scale, --drop-off-scale).{built.off_scale_told}"
-        )
+        notes.append(f"{_rows(dropped)} dropped, because {why}{option}{built.off_scale_note}")
     return notes
 
 
 def _rows(number: int) -> str:
-    return "row was" if number == 1 else "rows were"
+    return f"{describe_count(number, 'row')} {'was' if number == 1 else 'were'}"

@@ -60,12 +60,11 @@ COUNTED = (
 WIDE = 20
 _ROWS_AT_ONCE, _LOOKED_AT = 1 << 20, 1_000
 MISSING_RATING = (
-    "the rating is missing; fill it in, or leave such rows out with drop_off_scale "
-    "(--drop-off-scale)"
+    "the rating is missing; fill it in, or drop such rows with drop_off_scale (--drop-off-scale)"
 )
 # Numbers that differ by a smaller relative amount differ by rounding alone.
 NOISE = 1e-12
-_NO_NUMBER = "is not a number; mend or drop the row"
+_NO_NUMBER = "is not a number; fix or drop the row"
 # A number with a unit or a sign before or after it: $4, 17%, 4/5, 4 out of 5, 1.5 min, 4*.
 _WITH_SIGN = re.compile(
     r"([^\w\s.+-]?)\s*([+-]?\d+(?:\.\d+|,\d{1,2})?)\s*"
@@ -78,8 +77,8 @@ _MINUS = ("\N{MINUS SIGN}", "\N{EN DASH}", "\N{EM DASH}")
 # The remedy for ratings that are words.
 _OF_WORDS = (
     "is not a number; if ratings are words, name them from the lowest on with order (--order "
-    "hate,like,love), say that they have no order with words (--words all), or that each row is a "
-    "like, whatever its word, with likes (--likes)"
+    "hate,like,love), or without an order with words (--words all), or read each row as a like, "
+    "whatever its word, with likes (--likes)"
 )
 
 
@@ -87,15 +86,11 @@ class Feedback(NamedTuple):
     """The caller's statements about a table's ratings."""
 
     # Whether each row is declared a like: the user chose the item, without a rating
-    # Whether each row is declared a like: the user chose the item, without a rating
     likes: bool = False
-    # How to convert ratings that are declared as counts or durations
     # How to convert ratings that are declared as counts or durations
     counts: str | None = None
     # Whether ratings that are all equal are likes
-    # Whether ratings that are all equal are likes
     one_value: bool = False
-    # Whether the ratings are declared nominal: any words of the table, without an order
     # Whether the ratings are declared nominal: any words of the table, without an order
     words: bool = False
     # Whether the points in numbers are declared as decimal points
@@ -135,8 +130,8 @@ class Columns:
 def reject_groups(where: str) -> NoReturn:
     """Raise the RecveilError for a table whose rows each represent several users."""
     raise RecveilError(
-        f"{where}: a column {GROUP_SIZE} says that one row stands for several people, and plain "
-        f"ratings cannot keep that; write the release with layout (--layout) users",
+        f"{where}: a column {GROUP_SIZE} states that one row represents several users, which plain "
+        f"ratings cannot express; write the release with layout (--layout) users",
         code="table.kind",
     )
 
@@ -207,21 +202,20 @@ def _of_feedback(
             return counted[0]
         raise RecveilError(
             f"{where}: counts (--counts) is given, but {'several columns' if counted else 'none'} "
-            f"among {listed(left) or 'the others'} may count; name it with rating (--rating)",
+            f"among {listed(left) or 'the others'} may hold counts; name it with rating (--rating)",
             code="column.ambiguous" if counted else "column.missing",
         )
     if feedback.likes or not left:
         return None
     if counted:
         raise RecveilError(
-            f"{where}: {quoted(counted[0], 40)} seems to count how often, or how long; say what to "
-            f"make of that: counts as log or as likes (--counts log, --counts likes), or name it "
-            f"as rating (--rating), as it stands",
+            f"{where}: {quoted(counted[0], 40)} seems to hold counts or durations; convert them "
+            f"with counts (--counts log, --counts likes), or name it with rating (--rating)",
             code="column.ambiguous",
         )
     raise RecveilError(
         f"{where}: no rating column among {listed(names, 80)}; name it with rating (--rating), or "
-        f"with time (--time) if it says when; if each row is a like, say so with likes (--likes)",
+        f"with time (--time) if it holds times; if each row is a like, set likes (--likes)",
         code="column.missing",
     )
 
@@ -255,7 +249,7 @@ def _find(
             place = [*names].index(fitting[0]) + 1
             raise RecveilError(
                 f"{where}: two columns are called {quoted(fitting[0])}; rename one, or, in a text "
-                f"file, say which is the {role} by its place with {role} (--{role} {place})",
+                f"file, select it by place with {role} (--{role} {place})",
                 code="column.duplicate",
             )
         if len(fitting) > 1:
@@ -532,6 +526,24 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
+
+
+def run_end_decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without run-end encoding."""
+    if not isinstance(column.type, pa.RunEndEncodedType):
+        return column
+    chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+    return pa.chunked_array(chunks, column.type.value_type)
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, also of a dictionary's."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def holds_text(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds text, dictionary-encoded or not."""
+    return is_text(value_type(column.type))
 
 
 def reject_missing(column: pa.ChunkedArray, problem: str, locate: Locate, *, code: str) -> None:

@@ -1,7 +1,10 @@
-"""Detection of explicit and implicit feedback (ratings, likes and counts).
+"""Explicit and implicit feedback: ratings as numbers or words, likes and counts.
 
 A like states that a user chose an item, without a rating; each becomes a 1 on the scale `LIKES`. A
 value that may be a rating never becomes a like.
+
+The number of a word is its position among the words of the scale, from 1. For ordinal labels, these
+are ranks, one step of the scale apart. For nominal labels, the numbers are codes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,26 +20,173 @@ from recveil.io.columns.columns import (
     MISSING_RATING,
     Feedback,
     are_mostly_words,
+    holds_text,
     is_counted,
     is_text,
     parse_ratings,
     parse_ratings_noted,
     reject_missing,
+    run_end_decoded,
+    value_type,
 )
 from recveil.io.columns.ids import describe_null_ids
-from recveil.io.columns.ordinal_labels import parse_words, words_found
 from recveil.io.columns.time_columns import why_no_times
-from recveil.ratings.arrow_columns import tidied
+from recveil.ratings.arrow_columns import in_turn, tidied
 from recveil.ratings.rating_scale import (
     LIKES,
+    LONGEST_WORD,
+    MOST_WORDS,
     Locate,
     RatingScale,
     alike,
     all_ratings,
+    nearest_word,
+    problem_of_word,
     require_scale,
 )
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
+
+
+def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.float32]:
+    """Convert a column of words to their positions on a scale.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Text, or values that can be written as text: numbers, true and false.
+    scale : RatingScale
+        Of words.
+    locate : callable
+        Returns the place of a row, for an error.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows,)
+
+    Examples
+    --------
+    >>> scale = RatingScale.of_words("no,maybe,yes")
+    >>> parse_words(pa.chunked_array([["yes", "no"]]), scale, str)
+    array([3., 1.], dtype=float32)
+    """
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    texts = _as_texts(column)
+    places = places_of(texts, scale)
+    unknown = np.isnan(places)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise RecveilError(
+            f"{locate(row)}: {_why_unknown(texts[row].as_py(), scale)}", code="rating.off-scale"
+        )
+    return places.astype(np.float32)
+
+
+def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.bool_]:
+    """Return for each row whether its word is on a scale.
+
+    Examples
+    --------
+    >>> are_words(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"), str)
+    array([ True, False])
+    """
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    return ~np.isnan(places_of(_as_texts(column), scale))
+
+
+def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
+    """Return the position of each word on a scale, from 1; nan for an unknown word.
+
+    Examples
+    --------
+    >>> places_of(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"))
+    array([ 2., nan])
+    """
+    known = pa.array(scale.words, pa.large_string())
+    is_dictionary = pa.types.is_dictionary(column.type)
+    chunks = []
+    for chunk in column.chunks:
+        values = chunk.dictionary if is_dictionary else chunk
+        found = pc.index_in(values.cast(pa.large_string()), value_set=known)
+        chunks.append(found.take(chunk.indices) if is_dictionary else found)
+    places = pa.chunked_array(chunks, pa.int32()).cast(pa.float64())
+    return np.asarray(places.fill_null(np.nan).to_numpy() + 1, np.float64)
+
+
+def numbers_of_values(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
+    """Convert published labels to numbers; nan for an unknown word."""
+    return places_of(column, scale) if scale.words else column.to_numpy()
+
+
+def distinct_words(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
+    """Return the distinct words of a column, in alphabetical order.
+
+    Examples
+    --------
+    >>> distinct_words(pa.chunked_array([["up", "down", "up"]]), str)
+    ('down', 'up')
+    """
+    reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    texts = _as_texts(column).unique()
+    values = [value for value in texts.to_pylist() if value is not None]
+    if len(values) > MOST_WORDS:
+        raise RecveilError(
+            f"{len(values):,} different words; expected at most {MOST_WORDS}; is this a column of "
+            f"comments? Name another with rating (--rating), or the words (--words)",
+            code="rating.words",
+        )
+    for value in values:
+        if problem := problem_of_word(value):
+            row = next(at for at, text in enumerate(in_turn(_as_texts(column))) if text == value)
+            raise RecveilError(
+                f"{locate(row)}: rating {quoted(value, 40)}: {problem}", code="rating.words"
+            )
+    if len(values) < 2:
+        raise RecveilError(
+            f"all ratings are {quoted(values[0], 40)}, so they are likes; leave that column out, "
+            f"or name all words of the scale (--words)",
+            code="rating.words",
+        )
+    return tuple(sorted(values))
+
+
+def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of any plain type as text."""
+    column = run_end_decoded(column)
+    kind, types = column.type, pa.types
+    value = value_type(kind)
+    supported = (is_text, types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
+    if not any(is_one(value) for is_one in supported):
+        raise RecveilError(
+            f"rating column: expected words, got {kind}; convert it to text", code="column.type"
+        )
+    if types.is_dictionary(kind):
+        column = tidied(column)
+        if is_text(value):
+            return column
+        chunks = [
+            pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(pa.string()))
+            for each in column.chunks
+        ]
+        return pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string()))
+    return column if is_text(value) else column.cast(pa.string())
+
+
+def _why_unknown(text: str, scale: RatingScale) -> str:
+    """Return why a text is not a word of a scale."""
+    option = "order (--order)" if scale.ordered else "words (--words)"
+    if len(text) > LONGEST_WORD:
+        return (
+            f"rating {quoted(text, 40)} is not among the words of {option}; is this a column of "
+            f"comments? Name another with rating (--rating)"
+        )
+    near = nearest_word(text, scale.words)
+    but = "" if near is None else f", but {quoted(near, 40)} is"
+    return (
+        f"rating {quoted(text, 40)} is not among the words of {option}{but}; add it, correct the "
+        f"row, or drop such rows with drop_off_scale (--drop-off-scale)"
+    )
+
 
 # Fixed, since bins computed from a table would reveal information about its users.
 COUNT_BINS = (1, 3, 10, 30, 100, 300, 1000)
@@ -80,22 +230,15 @@ def feedback_of(
     """
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
-            f"counts (--counts) is {quoted(counts)}; expected log (levels by how often) or likes "
-            f"(whether at all)",
+            f"counts (--counts) is {quoted(counts)}; expected log (levels of counts) or likes",
             code="option.value",
         )
-    all_said = {"likes": likes, "counts": counts is not None, "words": words}
-    said = [name for name, given in all_said.items() if given]
-    if len(said) > 1:
+    _reject_several({"likes": likes or None, "counts": counts, "words": words or None})
+    kind = "likes" if likes else "counts" if counts is not None else "words" if words else None
+    if kind is not None and scale is not None:
         raise RecveilError(
-            f"{said[0]} (--{said[0]}) and {said[1]} (--{said[1]}) are both given, and each says "
-            f"what the ratings are; leave one out",
-            code="option.conflict",
-        )
-    if said and scale is not None:
-        raise RecveilError(
-            f"{option_of(scale)} is {scale}, but {said[0]} (--{said[0]}) have none of their own to "
-            f"be given; leave one of the two out",
+            f"{option_of(scale)} is {scale}, but {kind} (--{kind}) have a scale of their own; "
+            f"leave one of the two out",
             code="option.conflict",
         )
     return Feedback(likes, counts, one_value and scale is None and not words, words, points)
@@ -114,19 +257,23 @@ def parse_scale_option(
     ('no < yes', (None, True))
     """
     require_scale(scale)
-    options = {"scale": scale, "order": order, "words": words}
-    both = [name for name, value in options.items() if value is not None]
-    if len(both) > 1:
-        raise RecveilError(
-            f"{both[0]} (--{both[0]}) and {both[1]} (--{both[1]}) are both given, and each says "
-            f"what the ratings are; leave one out",
-            code="option.conflict",
-        )
+    _reject_several({"scale": scale, "order": order, "words": words})
     if isinstance(words, str) and words == ALL_WORDS:
         return None, True
     if order is not None:
         return RatingScale.of_words(order), False
     return (scale, False) if words is None else (RatingScale.of_words(words, ordered=False), False)
+
+
+def _reject_several(options: Mapping[str, object]) -> None:
+    """Raise a RecveilError if several options are given, each of which defines the ratings."""
+    given = [name for name, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise RecveilError(
+            f"{given[0]} (--{given[0]}) and {given[1]} (--{given[1]}) are both given, and each "
+            f"defines the ratings; leave one out",
+            code="option.conflict",
+        )
 
 
 def option_of(scale: RatingScale) -> str:
@@ -147,20 +294,15 @@ class Taken(NamedTuple):
     """The ratings of a table's rows, and how they were interpreted."""
 
     # All 1, if they are likes
-    # All 1, if they are likes
     values: NDArray[np.float32]
-    # Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
-    # declared
     # Their scale, as far as known; `LIKES` for likes, marked as `inferred` if they were not
     # declared
     scale: RatingScale | None
     # If undeclared ratings were taken for likes, the reason, as the start of a sentence
-    # If undeclared ratings were taken for likes, the reason, as the start of a sentence
     why: str = ""
-    # Which digits were lost, as a sentence
+
     # Which digits were lost, or that words were not read, as a sentence
     note: str = ""
-    # Whether different ratings became equal
     # Whether different ratings became equal
     merged: bool = False
 
@@ -175,9 +317,10 @@ def take_feedback(
     """Parse a column of ratings, likes or counts."""
     if column is None:
         if scale is not None or feedback.words:
-            said = "words (--words) are told" if scale is None else f"{option_of(scale)} is {scale}"
+            given = "words (--words)" if scale is None else f"{option_of(scale)} {scale}"
             raise RecveilError(
-                f"{said}, but there are no ratings; leave it out", code="option.unsupported"
+                f"{given}: given, but there are no ratings; leave it out",
+                code="option.unsupported",
             )
         return Taken(np.ones(n_rows, np.float32), LIKES, "" if feedback.likes else "No ratings")
     if feedback.likes and column.null_count == n_rows:
@@ -223,8 +366,7 @@ def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
     Points separate decimals if a number has more or fewer of them than three, or 0 before the
     point, or if a whole number has four digits without a point.
     """
-    is_dictionary = pa.types.is_dictionary(column.type)
-    if not is_text(column.type.value_type if is_dictionary else column.type):
+    if not holds_text(column):
         return
     texts = pc.utf8_trim_whitespace(column.unique().cast(pa.large_string()))
     thousands = pc.match_substring_regex(texts, r"^[1-9][0-9]{0,2}[.][0-9]{3}$")
@@ -234,9 +376,9 @@ def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
     first = texts.filter(thousands)[0].as_py()
     row = pc.index(pc.utf8_trim_whitespace(column.cast(pa.large_string())), first).as_py()
     raise RecveilError(
-        f"{locate(row)}: {first} and all others with a point have three decimals, so that the "
-        f"point seems to separate thousands; if it does, write numbers without it; in a file, say "
-        f"that it is a decimal point with decimal (--decimal .)",
+        f"{locate(row)}: {first} and all others with a point have three decimals, so the point "
+        f"seems to separate thousands; if so, write numbers without it; if not, name it in a file "
+        f"with decimal (--decimal .)",
         code="rating.thousands",
     )
 
@@ -246,7 +388,7 @@ def _take_words(
 ) -> Taken | None:
     """Parse a column of words; None if it should hold numbers."""
     if feedback.words:
-        found = RatingScale.of_words(words_found(column, locate), ordered=False)
+        found = RatingScale.of_words(distinct_words(column, locate), ordered=False)
         scale = replace(found, inferred=True)
     if scale is None or not scale.words:
         return None
@@ -262,7 +404,7 @@ def reject_doubtful(
     if problem := why_no_times(columns["time"].slice(0, _LOOKED_AT)):
         raise RecveilError(
             f"{where}: no rating column, and {quoted(name)} holds no times ({problem}); if it "
-            f"rates or counts, name it with rating (--rating); if each row is a like, say so with "
+            f"holds ratings or counts, name it with rating (--rating); if each row is a like, set "
             f"likes (--likes)",
             code="column.missing",
         )
@@ -292,8 +434,7 @@ def _parse_specified(
 ) -> tuple[NDArray[np.float32], str]:
     """Parse likes or counts; words of likes count as 1, with a note that they were not read."""
     is_dictionary = pa.types.is_dictionary(column.type)
-    has_text = is_text(column.type.value_type if is_dictionary else column.type)
-    if not (feedback.likes and has_text and are_mostly_words(column)):
+    if not (feedback.likes and holds_text(column) and are_mostly_words(column)):
         return parse_ratings(column, locate), ""
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
     column = tidied(column if is_dictionary else column.dictionary_encode())
@@ -302,12 +443,9 @@ def _parse_specified(
     is_number = pc.match_substring_regex(trimmed, _A_NUMBER)
     numbers = pc.if_else(is_number, trimmed, "1").cast(pa.float64()).to_numpy()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
-    told = ", ".join(quoted(text, 20) for text in texts[:_N_NAMED])
+    shown = ", ".join(quoted(text, 20) for text in texts[:_N_NAMED])
     more = " and others" if len(texts) > _N_NAMED else ""
-    note = (
-        f"Ratings are words ({told}{more}), which were not read: each row is a like (likes, "
-        f"--likes)."
-    )
+    note = f"Ratings are words ({shown}{more}), but each row is read as a like (likes, --likes)."
     return numbers.astype(np.float32)[codes], note
 
 
@@ -315,8 +453,8 @@ def _reject_below(values: NDArray[np.float32], locate: Locate) -> None:
     if (values < 0).any():
         row = int(np.argmax(values < 0))
         raise RecveilError(
-            f"{locate(row)}: {values[row]:g} is no count; drop the row, or leave counts (--counts) "
-            f"out",
+            f"{locate(row)}: {values[row]:g} is no count; drop the row, or leave out counts "
+            f"(--counts)",
             code="rating.not-a-count",
         )
 
@@ -328,8 +466,8 @@ def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
     if (values <= 0).any():
         row = int(np.argmax(values <= 0))
         raise RecveilError(
-            f"{locate(row)}: {values[row]:g} may say that it was not liked, or nothing; leave such "
-            f"rows out with drop_off_scale (--drop-off-scale), or name a scale in place of "
+            f"{locate(row)}: {values[row]:g} may mean a dislike, or no rating; drop such rows with "
+            f"drop_off_scale (--drop-off-scale), or name a scale instead of "
             f"{'likes (--likes)' if feedback.likes else 'counts (--counts)'}",
             code="rating.zero",
         )
@@ -338,9 +476,8 @@ def _reject_zeros(values: NDArray[np.float32], feedback: Feedback, locate: Locat
 def _reject_all_zero(values: NDArray[np.float32]) -> None:
     if values[0] <= 0:
         raise RecveilError(
-            f"{all_ratings(values.size)} {values[0]:g}, and nobody said what that means; if "
-            f"each row is a like, leave the column out; if it is a rating, name the scale "
-            f"(--scale)",
+            f"{all_ratings(values.size)} {values[0]:g}, without a stated meaning; if each row is a "
+            f"like, leave the column out; if it is a rating, name the scale (--scale)",
             code="rating.zero",
         )
 
@@ -353,7 +490,7 @@ def describe_feedback(
     Examples
     --------
     >>> print(*describe_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
-    No ratings: read as likes, which tell who chose what, and nothing more.
+    No ratings: read as likes, without rating values.
     """
     if scale.words:
         return _describe_words(scale)
@@ -361,17 +498,17 @@ def describe_feedback(
         rest = (
             "" if why_likes == "No ratings" else "; if they are ratings, name the scale (--scale)"
         )
-        return [f"{why_likes}: read as likes, which tell who chose what, and nothing more{rest}."]
+        return [f"{why_likes}: read as likes, without rating values{rest}."]
     if feedback.counts == "log":
-        return [f"Column {quoted(column)} counts, and was read as levels: {count_levels()}."]
+        return [f"Column {quoted(column)} holds counts, read as levels: {count_levels()}."]
     if feedback.counts == "likes":
-        return [f"Column {quoted(column)} counts, and was read as likes: whether at all."]
+        return [f"Column {quoted(column)} holds counts, read as likes."]
     if not scale.inferred:
         return []
     if (scale.low, scale.high, scale.step) == (0, 1, 1):
         doubt = (
-            "ratings are 0 and 1, and nobody said what a 0 is: a dislike (scale, --scale 0:1:1), "
-            "or nothing at all (likes with drop_off_scale, --likes --drop-off-scale)"
+            "ratings are 0 and 1, and a 0 may be a dislike (scale, --scale 0:1:1) or no rating "
+            "(likes with drop_off_scale, --likes --drop-off-scale); state which"
         )
         if publishing:
             raise RecveilError(doubt, code="rating.zero")
@@ -380,8 +517,8 @@ def describe_feedback(
     whole = scale.low >= 0 and scale.step is not None and scale.step % 1 == 0
     if counted or (whole and scale.high > _MOST_OF_RATINGS):
         return [
-            f"Column {quoted(column)} was read as ratings on the scale {scale}; if it counts how "
-            f"often, or how long, say what to make of that with counts (--counts log, or likes)."
+            f"Column {quoted(column)} was read as ratings on the scale {scale}; if it holds counts "
+            f"or durations, set counts (--counts log, or likes)."
         ]
     return []
 
@@ -408,8 +545,8 @@ def meaning_of_words(scale: RatingScale) -> list[str]:
 def _describe_words(scale: RatingScale) -> list[str]:
     """Describe words that look alike, and words that look like a missing rating."""
     pairs = [
-        f"{quoted(one)} and {quoted(other)} differ in capital letters, spaces or the code of a "
-        f"letter alone, and were taken for two words; if they are one, mend the table."
+        f"{quoted(one)} and {quoted(other)} differ only in capital letters, spaces or the code of "
+        f"a letter, and were read as two words; if they are one, correct the table."
         for one, other in alike(scale.words)
     ]
     return [*pairs, *describe_null_ids(scale.words, "word")]

@@ -29,28 +29,12 @@ from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, first_line_of, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 
-# The axes of a matrix, as named by `user` and `item`.
+# The axes of a matrix, as values of `user` and `item`.
 ROW, COLUMN = "row", "column"
 
 
-@brief
-class DataSet(NamedTuple):
-    """Ratings of another library's data set, in columns."""
-
-    # Its name in messages
-    name: str
-    # One value per rating in each
-    columns: Mapping[str, ArrayLike]
-    # Default column of each role
-    roles: Mapping[str, str]
-    # Returns the place of the rating at a position
-    locate: Locate = "row {}".format
-    # A warning about the interpretation, such as an assumed orientation
-    note: str = ""
-
-
-def data_set_of(source: Any) -> DataSet | None:
-    """Return a sparse matrix, or another library's data set, as columns; None for other types."""
+def data_set_of(source: Any) -> "Frame | None":
+    """Convert a sparse matrix, or another library's data set; None for other types."""
     take = _taker_of(source)
     return None if take is None else take(source)
 
@@ -67,22 +51,22 @@ def is_data_set(source: Any) -> bool:
     return _taker_of(source) is not None
 
 
-def _taker_of(source: Any) -> Callable[[Any], DataSet] | None:
+def _taker_of(source: Any) -> Callable[[Any], "Frame"] | None:
     # A caller with a scipy matrix has imported it; others need not.
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(source):
         return _of_matrix
-    for names, take in _BY_WHAT_THEY_HAVE:
+    for names, take in _TAKERS:
         if all(hasattr(source, name) for name in names):
             return take
     return None
 
 
-def _of_matrix(matrix: Any) -> DataSet:
+def _of_matrix(matrix: Any) -> "Frame":
     """Read each stored number as the rating of a user (row) for an item (column)."""
     if matrix.ndim != 2:
         raise RecveilError(
-            f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each person, "
+            f"a sparse array of {matrix.ndim} dimension(s); expected two: a row for each user, "
             f"and a column for each item",
             code="argument.shape",
         )
@@ -95,27 +79,24 @@ def _of_matrix(matrix: Any) -> DataSet:
     zeros = int(entries.nnz - np.count_nonzero(entries.data))
     if zeros:
         raise RecveilError(
-            f"a sparse matrix that stores {zeros:,} zeros: are they ratings, or nothing? If "
-            f"nothing, call eliminate_zeros() on it; if ratings, give its rows, columns and values "
-            f"to Ratings.from_columns",
+            f"a sparse matrix that stores {zeros:,} zeros, which may be ratings or missing; if "
+            f"missing, call its eliminate_zeros(); if ratings, pass rows, columns and values to "
+            f"Ratings.from_columns",
             code="rating.zero",
         )
     is_plain = matrix.dtype.kind != "f"
     values = entries.data if is_plain else entries.data.astype(np.float64, copy=False)
-    return DataSet(
+    return Frame(
+        _table({ROW: rows, COLUMN: columns, "rating": values}),
         "the matrix",
-        {ROW: rows, COLUMN: columns, "rating": values},
         {"user": ROW, "item": COLUMN, "rating": "rating"},
         lambda at: f"row {rows[at]}, column {columns[at]} of the matrix",
-        "The rows of the matrix were taken for people, and its columns for items: user='row' and "
-        "item='column' say so, user='column' and item='row' the other way round.",
+        note="The rows of the matrix were taken for users, and its columns for items. State so "
+        "with user='row' and item='column', or swap them with user='column' and item='row'.",
     )
 
 
-_ROLES = {"user": "user", "item": "item", "rating": "rating"}
-
-
-def _of_cornac(data: Any) -> DataSet:
+def _of_cornac(data: Any) -> "Frame":
     if hasattr(data, "num_baskets") or hasattr(data, "num_sessions"):
         raise RecveilError(
             f"{type(data).__name__}: a data set of baskets or sessions, which are no ratings; "
@@ -124,49 +105,55 @@ def _of_cornac(data: Any) -> DataSet:
         )
     users, items, ratings = data.uir_tuple
     columns: dict[str, ArrayLike] = {
-        "user": _labels(data.uid_map)[users],
-        "item": _labels(data.iid_map)[items],
+        "user": _ids_by_code(data.uid_map)[users],
+        "item": _ids_by_code(data.iid_map)[items],
         "rating": np.asarray(ratings, dtype=np.float64),
     }
-    return _with_times("the cornac data set", columns, data.timestamps)
+    return _of_columns("the cornac data set", columns, data.timestamps)
 
 
-def _of_trainset(data: Any) -> DataSet:
+def _of_trainset(data: Any) -> "Frame":
     triples = list(data.all_ratings())
     columns: dict[str, ArrayLike] = {
         "user": [data.to_raw_uid(user) for user, _, _ in triples],
         "item": [data.to_raw_iid(item) for _, item, _ in triples],
         "rating": [float(rating) for _, _, rating in triples],
     }
-    return DataSet("the surprise training set", columns, _ROLES)
+    return _of_columns("the surprise training set", columns)
 
 
-def _of_surprise(data: Any) -> DataSet:
+def _of_surprise(data: Any) -> "Frame":
     rows = data.raw_ratings
     columns: dict[str, ArrayLike] = {
         name: [row[at] for row in rows] for at, name in enumerate(("user", "item"))
     }
     columns["rating"] = [float(row[2]) for row in rows]
-    return _with_times("the surprise data set", columns, [row[3] for row in rows])
+    return _of_columns("the surprise data set", columns, [row[3] for row in rows])
 
 
-def _with_times(name: str, columns: dict[str, ArrayLike], times: Iterable[Any] | None) -> DataSet:
-    """Add the times, if there are any."""
+def _of_columns(
+    name: str, columns: dict[str, ArrayLike], times: Iterable[Any] | None = None
+) -> "Frame":
+    """Return a data set as a frame, with the times if there are any."""
     known = [] if times is None else list(times)
-    if all(time is None for time in known):
-        return DataSet(name, columns, _ROLES)
-    return DataSet(name, columns | {"time": known}, _ROLES | {"time": "time"})
+    if any(time is not None for time in known):
+        columns["time"] = known
+    return Frame(_table(columns), name, {role: role for role in columns})
 
 
-def _labels(places: Mapping[Any, int]) -> NDArray[Any]:
-    """Return the id at each position."""
-    labels = np.empty(max(places.values(), default=-1) + 1, dtype=object)
-    for label, place in places.items():
-        labels[place] = label
-    return labels
+def _table(columns: Mapping[str, ArrayLike]) -> pa.Table:
+    return plain_table(pa.table({name: _arrow(name, each) for name, each in columns.items()}))
 
 
-_BY_WHAT_THEY_HAVE: tuple[tuple[tuple[str, ...], Callable[[Any], DataSet]], ...] = (
+def _ids_by_code(codes: Mapping[Any, int]) -> NDArray[Any]:
+    """Return the id of each code."""
+    ids = np.empty(max(codes.values(), default=-1) + 1, dtype=object)
+    for each, code in codes.items():
+        ids[code] = each
+    return ids
+
+
+_TAKERS: tuple[tuple[tuple[str, ...], Callable[[Any], "Frame"]], ...] = (
     (("uir_tuple", "uid_map", "iid_map"), _of_cornac),
     (("all_ratings", "to_raw_uid", "to_raw_iid"), _of_trainset),
     (("raw_ratings", "reader"), _of_surprise),
@@ -322,9 +309,7 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
             f"{what}; use Ratings.from_columns for plain arrays",
             code="argument.type",
         )
-    table = pa.table({name: _arrow(name, column) for name, column in found.columns.items()})
-    note = "" if any(given.values()) else found.note
-    return Frame(plain_table(table), found.name, found.roles, found.locate, note=note)
+    return found._replace(note="") if any(given.values()) else found
 
 
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:
@@ -340,9 +325,10 @@ def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None)
         arrays["time"] = _dates(days)
     lengths = {len(array) for array in arrays.values()}
     if len(lengths) > 1:
-        told = ", ".join(f"{len(array)} of {name}" for name, array in arrays.items())
+        sizes = ", ".join(f"{len(array)} of {name}" for name, array in arrays.items())
         raise RecveilError(
-            f"expected columns of one length, one value a rating; got {told}", code="argument.shape"
+            f"expected columns of one length, one value a rating; got {sizes}",
+            code="argument.shape",
         )
     return pa.table(arrays)
 

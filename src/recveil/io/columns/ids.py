@@ -1,4 +1,4 @@
-"""Ids of people among those of items, which are published as they stand."""
+"""Encoding of user and item ids, and reports on ids that may be wrong or personal."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,39 +9,45 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.io.columns.columns import is_text, pieces, reject_first, reject_missing
+from recveil.io.columns.columns import (
+    is_text,
+    pieces,
+    reject_first,
+    reject_missing,
+    run_end_decoded,
+    value_type,
+)
 from recveil.ratings.arrow_columns import holds_uuids, tidied, uuids_as_text
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
-# No id contains these: a NUL, and what some program takes for a line break. Python, Arrow and Java
-# read this alike.
+# Characters that no id contains: a NUL, and all line breaks of any program. The pattern means the
+# same in Python, Arrow and Java.
 NOT_IN_IDS = "[\\x00\\x0a-\\x0d\\x1c-\\x1e\\x85\u2028\u2029]"
 _FOUND_IN_IDS = re.compile(NOT_IN_IDS)
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
-# So many binary digits of a whole number are exact in a float of so many bits.
+# Number of binary digits that are exact in a float of so many bits.
 _EXACT_BITS = {16: 11, 32: 24, 64: 53}
 
 
-def encode_labels(
+def encode_ids(
     column: pa.ChunkedArray, role: str, locate: Locate
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Split a column of ids into its sorted distinct labels and each row's position among them.
+    """Split a column of ids into its sorted distinct ids and each row's position among them.
 
-    Ids become int64 if every one is a whole number written the usual way, else they stay text,
-    so that "007" and "7" remain two people. Sorted labels make the result independent of the
-    order of the rows.
+    Ids become int64 if each is a whole number in its usual notation. Otherwise they stay text, so
+    that "007" and "7" remain two ids. Sorting makes the result independent of the order of rows.
 
     Returns
     -------
-    labels : ndarray of int64 or of str objects, shape (n_labels,)
+    ids : ndarray of int64 or of str objects, shape (n_ids,)
     codes : ndarray of int32, shape (n_rows,)
 
     Examples
     --------
-    >>> encode_labels(pa.chunked_array([["10", "9", "10"]]), "user", str)
+    >>> encode_ids(pa.chunked_array([["10", "9", "10"]]), "user", str)
     (array([ 9, 10]), array([1, 0, 1], dtype=int32))
     """
     column = _usual(column, role, locate)
@@ -54,14 +60,17 @@ def encode_labels(
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
-    if column.num_chunks and _holds_twice(column.chunk(0).dictionary):
-        column = tidied(column)
+    if column.num_chunks:
+        values = column.chunk(0).dictionary
+        texts = values.cast(pa.large_string()) if is_text(values.type) else values
+        if pc.count_distinct(texts, mode="all").as_py() < len(texts):
+            column = tidied(column)
     reject_missing(column, f"the {role} is missing; drop the row", locate, code="id.missing")
     if not column.num_chunks:
         return np.array([], np.int64), np.array([], np.int32)
-    labels = _label_array(column.chunk(0).dictionary)
-    used = _used(column, 0, labels.size)
-    for empty in np.flatnonzero(used & (labels == "")):
+    ids = _id_array(column.chunk(0).dictionary)
+    used = _used(column, 0, ids.size)
+    for empty in np.flatnonzero(used & (ids == "")):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
         reject_first(
             pc.equal(codes, int(empty)),
@@ -71,28 +80,28 @@ def encode_labels(
         )
     _require_plain_text(column, used, role, locate)
     in_order = np.flatnonzero(used)
-    in_order = in_order[np.argsort(labels[in_order])]
-    position = np.zeros(labels.size, np.int32)
+    in_order = in_order[np.argsort(ids[in_order])]
+    position = np.zeros(ids.size, np.int32)
     position[in_order] = np.arange(in_order.size, dtype=np.int32)
-    return labels[in_order], _relabel(column, 0, position)
+    return ids[in_order], _positions_of(column, 0, position)
 
 
 def _require_plain_text(
     column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
 ) -> None:
-    """Raise for an id with a NUL or a line break.
+    """Raise a RecveilError for an id with a NUL or a line break.
 
-    A line break in an id is most often a row of another user, swallowed by a stray quote.
+    A line break in an id is usually a row of another user, swallowed by a stray quote.
     """
-    labels = column.chunk(0).dictionary
-    if not is_text(labels.type):
+    ids = column.chunk(0).dictionary
+    if not is_text(ids.type):
         return
-    found = pc.match_substring_regex(labels.cast(pa.large_string()), NOT_IN_IDS)
-    for label in np.flatnonzero(used & found.fill_null(False).to_numpy(zero_copy_only=False)):
+    found = pc.match_substring_regex(ids.cast(pa.large_string()), NOT_IN_IDS)
+    for code in np.flatnonzero(used & found.fill_null(False).to_numpy(zero_copy_only=False)):
         codes = pa.chunked_array(chunk.indices for chunk in column.chunks)
-        held = describe_break(labels[int(label)].as_py())
-        problem = f"the {role} contains {held}; correct it, or drop the row"
-        reject_first(pc.equal(codes, int(label)), problem, locate, code="id.line-break")
+        problem = describe_break(ids[int(code)].as_py())
+        problem = f"the {role} contains {problem}; correct it, or drop the row"
+        reject_first(pc.equal(codes, int(code)), problem, locate, code="id.line-break")
 
 
 def describe_break(text: str) -> str:
@@ -110,25 +119,23 @@ def describe_break(text: str) -> str:
 
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
-    """Bring ids that are stored unusually into a usual type, or say that they are no ids."""
+    """Convert ids of unusual types, or raise a RecveilError for values that are no ids."""
+    column = run_end_decoded(column)
     kind = column.type
-    if isinstance(kind, pa.RunEndEncodedType):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        column, kind = pa.chunked_array(chunks, kind.value_type), kind.value_type
     if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
-        return column.cast(pa.string())  # as in a text file, whose longest numbers are text
-    if pa.types.is_decimal(kind):
-        # As databases write whole numbers; as text, those of any size stay what they are.
+        return column.cast(pa.string())  # as in text files, whose longest numbers stay text
+    if pa.types.is_decimal(kind):  # whole numbers of a database, of any size as text
         _reject_fractions(column, role, locate)
         return column.cast(pa.decimal256(76, 0)).cast(pa.string())
     if pa.types.is_null(kind):
         reject_missing(column, f"the {role} is missing; drop the row", locate, code="id.missing")
-    if holds_uuids(column):  # as Spark and older writers store them, without their type
+    if holds_uuids(column):  # without their type, as Spark and older writers store them
         return pa.chunked_array([uuids_as_text(chunk) for chunk in column.chunks])
-    label = kind.value_type if pa.types.is_dictionary(kind) else kind
-    floating = pa.types.is_floating(label) and not pa.types.is_dictionary(kind)
-    if not (pa.types.is_integer(label) or is_text(label) or floating or pa.types.is_null(label)):
-        is_bytes = "binary" in str(kind)  # which no cast turns into text
+    value = value_type(kind)
+    if not (pa.types.is_integer(value) or is_text(value) or pa.types.is_null(value)) and (
+        not pa.types.is_floating(kind)
+    ):
+        is_bytes = "binary" in str(kind)  # has no cast to text
         remedy = "convert it to text" + ", such as hexadecimal digits" * is_bytes
         raise RecveilError(
             f"{role} column: expected text or whole numbers, got {shortened(str(kind))}; {remedy}",
@@ -151,18 +158,22 @@ def _encode_numbers(
     if high - low >= max(2**20, len(column)):
         return None
     used = _used(column, low, high - low + 1)
-    return np.flatnonzero(used) + low, _relabel(column, low, (np.cumsum(used) - 1).astype(np.int32))
+    return np.flatnonzero(used) + low, _positions_of(
+        column, low, (np.cumsum(used) - 1).astype(np.int32)
+    )
 
 
 def _used(column: pa.ChunkedArray, low: int, n: int) -> NDArray[np.bool_]:
-    """Say which of the n numbers from `low` on stand in a column, or in its dictionary's place."""
+    """Return which of the n numbers from `low` on occur in a column, or as dictionary indices."""
     used = np.zeros(n, np.bool_)
     for _, numbers in _integers(column):
         _mark(numbers, low, used)
     return used
 
 
-def _relabel(column: pa.ChunkedArray, low: int, position: NDArray[np.int32]) -> NDArray[np.int32]:
+def _positions_of(
+    column: pa.ChunkedArray, low: int, position: NDArray[np.int32]
+) -> NDArray[np.int32]:
     """Return ``position[number - low]`` of each number."""
     codes = np.empty(len(column), np.int32)
     for first, numbers in _integers(column):
@@ -171,7 +182,7 @@ def _relabel(column: pa.ChunkedArray, low: int, position: NDArray[np.int32]) -> 
 
 
 def _integers(column: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the numbers of a column, or its places in the dictionary, piece by piece."""
+    """Yield the numbers of a column, or its dictionary indices, piece by piece."""
     for first, piece in pieces(column):
         numbers = piece.indices if pa.types.is_dictionary(column.type) else piece
         # Two types only, since a kernel is compiled for each.
@@ -179,7 +190,7 @@ def _integers(column: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[Any]]]:
         yield first, numbers.cast(pa.int32() if is_narrow else pa.int64()).to_numpy()
 
 
-# numpy would turn each piece into 64-bit numbers before it looks anything up.
+# numpy would convert each piece to 64-bit numbers first.
 @compiled()
 def _mark(numbers: NDArray[Any], low: int, used: NDArray[Any]) -> None:
     for number in numbers:
@@ -192,36 +203,30 @@ def _look_up(numbers: NDArray[Any], low: int, position: NDArray[Any], codes: NDA
         codes[at] = position[numbers[at] - low]
 
 
-def _holds_twice(labels: pa.Array) -> bool:
-    labels = labels.cast(pa.large_string()) if is_text(labels.type) else labels
-    return bool(pc.count_distinct(labels, mode="all").as_py() < len(labels))
-
-
-def _label_array(labels: pa.Array) -> NDArray[Any]:
-    if pa.types.is_integer(labels.type):
+def _id_array(values: pa.Array) -> NDArray[Any]:
+    if pa.types.is_integer(values.type):
         try:
-            return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
+            return values.cast(pa.int64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:
-            labels = labels.cast(pa.string())
-    labels = labels.cast(pa.large_string())  # a string view has no regular expressions
-    if len(labels) and pc.all(pc.match_substring_regex(labels, _INTEGER)).as_py():
-        return labels.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return np.array(labels.to_pylist(), dtype=object)
+            values = values.cast(pa.string())
+    values = values.cast(pa.large_string())  # a string view has no regular expressions
+    if len(values) and pc.all(pc.match_substring_regex(values, _INTEGER)).as_py():
+        return values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return np.array(values.to_pylist(), dtype=object)
 
 
 def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
-    """Turn ids that a data frame keeps as floats (1.0, 2.0) back into integers."""
+    """Convert ids that a data frame holds as floats (1.0, 2.0) to integers."""
     reject_first(
         pc.is_null(column, nan_is_null=True), f"the {role} is missing", locate, code="id.missing"
     )
     digits = _EXACT_BITS[column.type.bit_width]
     column = column.cast(pa.float64())
-    broken = pc.not_equal(column, pc.round(column))
-    reject_first(broken, f"the {role} is no whole number; expected an id", locate, code="id.type")
-    # The first one that has two meanings is the power itself: the number behind it became it.
+    _reject_fractions(column, role, locate)
+    # The first ambiguous number is the power itself: its successor is rounded to it.
     problem = (
-        f"the {role} is a number beyond what its column holds exactly, so that two may be one; "
-        f"write ids as text, or as whole numbers, where they come from"
+        f"the {role} is larger than its column holds exactly, so that two may be one; write ids "
+        f"as text, or as whole numbers, where they come from"
     )
     reject_first(pc.greater_equal(pc.abs(column), 2.0**digits), problem, locate, code="id.type")
     return column.cast(pa.int64())
@@ -240,35 +245,32 @@ _LOOK_ALIKE = str.maketrans(
 )
 # How spreadsheets show long numbers.
 _ROUNDED = r"^\s*-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,3}\s*$"
-# How programs and people name the line below a table that sums it up.
+# Names of the line of totals below a table.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
-# What programs write where there is nothing.
+# What programs write for missing values.
 _NOTHING = (
     *("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "undefined", "(null)", "[null]"),
     *("<null>", "\\n", "(blank)", "(none)", "-", "--", "?", "#ref!", "#value!", "#name?", "#null!"),
 )
 
 
-def describe_alike_ids(labels: NDArray[Any], role: str) -> list[str]:
-    """Say how many users, or items, may be fewer, as some differ in how they are written alone.
-
-    Nothing is put together: which ids are one, their owner knows.
-    """
-    if labels.dtype != object:
+def describe_alike_ids(ids: NDArray[Any], role: str) -> list[str]:
+    """Report how many ids may be fewer, as some differ only in notation; none are merged."""
+    if ids.dtype != object:
         return []
-    texts = pa.array(labels, pa.large_string())
+    texts = pa.array(ids, pa.large_string())
     visible = pc.replace_substring_regex(texts, r"\p{Cf}+", "")
     usual = pc.utf8_normalize(pc.utf8_trim_whitespace(visible), form="NFC")
     usual = pc.replace_substring_regex(usual, _NUMBER, r"\1\2")
-    written = "zeros, blanks, invisible characters or the code of a letter"
+    notation = "zeros, blanks, invisible characters or the code of a letter"
     return [
-        *_describe_equal(labels, usual, role, written),
-        *_describe_look_alikes(labels, usual, role),
-        *_describe_equal(labels, pc.utf8_lower(texts), role, "capital letters"),
+        *_describe_equal(ids, usual, role, notation),
+        *_describe_look_alikes(ids, usual, role),
+        *_describe_equal(ids, pc.utf8_lower(texts), role, "capital letters"),
     ]
 
 
-def _describe_look_alikes(labels: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
+def _describe_look_alikes(ids: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
     """Report how many ids look like another one in letters of another script or width."""
     others = pc.invert(pc.string_is_ascii(usual))
     if not pc.any(others).as_py():
@@ -277,11 +279,11 @@ def _describe_look_alikes(labels: NDArray[Any], usual: pa.Array, role: str) -> l
     alike = pa.array([text.translate(_LOOK_ALIKE) for text in folded], usual.type)
     _, first = np.unique(usual.dictionary_encode().indices.to_numpy(), return_index=True)
     plain = pc.replace_with_mask(usual, others, alike).take(pa.array(first))
-    return _describe_equal(labels[first], plain, role, "the script or width of letters", ascii)
+    return _describe_equal(ids[first], plain, role, "the script or width of letters", ascii)
 
 
 def _describe_equal(
-    labels: NDArray[Any],
+    ids: NDArray[Any],
     usual: pa.Array,
     role: str,
     differ: str,
@@ -290,125 +292,126 @@ def _describe_equal(
     """Report how many ids have the same usual form as another one."""
     usual = usual.dictionary_encode()
     n_usual = len(usual.dictionary)
-    if n_usual == labels.size:
+    if n_usual == ids.size:
         return []
     codes = usual.indices.to_numpy()
     twice = int(np.argmax(np.bincount(codes) > 1))
-    one, other = (shortened(write(labels[at]), 40) for at in np.flatnonzero(codes == twice)[:2])
+    one, other = (shortened(write(ids[at]), 40) for at in np.flatnonzero(codes == twice)[:2])
     return [
-        f"{labels.size:,} {role}s may be {n_usual:,}: {one} and {other} "
-        f"differ by {differ} alone, and were taken for two; if they are one, correct the table."
+        f"{ids.size:,} {role}s may be {n_usual:,}: {one} and {other} differ only in {differ}, and "
+        f"were read as two; if they are one, correct the table."
     ]
 
 
-def describe_blanks(labels: NDArray[Any], role: str) -> list[str]:
-    """Say how many ids begin or end with a blank, which is kept.
+def _describe_some(
+    found: list[str], ids: NDArray[Any], role: str, problem: tuple[str, str], remedy: str
+) -> list[str]:
+    """Report how many ids have a problem, which is given for one and for several."""
+    if not found:
+        return []
+    return [
+        f"{len(found):,} of {len(ids):,} {role}s {problem[len(found) > 1]}, such as "
+        f"{quoted(found[0], 40)}{remedy}."
+    ]
+
+
+def describe_blanks(ids: NDArray[Any], role: str) -> list[str]:
+    """Report how many ids begin or end with a blank, which is kept.
 
     Examples
     --------
     >>> print(*describe_blanks(np.array([" i1", "i2"], object), "item"))
-    1 of 2 items has a blank before or after its id, such as ' i1', which is kept as a part of it;
-    if it is none, remove it from the table.
+    1 of 2 items begins or ends with a blank, such as ' i1', which is kept; if it is no part of the
+    id, remove it from the table.
     """
-    texts = pa.array(labels, pa.large_string())
-    found = texts.filter(pc.not_equal(texts, pc.utf8_trim_whitespace(texts)))
-    if not len(found):
-        return []
-    has = "has" if len(found) == 1 else "have"
-    if (text := found[0].as_py()).strip()[0:1] == '"':
-        return [
-            f"{len(found):,} of {len(labels):,} {role}s {has} a blank beside a quote, such as "
-            f"{quoted(text, 40)}, which makes both a part of the id; remove the blanks from the "
-            f"table."
-        ]
-    return [
-        f"{len(found):,} of {len(labels):,} {role}s {has} a blank before or after "
-        f"{'its id' if len(found) == 1 else 'their ids'}, such as {quoted(found[0].as_py(), 40)}, "
-        f"which is kept as a part of it; if it is none, remove it from the table."
-    ]
+    texts = pa.array(ids, pa.large_string())
+    found = texts.filter(pc.not_equal(texts, pc.utf8_trim_whitespace(texts))).to_pylist()
+    if found and found[0].strip().startswith('"'):
+        problem = "has a blank next to a quote", "have a blank next to a quote"
+        remedy = ", so that both are parts of the id; remove the blanks from the table"
+    else:
+        problem = "begins or ends with a blank", "begin or end with a blank"
+        remedy = ", which is kept; if it is no part of the id, remove it from the table"
+    return _describe_some(found, ids, role, problem, remedy)
 
 
-def describe_totals(labels: NDArray[Any], role: str) -> list[str]:
-    """Say which ids look like the line of totals below a table.
-
-    Examples
-    --------
-    >>> print(*describe_totals(np.array(["ann", "Total"], object), "user"))
-    'Total' among the users may be a line of totals, and was read as a user; if it is one, delete
-    the line.
-    """
-    texts = pa.array(labels, pa.large_string())
-    found = texts.filter(pc.match_substring_regex(texts, _TOTAL)).to_pylist()
-    if not found:
-        return []
-    article = "an" if role == "item" else "a"
-    return [
-        f"{listed(found, 60)} among the {role}s may be a line of totals, and was read as {article} "
-        f"{role}; if it is one, delete the line."
-    ]
-
-
-def describe_null_ids(labels: NDArray[Any] | Sequence[str], role: str) -> list[str]:
-    """Say which of some texts programs write where there is nothing.
-
-    Examples
-    --------
-    >>> print(*describe_null_ids(["ann", "NA"], "user"))
-    'NA' among the users may stand for nothing, and was taken as it is; if it does, leave such rows
-    out.
-    """
-    texts = pa.array(labels, pa.large_string())
-    plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
-    found = texts.filter(pc.is_in(plain, pa.array(_NOTHING, pa.large_string()))).to_pylist()
-    if not found:
-        return []
-    return [
-        f"{listed(found, 60)} among the {role}s may stand for nothing, and was taken as it is; if "
-        f"it does, leave such rows out."
-    ]
-
-
-def describe_rounded(labels: NDArray[Any], role: str) -> list[str]:
-    """Say how many ids are numbers that a spreadsheet rounded, so that several may be one.
+def describe_rounded(ids: NDArray[Any], role: str) -> list[str]:
+    """Report how many ids are numbers that a spreadsheet rounded, so that several may be one.
 
     Examples
     --------
     >>> print(*describe_rounded(np.array(["1.23457E+15", "i2"], object), "user"))
-    1 of 2 users looks like a rounded number ('1.23457E+15'), so that several may have been merged;
-    format the column as text where it comes from, and export it again.
+    1 of 2 users looks like a rounded number, such as '1.23457E+15', so that several may have been
+    merged; format the column as text where it comes from, and export it again.
     """
-    texts = pa.array(labels, pa.large_string())
-    found = texts.filter(pc.match_substring_regex(texts, _ROUNDED))
-    if not len(found):
-        return []
-    looks = "looks like a rounded number" if len(found) == 1 else "look like rounded numbers"
-    return [
-        f"{len(found):,} of {len(labels):,} {role}s {looks} ({quoted(found[0].as_py(), 40)}), so "
-        f"that several may have been merged; format the column as text where it comes from, and "
-        f"export it again."
-    ]
+    remedy = ", so that several may have been merged; format the column as text where it comes from"
+    return _describe_some(
+        _matching(ids, _ROUNDED),
+        ids,
+        role,
+        ("looks like a rounded number", "look like rounded numbers"),
+        f"{remedy}, and export it again",
+    )
+
+
+def _matching(ids: NDArray[Any] | Sequence[str], pattern: str) -> list[str]:
+    texts = pa.array(ids, pa.large_string())
+    return list(texts.filter(pc.match_substring_regex(texts, pattern)).to_pylist())
+
+
+def describe_totals(ids: NDArray[Any], role: str) -> list[str]:
+    """Report ids that look like the line of totals below a table.
+
+    Examples
+    --------
+    >>> print(*describe_totals(np.array(["ann", "Total"], object), "user"))
+    'Total' among the users may be a line of totals; if it is, delete the line.
+    """
+    found = _matching(ids, _TOTAL)
+    named = f"{listed(found, 60)} among the {role}s"
+    return [f"{named} may be a line of totals; if it is, delete the line."] if found else []
+
+
+def describe_null_ids(ids: NDArray[Any] | Sequence[str], role: str) -> list[str]:
+    """Report texts that programs write for missing values.
+
+    Examples
+    --------
+    >>> print(*describe_null_ids(["ann", "NA"], "user"))
+    'NA' among the users may mean a missing value; if it does, drop such rows.
+    """
+    texts = pa.array(ids, pa.large_string())
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    found = texts.filter(pc.is_in(plain, pa.array(_NOTHING, pa.large_string()))).to_pylist()
+    named = f"{listed(found, 60)} among the {role}s"
+    return [f"{named} may mean a missing value; if it does, drop such rows."] if found else []
 
 
 def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
-    """Say of all ids what their owner must look at, a sentence each.
+    """Report ids that the publisher should check, a sentence each.
 
     Examples
     --------
     >>> describe_ids(np.array([7, 12]), np.array(["heat"], object))
     []
     """
-    told = []
-    for role, labels in (("user", users), ("item", items)):
-        told += describe_alike_ids(labels, role)
-        if labels.dtype == object:
-            told += describe_rounded(labels, role)
-            told += describe_blanks(labels, role)
-            told += describe_totals(labels, role)
-            told += describe_null_ids(labels, role)
-    return told
+    checks = (
+        describe_alike_ids,
+        describe_rounded,
+        describe_blanks,
+        describe_totals,
+        describe_null_ids,
+    )
+    return [
+        note
+        for role, ids in (("user", users), ("item", items))
+        if ids.dtype == object
+        for describe in checks
+        for note in describe(ids, role)
+    ]
 
 
-# What an id of a person looks like, and from which share of the items on it is no chance.
+# Patterns of personal ids, and the share of items from which such ids are no chance.
 _KINDS = {
     "e-mail addresses": (r"^\s*[^@\s]+@[^@\s]+\.[A-Za-z]{2,}\s*$", 0.0),
     "telephone numbers": (r"^\s*\+\d[\d ()/.-]{6,18}\d\s*$", 0.5),
@@ -417,9 +420,9 @@ _KINDS = {
 
 
 def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
-    """Say what ids of items look like, if like those of people, and how many.
+    """Return the kind of personal ids among the ids of items, and their number; None without any.
 
-    One e-mail address is enough; of other kinds, half of the ids.
+    One e-mail address is enough; of the other kinds, half of the ids.
     """
     array = items if isinstance(items, np.ndarray) else np.asarray(list(items), dtype=object)
     if array.dtype != object:
@@ -432,10 +435,10 @@ def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
     return None
 
 
-def reject_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
-    """Refuse to publish ids of items that look like those of people, or contain line breaks."""
-    held = (describe_break(item) for item in items if isinstance(item, str))
-    if first := next(filter(None, held), ""):
+def reject_personal_ids(items: Iterable[Any], *, can_hide: bool = True) -> None:
+    """Raise a RecveilError for ids of items that look personal, or contain line breaks."""
+    breaks = (describe_break(item) for item in items if isinstance(item, str))
+    if first := next(filter(None, breaks), ""):
         raise RecveilError(
             f"an item id contains {first}; correct it, or drop its rows", code="id.line-break"
         )
@@ -444,25 +447,25 @@ def reject_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
         look = "id of items looks" if times == 1 else "ids of items look"
         hide = ", or publish pseudonyms (hide_items, --hide-items)" if can_hide else ""
         raise RecveilError(
-            f"{times:,} {look} like {kind}, and such ids are published as they stand; if they are "
-            f"people's, say which column is which with user and item (--user, --item); if not, "
-            f"rename them{hide}",
+            f"{times:,} {look} like {kind}, and ids of items are published unchanged; if they are "
+            f"those of users, name the columns with user and item (--user, --item); if not, rename "
+            f"them{hide}",
             code="id.personal",
         )
 
 
 def describe_user_ids(items: Iterable[Any]) -> list[str]:
-    """Say of a release how many ids of its items look like those of people.
+    """Report how many ids of a release's items look personal.
 
     Examples
     --------
     >>> describe_user_ids(["Heat", "ann@example.org"])
-    ['1 of the ids of items looks like e-mail addresses: perhaps people were published as items.']
+    ['1 of the ids of items looks like e-mail addresses: perhaps users were published as items.']
     """
     if (found := user_ids_among(items)) is None:
         return []
     kind, times = found
     look = "looks" if times == 1 else "look"
     return [
-        f"{times:,} of the ids of items {look} like {kind}: perhaps people were published as items."
+        f"{times:,} of the ids of items {look} like {kind}: perhaps users were published as items."
     ]

@@ -14,14 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.io.columns.id_words import (
+from recveil.io.columns.repeated_rows import (
     ESCAPED,
     ESCAPES,
     WORD,
+    Values,
     decode_escapes,
+    find_repeated_rows,
+    is_like_title,
+    texts_of,
     words_of_id,
 )
-from recveil.io.columns.repeated_rows import Values, find_repeated_rows, is_like_title, texts_of
 from recveil.ratings.rating_scale import Locate, RatingScale
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.errors import RecveilError
@@ -293,7 +296,7 @@ def _is_number_after(
 
 
 class _Looks:
-    """What ids look like: their letters around digits, their punctuation, or their length."""
+    """The shapes of ids: letters around digits, punctuation, or length."""
 
     def __init__(self, ids: list[Any]):
         looked_at = ids[:: max(1, len(ids) // _LOOKED_AT)]

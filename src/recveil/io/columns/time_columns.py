@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from recveil.io.columns.columns import Feedback, find_columns, is_text, plain_name
+from recveil.io.columns.columns import Feedback, find_columns, holds_text, plain_name
 from recveil.io.columns.times import parse_days, seconds_of_digits, whole_days
 from recveil.ratings.arrow_columns import missing_rows
 from recveil.runtime.errors import RecveilError, listed, named_twice, quoted
@@ -135,46 +135,46 @@ def describe_time_columns(look: Look, problem: str, name: str | None, odd: str =
     Examples
     --------
     >>> print(*describe_time_columns(Look(None, ("when",)), "", None))
-    No column of dates was recognized, but 'when' looks like dates: if it says when people rated,
-    name it with time (--time), and how it is written with time_format (--time-format).
+    No column of dates was recognized, but 'when' looks like dates: if it holds the times of the
+    ratings, name it with time (--time), and its format with time_format (--time-format).
     """
     if look.parts and (name is None or problem):
         year, month, day = map(quoted, look.parts)
         return [
-            f"Columns {year}, {month} and {day} hold dates in parts, so that no times were read; "
-            f"write each date into one column, such as 2005-12-31."
+            f"Columns {year}, {month} and {day} hold parts of dates, so no times were read; write "
+            f"each date into one column, such as 2005-12-31."
         ]
     sentences = []
     if look.passed is not None:
         sentences.append(
-            f"Column {quoted(look.passed)} was not taken for times, going by its first rows: "
+            f"Column {quoted(look.passed)} was not used as times, judging by its first rows: "
             f"{look.problem}."
         )
     if name is not None and problem:
         sentences.append(
-            f"Column {quoted(name)} {problem}. If another column says when people rated, name it "
-            f"with time (--time)."
+            f"Column {quoted(name)} {problem}. If another column holds the times of the ratings, "
+            f"name it with time (--time)."
         )
     elif look.name is not None:
         sentences.append(
-            f"Column {quoted(look.name)} was taken for the times, because every row of it holds a "
-            f"date; if another one says when people rated, name that with time (--time)."
+            f"Column {quoted(look.name)} was used as the times, because every row of it holds a "
+            f"date; if another column holds them, name that with time (--time)."
         )
     if name is not None and odd:
         sentences.append(f"Column {quoted(name)}: {odd}.")
     if look.others and name is not None and not problem:
         one = len(look.others) == 1
         sentences.append(
-            f"Column {quoted(name)} was taken for the times; {listed(look.others)} "
-            f"{'holds' if one else 'hold'} dates, too: if {'it' if one else 'one'} says when "
-            f"people rated, name it with time (--time)."
+            f"Column {quoted(name)} was used as the times; {listed(look.others)} "
+            f"{'holds' if one else 'hold'} dates, too: if {'it' if one else 'one'} holds the times "
+            f"of the ratings, name it with time (--time)."
         )
     if look.candidates and (name is None or problem):
         one = len(look.candidates) == 1
         sentences.append(
             f"No column of dates was recognized, but {listed(look.candidates)} "
-            f"{'looks' if one else 'look'} like dates: if {'it' if one else 'one'} says when "
-            f"people rated, name it with time (--time), and how it is written with time_format "
+            f"{'looks' if one else 'look'} like dates: if {'it' if one else 'one'} holds the times "
+            f"of the ratings, name it with time (--time), and its format with time_format "
             f"(--time-format)."
         )
     return sentences
@@ -184,8 +184,8 @@ def reject_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
     """Raise a RecveilError if the first rows of a rating column look like times."""
     if _is_certain(column) or _is_doubtful(column):
         raise RecveilError(
-            f"{where}: column {quoted(name)} looks like times, not ratings; if it says when each "
-            f"item was liked, name it with time (--time); if these are ratings, name their scale "
+            f"{where}: column {quoted(name)} looks like times, not ratings; if it holds the times "
+            f"of likes, name it with time (--time); if these are ratings, name their scale "
             f"(--scale)",
             code="column.ambiguous",
         )
@@ -229,8 +229,9 @@ def _is_certain(column: pa.ChunkedArray) -> bool:
         first = (date(_FIRST_YEAR, 1, 1) - _EPOCH).days
         return bool(((days >= first) & (days < (last - _EPOCH).days)).all())
     texts = _texts(column)
+    years = range(_FIRST_YEAR, datetime.now(UTC).year + 2)
     return bool(texts) and all(
-        _ISO.fullmatch(text.strip()) and _is_year(int(text.strip()[:4])) for text in texts
+        _ISO.fullmatch(text.strip()) and int(text.strip()[:4]) in years for text in texts
     )
 
 
@@ -249,8 +250,7 @@ def _is_doubtful(column: pa.ChunkedArray) -> bool:
 
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return [text for text in column.unique().to_pylist() if text] if is_text(kind) else []
+    return [text for text in column.unique().to_pylist() if text] if holds_text(column) else []
 
 
 def _are_times(numbers: Iterable[int]) -> bool:
@@ -262,7 +262,3 @@ def _are_times(numbers: Iterable[int]) -> bool:
         return True
     dates = seconds_of_digits(np.array(kept, np.float64))
     return dates is not None and bool(((first <= dates) & (dates <= last)).all())
-
-
-def _is_year(year: int) -> bool:
-    return _FIRST_YEAR <= year <= datetime.now(UTC).year + 1

@@ -1,4 +1,4 @@
-"""Which of some rows is the last one in time, finer than the days that ratings keep."""
+"""Parsing of times as days, and as numbers that order the ratings of a pair."""
 
 import re
 import time
@@ -19,18 +19,18 @@ from recveil.runtime.errors import RecveilError, describe_count, quoted, shorten
 from recveil.runtime.safe_repr import brief
 
 SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
-# Numbers that all lie below so many seconds, which is in March 1973, are taken for counters: no
-# table of ratings is as old, and few have as many rows.
+# Numbers below this, in March 1973 as Unix seconds, are taken for counters: no table of ratings is
+# as old, and few have as many rows.
 LEAST_SECONDS = 10**8
-# Unix times of ratings lie between 1990 and now, and the latest of them is not before 1996, in
-# Unix seconds. No table of ratings that is known ends before, and times of other units would.
+# Unix times of ratings are from 1990 to now, and the latest is not before 1996 (in Unix seconds).
+# No known table of ratings ends earlier, but times of other units would.
 EARLIEST, LEAST_LATEST = 631_152_000, 820_454_400
-# A clock that stands before this is wrong: 2026-01-01.
+# A system clock before this is wrong: 2026-01-01.
 _LEAST_NOW = 1_767_225_600
 
 
 class _Unit(NamedTuple):
-    """A way to count time: how many a second has, and the Unix seconds of 0 and of the first."""
+    """A unit of time: its number per second, and the Unix seconds of 0 and of the first time."""
 
     name: str
     a_second: float
@@ -39,7 +39,7 @@ class _Unit(NamedTuple):
 
     @property
     def formula(self) -> str:
-        """How to turn such a number into Unix seconds."""
+        """The conversion of such a number to Unix seconds."""
         scale = f"{self.a_second:.0f}" if self.a_second > 1 else f"{1 / self.a_second:.0f}"
         scaled = f" {'/' if self.a_second > 1 else '*'} {scale}" if self.a_second != 1 else ""
         shifted = f" {'+' if self.zero > 0 else '-'} {abs(self.zero)}" if self.zero else ""
@@ -110,10 +110,9 @@ def is_plausible(latest: float) -> bool:
 
 
 def guess_unit(times: NDArray[Any]) -> str:
-    """Return how to convert numbers of a unit in which they are plausible times, or "".
+    """Return how to convert numbers to Unix seconds, if only one unit makes them plausible times.
 
-    It is "", too, if they are plausible in units of several sizes, as the wrong one would make
-    different days one.
+    Return "" if several sizes of units fit, as the wrong one would merge different days.
     """
     if are_snowflakes(times):
         discord = _ends_before_now(times, _DISCORD_ZERO)
@@ -293,8 +292,8 @@ def find_misreading(
 
 
 _IN_JANUARY_1970 = (
-    "its times all lie in January 1970, as if Unix times had been read in a smaller unit; "
-    "read them again, as seconds or milliseconds"
+    "its times are all in January 1970, as if Unix times had been read in a smaller unit; read "
+    "them again as seconds or milliseconds"
 )
 
 
@@ -340,7 +339,7 @@ def _in_units(numbers: NDArray[np.int64], own: str) -> list[tuple[str, NDArray[n
 
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (9.3e18, 10**9))
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
-# Above this share, a day before 1990 or in the future stands for a time that nobody knows.
+# Above this share, a day before 1990 or in the future marks unknown times.
 _MOST_OF_A_SENTINEL = 0.05
 # What turns the basic format of ISO dates into the extended one, and a decimal comma into a point.
 _BASIC_FORMAT = (
@@ -351,18 +350,18 @@ _BASIC_FORMAT = (
 )
 # The digits of the time of day behind a date of eight digits: none, HH, HHMM, HHMMSS, HHMMSSfff.
 _CLOCK_DIGITS = (0, 2, 4, 6, 9)
-# From 1900 to 4999: others, such as 9999-12-31, stand for a time that nobody knows.
+# From 1900 to 4999; others, such as 9999-12-31, mark unknown times.
 _FIRST_DAY, _LAST_DAY = -25_567, 1_106_684
 _MISSING = (
-    "the time is missing; fill it in, or name the column neither with time (--time) nor by a "
-    "time_format (--time-format): then it is left out"
+    "the time is missing; fill it in, or leave out time (--time) and time_format (--time-format), "
+    "so that the column is dropped"
 )
-# The format that says so of numbers which may be of another unit, such as seconds of 1994.
+# The format of Unix seconds that may be of another unit, such as seconds of 1994.
 UNIX_SECONDS = "%s"
-# Digits of what a format has, as far as their number is fixed; `strptime` takes fewer, too.
+# Number of digits of each directive with a fixed number; `strptime` also accepts fewer.
 _WIDTHS = {"%Y": 4, "%G": 4, "%j": 3} | {f"%{letter}": 2 for letter in "mdyHIMSUWV"}
 _SIGNS = re.compile(r"%:?.|\s+|.", re.DOTALL)
-_HOW = "say how it is written with time_format (--time-format), such as %d/%m/%Y"
+_HOW = "name its format with time_format (--time-format), such as %d/%m/%Y"
 
 
 @brief
@@ -380,10 +379,10 @@ class Days(NamedTuple):
 def parse_days(column: pa.ChunkedArray, locate: Locate, *, is_unit_given: bool = False) -> Days:
     """Read times as whole days.
 
-    Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, told apart by their
-    size, or dates such as 20051231 or 20051231235958; text is ISO 8601 or such a number. Numbers
-    that all would be seconds before March 1973 count something else: they are no dates. Nor are
-    numbers whose latest one would be before 1996, or whose first one would be in the future.
+    Numbers are Unix seconds, milliseconds, microseconds or nanoseconds, distinguished by size, or
+    dates such as 20051231 or 20051231235958; text is ISO 8601 or such a number. Numbers that would
+    all be seconds before March 1973 are no dates, nor are numbers whose latest would be before
+    1996, or whose first would be in the future.
     """
     if column.null_count == len(column):
         return Days(None, "it is empty")
@@ -507,17 +506,17 @@ def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> p
             row = int(pc.index(codes, number).as_py())
             if row >= 0:
                 raise RecveilError(
-                    f"{locate(row)}: time {quoted(text)} is not written as time_format "
-                    f"(--time-format) says, {quoted(format)}{widths.rule}; mend one of them",
+                    f"{locate(row)}: time {quoted(text)} does not match time_format "
+                    f"(--time-format), {quoted(format)}{widths.rule}; fix one of them",
                     code="time.format",
                 ) from None
-            instants.append(None)  # which stands in no row
+            instants.append(None)  # occurs in no row
     known = pa.array(instants, pa.timestamp("us"))
     return pa.chunked_array([known.take(chunk.indices) for chunk in column.chunks])
 
 
 class _Widths(NamedTuple):
-    """How many digits a format has where no sign separates two numbers.
+    """The number of digits of a format where no sign separates two numbers.
 
     Without it, `strptime` reads 1042024 as 4 October: %m%d%Y takes as many digits as it can.
     """
@@ -551,7 +550,7 @@ class _Widths(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """How many digits a format of digits alone has, as the end of a clause."""
+        """The number of digits of a format of digits alone, as the end of a clause."""
         if not self.most:
             return ""
         fewer = f", or {self.least} without the first 0" if self.least < self.most else ""
@@ -580,8 +579,8 @@ def _times_from_seconds(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedAr
     if beyond.any():
         row = int(np.argmax(beyond))
         raise RecveilError(
-            f"{locate(row)}: time {seconds[row]:.15g} counts no Unix seconds, as time_format "
-            f"(--time-format) says, {UNIX_SECONDS}; mend the row, or leave the format out",
+            f"{locate(row)}: time {seconds[row]:.15g} is no Unix second, as time_format "
+            f"(--time-format) {UNIX_SECONDS} states; fix the row, or leave the format out",
             code="time.format",
         )
     is_whole = not (seconds % 1).any()
@@ -593,15 +592,15 @@ def _times_from_seconds(column: pa.ChunkedArray, locate: Locate) -> pa.ChunkedAr
 def _check_format(format: str) -> None:
     text = EXAMPLE.strftime(format)
     # The last day of 2011 was a Saturday, too. Without a year, Python warns of what it parses.
-    tells_year = text != EXAMPLE.replace(year=2011).strftime(format)
+    has_year = text != EXAMPLE.replace(year=2011).strftime(format)
     try:
-        back = datetime.strptime(text, format) if tells_year else None
+        back = datetime.strptime(text, format) if has_year else None
     except ValueError:
         back = None
     if back is None or back.date() != EXAMPLE.date():
         raise RecveilError(
-            f"time_format (--time-format) {quoted(format)}: expected day, month and year in the "
-            f"signs of Python's strptime, such as %d/%m/%Y or %Y-%m-%d %H:%M:%S",
+            f"time_format (--time-format) {quoted(format)}: expected day, month and year as in "
+            f"Python's strptime, such as %d/%m/%Y or %Y-%m-%d %H:%M:%S",
             code="option.value",
         )
 
@@ -673,7 +672,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         return Days(
             None,
             f"its numbers, from {times.min():.12g} to {times.max():.12g}, would be seconds before "
-            f"March 1973, so that they count something else",
+            f"March 1973, so they are no times",
         )
     _reject_sentinels(times, sizes < LEAST_SECONDS, locate)
     # Ten years after 1970 as seconds are four days as milliseconds.
@@ -720,7 +719,7 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
         return Days(
             None,
             f"its numbers, such as {times[0]:.0f}, may be Unix {_UNIT_NAMES[a_second]} or dates; "
-            f"if they are dates, say so with time_format (--time-format), such as "
+            f"if they are dates, set time_format (--time-format), such as "
             f"{' or '.join(formats)}; if not, convert them to ISO dates",
         )
     return None
@@ -729,10 +728,7 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
 def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
     formats = find_formats(times)
     if formats:
-        remedy = (
-            f"and form dates; say so with time_format (--time-format), such as "
-            f"{' or '.join(formats)}"
-        )
+        remedy = f"and form dates; set time_format (--time-format), such as {' or '.join(formats)}"
     elif unit:
         remedy = unit
     else:
@@ -743,8 +739,7 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
     first = np.format_float_positional(times[0], trim="-")
     joint = " " if formats else "; "
     if would_be.startswith("Unix seconds") and times.max() < LEAST_LATEST:
-        said = f"time_format (--time-format {UNIX_SECONDS})"
-        remedy += f"; if they are Unix seconds, say so with {said}"
+        remedy += f"; if they are Unix seconds, set time_format (--time-format {UNIX_SECONDS})"
     return Days(
         None,
         f"its numbers, such as {first}, would be {would_be}{joint}{remedy}",
@@ -801,7 +796,7 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
 
 
 def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
-    """Return what several different days have in common, and the unit that they stand for.
+    """Return the common part of several different days, and the unit that they represent.
 
     Examples
     --------
@@ -828,7 +823,7 @@ def _describe_odd(days: NDArray[np.integer]) -> str:
     return (
         f"{n_odd:,} of {describe_count(days.size, 'time')} {'is' if n_odd == 1 else 'are'} "
         f"before 1990 or in the future "
-        f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and mend or drop such "
+        f"({' to '.join(dict.fromkeys(ends))}); check the unit of the times, and fix or drop such "
         f"rows"
     )
 
@@ -836,7 +831,7 @@ def _describe_odd(days: NDArray[np.integer]) -> str:
 def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
     """Read numbers such as 20051231 or 20051231235958 as Unix seconds, if every one is a date.
 
-    Behind the day may stand hours, minutes, seconds, and a fraction of a second.
+    Hours, minutes, seconds and a fraction of a second may follow the day.
     """
     seconds = _read_digits(numbers)
     return None if np.isnan(seconds).any() else seconds
@@ -898,7 +893,7 @@ def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def _days_from_instants(column: pa.ChunkedArray, locate: Locate, is_unit_given: bool) -> Days:
-    """Turn dates and timestamps into days; refuse such as would not be read again as they are."""
+    """Convert dates and timestamps to days; reject those that would not be read back unchanged."""
     days = whole_days(column)
     outside = (days < _FIRST_DAY) | (days > _LAST_DAY)
     if outside.any():
@@ -923,14 +918,14 @@ def _reject_sentinels(times: NDArray[np.float64], early: NDArray[np.bool_], loca
         raise RecveilError(
             f"{locate(row)}: time {times[row]:.12g} would be before March 1973, as would "
             f"{n_early:,} of the "
-            f"{describe_count(times.size, 'time')}, and the others are later; mend or drop "
+            f"{describe_count(times.size, 'time')}, and the others are later; fix or drop "
             f"such rows",
             code="time.implausible",
         )
 
 
 def _reject_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
-    """Refuse a day before 1990 or in the future with many rows, while most others are between."""
+    """Reject a frequent day before 1990 or in the future, if most others are between."""
     odd = (days < EARLIEST / SECONDS_A_DAY) | (days > latest_second() / SECONDS_A_DAY)
     if not odd.any():
         return
@@ -942,8 +937,8 @@ def _reject_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
         row = int(np.argmax(days == sentinel))
         raise RecveilError(
             f"{locate(row)}: time {np.datetime64(int(sentinel), 'D')}, as in {n_equal:,} of the "
-            f"{describe_count(days.size, 'time')}, stands for a time that nobody knows, as most "
-            f"others are between 1990 and now; mend or drop such rows",
+            f"{describe_count(days.size, 'time')}, seems to mark unknown times, as most others are "
+            f"between 1990 and now; fix or drop such rows",
             code="time.implausible",
         )
 
@@ -953,7 +948,7 @@ def sort_keys(
 ) -> NDArray[Any]:
     """Return numbers that order some rows of a column of times, shape (n_places,).
 
-    Only these rows are read, since only a rating that stands twice asks which came last.
+    Only these rows are read, since only repeated ratings need an order.
 
     Parameters
     ----------
@@ -973,7 +968,7 @@ def sort_keys(
 
     reject_missing(
         chosen,
-        "the time is missing, so that nobody can tell the last rating",
+        "the time is missing, so that the last rating is unknown",
         where,
         code="time.missing",
     )

@@ -1,11 +1,10 @@
 """Read-only access to databases: a table or the rows of a query, as Arrow batches."""
 
 from recveil.io.databases.address import Address, address_of, is_given_as_path, scheme_of
-from recveil.io.databases.connection import FILE_DATABASES, kind_of_file, opened_database
+from recveil.io.databases.connection import kind_of_file, opened_database
 from recveil.io.databases.queries import Database, Wanted, query_of
 
 __all__ = [
-    "FILE_DATABASES",
     "Address",
     "Database",
     "Wanted",

@@ -1,18 +1,19 @@
 """Connections to a database by address, or to a database file detected by content."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from recveil.io.databases.address import NAMES
-from recveil.io.databases.queries import Database
+from recveil.io.databases.queries import Database, Wanted, query_of, sample_of, with_dictionaries
 from recveil.runtime.errors import RecveilError
 
 # Offset and content of the magic bytes of each kind of file.
 _MAGIC = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-FILE_DATABASES = tuple(_MAGIC)
 _NEEDED = {
     "sqlite": ("adbc_driver_manager", "adbc_driver_sqlite"),
     "postgresql": ("adbc_driver_manager", "adbc_driver_postgresql"),
@@ -84,3 +85,40 @@ def opened_database(kind: str, place: str | Path, name: str, limit: int) -> Iter
         opened = opened_postgresql(str(place), name)
     with opened as database:
         yield database
+
+
+class DatabaseFile:
+    """A SQLite or DuckDB file, and the query or table to read.
+
+    Opened in the child process alone, since the file may be damaged or malicious.
+    """
+
+    def __init__(self, kind: str, path: Path, within: dict[str, Any], limit: int) -> None:
+        self.stack = ExitStack()
+        opened = opened_database(kind, path, path.name, limit)
+        self.database = self.stack.enter_context(opened)
+        self.query = query_of(self.database, Wanted(**within), path.name)
+
+    def names(self) -> list[str]:
+        """Return its column names."""
+        return [column.name for column in self.database.columns(self.query)]
+
+    def first(self, n_rows: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the first rows, with nulls in columns that cannot be read."""
+        columns = self.database.columns(self.query)
+        return self.database.batches(sample_of(self.query, columns, n_rows))
+
+    def rows(
+        self, names: list[str], dictionary: list[str]
+    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return some columns of all rows, with those in `dictionary` as dictionaries."""
+        found = {each.name: each for each in self.database.columns(self.query, names, dictionary)}
+        chosen = [found[name] for name in dict.fromkeys(names)]
+        schema, batches = self.database.rows(self.query, chosen)
+        empty = pa.RecordBatch.from_pylist([], schema)
+        encoded = with_dictionaries(empty, dictionary).schema
+        return encoded, (with_dictionaries(batch, dictionary) for batch in batches)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.stack.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from recveil.io.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
+from recveil.io.databases.queries import Database, DatabaseColumn, each_of, everything_of
 from recveil.runtime.errors import RecveilError, first_line_of
 
 _ROWS_AT_ONCE = 1 << 16
@@ -24,18 +24,13 @@ _NOTHING = {
 _CLOSED = {"enable_external_access": "false", "lock_configuration": "true", "temp_directory": ""}
 
 
-class DuckDBFile:
+class DuckDBFile(Database):
     """A DuckDB database."""
+
+    tables_query = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
 
     def __init__(self, connection: Any, name: str) -> None:
         self.connection, self.name = connection, name
-
-    def tables(self) -> list[str]:
-        """List the names of its tables and views."""
-        _, batches = self.batches(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main'"
-        )
-        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
     def columns(
         self,
@@ -58,8 +53,6 @@ class DuckDBFile:
             reader = self.connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
         return reader.schema, each_of(reader, self._reporting)
 
-    rows = typed_rows
-
     @contextmanager
     def _reporting(self) -> Iterator[None]:
         """Convert DuckDB's errors to one readable line."""
@@ -70,11 +63,11 @@ class DuckDBFile:
         except OutOfMemoryException:
             raise MemoryError from None
         except (Error, OSError, pa.ArrowException) as error:
-            told = first_line_of(error)
+            problem = first_line_of(error)
         else:
             return
         raise RecveilError(
-            f"{self.name}: {told}; check query (--query) or table (--table): one SELECT of what "
+            f"{self.name}: {problem}; check query (--query) or table (--table): one SELECT of what "
             f"is in this file",
             code="database.query",
         )
@@ -96,13 +89,13 @@ def opened_duckdb(path: Path, limit: int) -> Iterator[DuckDBFile]:
     try:
         connection = duckdb.connect(str(path), read_only=True, config=settings)
     except duckdb.Error as error:
-        told = first_line_of(error)
+        problem = first_line_of(error)
     else:
         with connection:
             yield DuckDBFile(connection, path.name)
         return
     raise RecveilError(
-        f"{path.name}: cannot be opened ({told}); check that it is a whole DuckDB database of a "
-        f"version that the installed duckdb reads, and that nobody writes to it",
+        f"{path.name}: cannot be opened ({problem}); check that it is a whole DuckDB database of a "
+        f"version that the installed duckdb reads, and that no process writes to it",
         code="database.connection",
     )

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from recveil.io.databases.queries import DatabaseColumn, each_of, everything_of, typed_rows
+from recveil.io.databases.queries import Database, DatabaseColumn, each_of, everything_of
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.threads import require_thread_room
 
@@ -86,28 +86,25 @@ _REFUSALS = {
     "with PGUSER",
     r"definition of service|service file": "no such service is known; check PGSERVICE and the "
     "service file (~/.pg_service.conf)",
-    r"no pg_hba": "the server lets nobody in from here as that user; ask who runs it (pg_hba.conf)",
+    r"no pg_hba": "the server accepts no such login from here; ask its administrator (pg_hba.conf)",
     r"server does not support SSL|SSL|sslmode|root certificate": "server and client do not agree "
     "about encryption; see sslmode",
-    r"sorry|too many|remaining connection|the database system": "the server takes nobody in at the "
-    "moment; try again later",
+    r"sorry|too many|remaining connection|the database system": "the server accepts no "
+    "connections at the moment; try again later",
     r"unexpected|invalid|missing|extra|end of string|forbidden": "its address is not understood; "
     "expected postgresql://USER@HOST/DATABASE, with odd characters as %20",
 }
 _UNREACHABLE = "no server answers there; check the address, and that it runs and lets you in"
-_SAID = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
+_MESSAGE = re.compile(r"(?:ERROR|FATAL):\s+([^\n]*)")
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     """A snapshot of a PostgreSQL database."""
+
+    tables_query = _TABLES
 
     def __init__(self, cursor: Any, name: str) -> None:
         self.cursor, self.name = cursor, name
-
-    def tables(self) -> list[str]:
-        """List the names of the tables and views in the search path."""
-        _, batches = self.batches(_TABLES)
-        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
     def columns(
         self,
@@ -133,8 +130,6 @@ class PostgreSQL:
             reader = self.cursor.fetch_record_batch()
         return reader.schema, each_of(self._sent(reader), self._reporting)
 
-    rows = typed_rows
-
     def _sent(self, reader: Any) -> Iterator[pa.RecordBatch]:
         """Yield the batches that the server sends."""
         coming = partial(next, reader, None)
@@ -149,10 +144,10 @@ class PostgreSQL:
         try:
             yield
         except (Error, OSError, pa.ArrowException) as error:
-            said = _SAID.search(str(error))
-            told = said[1] if said else "the server broke off"
+            message = _MESSAGE.search(str(error))
+            problem = message[1] if message else "the server broke off"
             raise RecveilError(
-                f"{self.name}: {told}; check query (--query) or table (--table): one SELECT, "
+                f"{self.name}: {problem}; check query (--query) or table (--table): one SELECT, "
                 f"which changes nothing",
                 code="database.query",
             ) from None
@@ -202,11 +197,9 @@ def why_not_connected(message: str) -> str:
     >>> why_not_connected('connection to "10.0.0.7" failed: Connection refused')
     'no server answers there; check the address, and that it runs and lets you in'
     """
-    said = message.partition("Failed to connect:")[2] or message
+    reason = message.partition("Failed to connect:")[2] or message
     # The server's own message is at the end, after its host.
     for mark in ("FATAL:", " failed: "):
-        said = said.rpartition(mark)[2]
-    for beginning, words in _REFUSALS.items():
-        if re.match(rf"\s*({beginning})", said):
-            return words
-    return _UNREACHABLE
+        reason = reason.rpartition(mark)[2]
+    remedies = (remedy for start, remedy in _REFUSALS.items() if re.match(rf"\s*({start})", reason))
+    return next(remedies, _UNREACHABLE)

@@ -1,8 +1,9 @@
 """Queries for all kinds of databases, with quoted names."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -36,7 +37,7 @@ class DatabaseColumn(NamedTuple):
     read_as: Literal["itself", "text", "number", "nothing"]
 
 
-class Database(Protocol):
+class Database(ABC):
     """A database that is open for reading only.
 
     Attributes
@@ -46,10 +47,15 @@ class Database(Protocol):
     """
 
     name: str
+    # The query for the names of its tables and views
+    tables_query: str
 
     def tables(self) -> list[str]:
         """List the names of its tables and views."""
+        _, batches = self.batches(self.tables_query)
+        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
+    @abstractmethod
     def columns(
         self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
     ) -> list[DatabaseColumn]:
@@ -63,6 +69,7 @@ class Database(Protocol):
             Columns to read as text if their values have several types.
         """
 
+    @abstractmethod
     def batches(self, sql: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the rows of a query, batch by batch."""
 
@@ -70,13 +77,7 @@ class Database(Protocol):
         self, query: str, columns: Sequence[DatabaseColumn]
     ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return some columns of a query's rows, batch by batch."""
-
-
-def typed_rows(
-    database: Database, query: str, columns: Sequence[DatabaseColumn]
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return some columns of a query's rows, batch by batch, for databases with typed columns."""
-    return database.batches(rows_of(query, columns, database.name))
+        return self.batches(rows_of(query, columns, self.name))
 
 
 def each_of(
@@ -111,19 +112,15 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
         return query
     there = database.tables()
     table = next(iter(there)) if wanted.table is None and len(there) == 1 else wanted.table
-    if table is None or not _is_there(table, there):
-        said = "" if table is None else f"no table {quoted(table, 40)}; "
+    # The database itself reports a missing table of another schema.
+    if table is None or (table not in there and "." not in table):
+        missing = "" if table is None else f"no table {quoted(table, 40)}; "
         raise RecveilError(
-            f"{name}: {said}it has {listed(sorted(there), 90) if there else 'no tables'}; say "
-            f"which one to read with table (--table), or what with query (--query)",
+            f"{name}: {missing}it has {listed(sorted(there), 90) if there else 'no tables'}; name "
+            f"one with table (--table), or rows with query (--query)",
             code="database.table",
         )
     return f"SELECT * FROM {table_name(table, there)}"  # noqa: S608  # the name is quoted
-
-
-def _is_there(table: str, there: Collection[str]) -> bool:
-    # In a schema; if it does not exist, the database reports it.
-    return table in there or "." in table
 
 
 def table_name(table: str, there: Collection[str] = ()) -> str:
@@ -143,8 +140,8 @@ def name_in_sql(name: str) -> str:
 
     Examples
     --------
-    >>> name_in_sql('ratings"; DROP TABLE people; --')
-    '"ratings""; DROP TABLE people; --"'
+    >>> name_in_sql('ratings"; DROP TABLE users; --')
+    '"ratings""; DROP TABLE users; --"'
     """
     if not name or "\0" in name:
         raise RecveilError(
@@ -161,9 +158,9 @@ def rows_of(query: str, columns: Sequence[DatabaseColumn], where: str) -> str:
     for column in columns:
         if column.read_as == "nothing":
             raise RecveilError(
-                f"{where}: column {quoted(column.name)} holds {shortened(column.kind)}, which is "
-                f"not read: several values a row, or bytes; name another column, or make one "
-                f"value of it in the query (--query)",
+                f"{where}: column {quoted(column.name)} holds {shortened(column.kind)}, several "
+                f"values a row or bytes, which is not read; name another column, or convert it in "
+                f"the query (--query)",
                 code="column.type",
             )
     return _select([_expression(column) for column in columns], query)

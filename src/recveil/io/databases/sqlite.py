@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from recveil.io.databases.address import quoted_path
 from recveil.io.databases.queries import (
+    Database,
     DatabaseColumn,
     each_of,
     everything_of,
@@ -26,16 +27,13 @@ _TABLES = (
 )
 
 
-class SQLite:
+class SQLite(Database):
     """A SQLite database, in which each value of a column has its own type."""
+
+    tables_query = _TABLES
 
     def __init__(self, cursor: Any, name: str) -> None:
         self.cursor, self.name = cursor, name
-
-    def tables(self) -> list[str]:
-        """List the names of its tables and views."""
-        _, batches = self.batches(_TABLES)
-        return [name for batch in batches for name in batch.column(0).to_pylist()]
 
     def columns(
         self, query: str, names: Collection[str] | None = None, texts: Collection[str] = ()
@@ -88,11 +86,11 @@ class SQLite:
         try:
             yield
         except (Error, OSError, pa.ArrowException) as error:
-            told = first_line_of(error).rpartition("query: ")[2] or first_line_of(error)
+            problem = first_line_of(error).rpartition("query: ")[2] or first_line_of(error)
         else:
             return
         raise RecveilError(
-            f"{self.name}: {told}; check query (--query) or table (--table), and that it is a "
+            f"{self.name}: {problem}; check query (--query) or table (--table), and that it is a "
             f"whole SQLite database",
             code="database.query",
         )

@@ -1,5 +1,6 @@
-"""The first line: whether it names columns, or is a row that would be lost as one."""
+"""Detection of the delimiter and the header of a text, and of the kind of any file."""
 
+import csv
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from recveil.io.detect.known_formats import (
     COLUMNAR_FORMATS,
     check_format,
     columnar_format,
+    folder_format,
     is_number,
     looks_like_data,
     names_columns,
@@ -33,46 +35,156 @@ from recveil.io.detect.known_formats import (
     target_among,
     text_format,
 )
-from recveil.io.detect.two_readings import (
-    DECIMAL_COMMA,
-    MARKS,
-    NAMES,
-    reject_two_readings,
-    split_line,
-)
 from recveil.io.files import naming, opened_text
-from recveil.io.formats.containers import reject_missing_reader
 from recveil.io.formats.delimited import DIALECTS, Dialect
-from recveil.io.layout import Layout
+from recveil.io.formats.typed_tables import reject_missing_reader
+from recveil.io.options import Layout
 from recveil.io.worker import packing_of
 from recveil.runtime.errors import RecveilError, quoted
 
+MARKS = (",", "\t", "::", ";", "|")
+NAMES = {"\t": "tabs", " ": "spaces"}
+DECIMAL_COMMA = re.compile(r'\s*"?[-+]?\d+,\d+"?\s*')
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
+_CLOCK = re.compile(r"\d{1,2}:\d\d.*")
+Rows = list[list[str]]
+
+
+def reject_two_readings(lines: Sequence[str], mark: str, name: str) -> None:
+    r"""Reject lines that another delimiter than the likeliest one also splits into a table.
+
+    A header decides: only one delimiter splits it into column names, or into as many columns as
+    the lines below.
+    """
+    rows = [_split(line, mark) for line in lines]
+    if names_columns(rows[0]):
+        return
+    others = ("\t", ";", "|", ",", "::", " ")
+    found = ((other, _table(lines, rows, mark, other)) for other in others if other != mark)
+    other, table = next(((other, table) for other, table in found if table), ("", []))
+    if table:
+        raise RecveilError(
+            f"{name}: {_describe(mark, rows)} and {_describe(other, table)}; name the delimiter "
+            f"(--delimiter {mark!r} or --delimiter {other!r}), or put a line of names above",
+            code="option.required",
+        )
+
+
+def _describe(mark: str, rows: Rows) -> str:
+    shown = [quoted(field, 20) for field in rows[0][:2]] + ["..."] * (len(rows[0]) > 2)
+    return f"{mark!r} splits it into {len(rows[0])} columns ({', '.join(shown)})"
+
+
+def _table(lines: Sequence[str], rows: Rows, mark: str, other: str) -> Rows:
+    """Return the fields at another delimiter if they form a table; else an empty list."""
+    table = [_split(line, other) for line in lines]
+    width = len(table[0])
+    is_no_table = (
+        width < 2
+        or any(len(fields) != width for fields in table)
+        or sum(all(map(str.strip, column)) for column in zip(*table, strict=True)) < 2
+        or (_have_stray_quotes(table) and not _have_stray_quotes(rows))
+        or (other in "\t " and _are_next_to_marks(table, other))
+        or (other == "," and _are_decimals(rows, mark))
+        or (other == " " and not _are_ids(table, rows))
+    )
+    return [] if is_no_table else table
+
+
+def _have_stray_quotes(table: Rows) -> bool:
+    """Return whether a quote is unpaired, as the delimiter is inside a quoted field."""
+    return any(field.count('"') % 2 for fields in table for field in fields)
+
+
+def _are_next_to_marks(table: Rows, mark: str) -> bool:
+    """Return whether all tabs or blanks are next to other delimiters."""
+    marks = tuple(other for other in MARKS if other != mark)
+    ends = (field.strip() for fields in table for field in fields)
+    return any(end.startswith(marks) or end.endswith(marks) for end in ends)
+
+
+def _are_decimals(rows: Rows, mark: str) -> bool:
+    """Return whether all commas are decimal commas, which ids do not have.
+
+    Without a header, the first two columns hold ids, except with semicolons, which are usual where
+    decimals have commas.
+    """
+    ids = 0 if mark == ";" and len(rows[0]) > 2 else 2
+    return not any(
+        "," in field and (at < ids or not DECIMAL_COMMA.fullmatch(field))
+        for fields in rows
+        for at, field in enumerate(fields)
+    )
+
+
+def _are_ids(table: Rows, rows: Rows) -> bool:
+    """Return whether spaces separate columns, not words or the parts of a time.
+
+    Each line begins with an id that contains a digit, or ends with two numbers.
+    """
+    if all(_is_id(fields[0]) for fields in table):
+        return True
+    return all(
+        is_number(fields[-1]) and len(words := row[-1].split()) > 1 and is_number(words[-2])
+        for fields, row in zip(table, rows, strict=True)
+    )
+
+
+def _is_id(field: str) -> bool:
+    """Return whether a field has digits, and is neither a time nor several columns."""
+    is_time = _DATE.fullmatch(field) or _CLOCK.fullmatch(field)
+    return any(map(str.isdigit, field)) and not is_time and not any(map(field.count, MARKS))
+
+
+def _split(line: str, mark: str) -> list[str]:
+    """Split a line at a delimiter, or at runs of spaces."""
+    return line.split() if mark == " " and "\t" not in line else split_line(line, mark)
+
+
+def split_line(line: str, mark: str) -> list[str]:
+    """Split a line at a delimiter, but not within quotes.
+
+    Examples
+    --------
+    >>> split_line('7;"a;b";4', ";")
+    ['7', 'a;b', '4']
+    """
+    if len(mark) > 1:
+        return line.split(mark)
+    try:
+        return next(csv.reader([line], delimiter=mark), [])
+    except csv.Error:
+        return line.split(mark)
+
+
 _LINES_LOOKED_AT = 20
-# What may stand between columns of text that people write, too; other marks stand there for sure.
+# Delimiters that also occur in titles, and those that rarely do.
 _DOUBTFUL, _USUAL = MARKS[3:], MARKS[:3]
-# What may stand between two columns; the last ones only below names of columns.
+# Delimiters of two columns; those in the second tuple require column names.
 _OF_TWO, _IF_NAMED = (*MARKS, " "), (*_DOUBTFUL, " ")
-# So many rows of a table must follow a title.
+# Number of rows that must follow a title.
 _EVEN = 3
 
 
 class Recognized(NamedTuple):
-    """What a file is."""
+    """The format of a file, and how to read it."""
 
     # A key of `FORMATS`
     format: str
-    # How text is split into columns; None for what is no delimited text
+    # How delimited text is split; None for other formats
     dialect: Dialect | None = None
-    # What its owner should know of how it was read
-    said: tuple[str, ...] = ()
-    # Which table it is, of a file that may hold several
+    # Unusual properties that the publisher should know
+    notes: tuple[str, ...] = ()
+    # Options that select a table of a file with several
     within: Mapping[str, str | None] = MappingProxyType({})
 
 
 def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
-    r"""Say what a file is: as its owner says, else as it looks."""
+    """Return the format of a file or folder: the given one, or the detected one."""
     check_format(format)
     with naming(path):
+        if path.is_dir():
+            return Recognized(format or folder_format(path))
         packing = packing_of(path)
         if several := of_several(path):
             return _within(*several, layout, path, format)
@@ -83,25 +195,25 @@ def recognize(path: Path, format: str | None, layout: Layout) -> Recognized:
             head = text.read(HEAD_BYTES)
     reject_unreadable(path, head, binary_only=format is not None or layout.delimiter is not None)
     columnar = columnar_format(head) if format is None else None
-    said = (packing,) if packing else ()
+    notes = (packing,) if packing else ()
     if columnar is not None or format in COLUMNAR_FORMATS:
         _reject_layout(layout, path, "text")
-        return Recognized(format or str(columnar), None, said)
+        return Recognized(format or str(columnar), None, notes)
     if format != "json":
         reject_quoted_lines(path, head)
     start = head.decode("utf-8-sig", errors="replace")
     found = _of_text(path, start, format, layout)
-    return found._replace(said=(*said, *found.said))
+    return found._replace(notes=(*notes, *found.notes))
 
 
 def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized:
-    """Say what stands between the columns of a matrix."""
+    """Return the dialect of a matrix."""
     with naming(path):
         several = of_several(path)
     if several is not None:
         raise RecveilError(
-            f"{path.name}: wide (--wide) is given, but no matrix is read of {several[1]}; save the "
-            f"table as CSV, and name that",
+            f"{path.name}: wide (--wide) is given, but a matrix cannot be read from {several[1]}; "
+            f"save it as CSV, and name that file",
             code="option.unsupported",
         )
     mark = layout.delimiter
@@ -112,11 +224,11 @@ def recognize_wide(path: Path, format: str | None, layout: Layout) -> Recognized
         mark = max("\t;|,", key=line.count)
         mark = mark if line.count(mark) else " "
     found = recognize(path, format, layout._replace(delimiter=mark))
-    return found._replace(said=tuple(each for each in found.said if " between " not in each))
+    return found._replace(notes=tuple(note for note in found.notes if " between " not in note))
 
 
 def of_several(path: Path) -> tuple[str, str] | None:
-    """Say what a file is that may hold several tables, and its name for people."""
+    """Return the format of a file with several tables, and its description; None for others."""
     if (book := workbook_in(path)) is not None:
         return "workbook", book
     kind = kind_of_file(path)
@@ -124,11 +236,11 @@ def of_several(path: Path) -> tuple[str, str] | None:
 
 
 def _within(found: str, what: str, layout: Layout, path: Path, format: str | None) -> Recognized:
-    """Return which table is meant, of a file that may hold several."""
+    """Return how to read the selected table of a file with several."""
     if format is not None:
         raise RecveilError(
-            f"{path.name}: {what}, as is found by looking, but format (--format) is {format}; "
-            f"leave that out, or name another file",
+            f"{path.name}: {what}, but format (--format) is {format}; leave that out, or name "
+            f"another file",
             code="option.unsupported",
         )
     reject_missing_reader(found, f"{path.name}: {what}")
@@ -138,7 +250,7 @@ def _within(found: str, what: str, layout: Layout, path: Path, format: str | Non
 
 
 def _reject_within(layout: Layout, path: Path, format: str = "") -> None:
-    """Refuse what names a table of a file that does not hold several of that kind."""
+    """Reject options that select a table, for a file of another kind."""
     given = {"query": layout.query, "table": layout.table, "sheet": layout.sheet}
     for name, value in given.items():
         expected = "workbook" if name == "sheet" else "database"
@@ -154,7 +266,7 @@ def _reject_within(layout: Layout, path: Path, format: str = "") -> None:
 def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Recognized:
     lines = [line for line in re.split(r"[\r\n]+", start) if line.strip()]
     if len(lines) > 1 and len(start) > HEAD_BYTES // 2:
-        lines.pop()  # it may be cut off
+        lines.pop()  # may be truncated
     every, lines = lines, lines[:_LINES_LOOKED_AT]
     if not lines:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
@@ -166,9 +278,9 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
     if layout.delimiter is not None:
         if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 2:
             raise RecveilError(
-                f"{path.name}: expected 3 columns or more between {layout.delimiter!r}, got "
-                f"{len(fields)} ({quoted(lines[0])}); name another mark with delimiter "
-                f"(--delimiter), or leave it out",
+                f"{path.name}: expected 3 columns or more, separated by {layout.delimiter!r}, got "
+                f"{len(fields)} ({quoted(lines[0])}); name another delimiter (--delimiter), or "
+                f"leave it out",
                 code="input.line",
             )
         return _as_specified(layout.delimiter, format, lines)
@@ -181,43 +293,45 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
 
 
 def _of_lines(lines: Sequence[str], path: Path) -> Recognized:
-    """Return how the first lines seem to be split."""
+    """Detect the dialect of the first lines."""
     if (mark := _doubtful_mark(lines, path)) is not None:
         return _as_specified(mark, None, lines)
     if dialect := _with_spaces(lines) or _with_names_between_colons(lines):
         form = "space" if dialect.delimiter == " " else "movielens-colons"
         return Recognized(form, dialect, (_between(dialect.delimiter),))
-    return _of_first_line(lines, path)
+    if (found := text_format(lines[0])) is not None:
+        return Recognized(found, DIALECTS.get(found))
+    return _two_columns(lines) or reject_unknown_text(path, lines)
 
 
 def _reject_title(start: str, name: str) -> None:
-    """Refuse a text whose table begins below a title, as in reports and exports."""
+    """Reject a text whose table begins below a title, as in reports and exports."""
     lines = [(n, line) for n, line in enumerate(start.splitlines(), 1) if line.strip()]
     if len(lines) > 2 and len(start) > HEAD_BYTES // 2:
-        lines.pop()  # it may be cut off
+        lines.pop()  # may be truncated
     lines = lines[:_LINES_LOOKED_AT]
     (first, title), texts = lines[0], [line for _, line in lines]
-    if text_format(title) == "netflix":  # which has a line for each film, above its rows
+    if text_format(title) == "netflix":  # has a line above the rows of each film
         return
     if names_columns(split_line(title, max(MARKS, key=title.count))):
         return
     at = _named_below(texts) or _begins_below(texts)
     if at and title.count('"') % 2:
         raise RecveilError(
-            f"{name} line {first}: a quote that does not end ({quoted(title, 60)}); remove it, or "
+            f"{name} line {first}: a quote is never closed ({quoted(title, 60)}); remove it, or "
             f"close it",
             code="input.quotes",
         )
     if at:
         raise RecveilError(
             f"{name}: the table seems to begin in line {lines[at][0]}, and line {first} is none of "
-            f"its rows ({quoted(title, 60)}); delete what stands above line {lines[at][0]}",
+            f"its rows ({quoted(title, 60)}); delete all lines above line {lines[at][0]}",
             code="input.header",
         )
 
 
 def _named_below(lines: Sequence[str]) -> int:
-    """Return which line names columns, if the first one is no row; else 0."""
+    """Return which line names columns, unless the first line is a row; else 0."""
     fields = [split_line(line, max(MARKS, key=line.count)) for line in lines]
     if looks_like_data(fields[0]):
         return 0
@@ -225,7 +339,7 @@ def _named_below(lines: Sequence[str]) -> int:
 
 
 def _begins_below(lines: Sequence[str]) -> int:
-    """Return from which line on all have as many columns, if those above have half at most.
+    """Return the line from which all have the same width, if those above have at most half of it.
 
     Examples
     --------
@@ -246,25 +360,15 @@ def _begins_below(lines: Sequence[str]) -> int:
 
 
 def _width(line: str, mark: str) -> int:
-    """Count the columns of a line up to the last that is not empty: spreadsheets fill up titles."""
+    """Count a line's columns up to the last one with text, as spreadsheets fill up titles."""
     fields = split_line(line, mark)
     while fields and not fields[-1].strip():
         fields.pop()
     return len(fields)
 
 
-def _of_first_line(lines: Sequence[str], path: Path) -> Recognized:
-    found = text_format(lines[0])
-    if found is not None:
-        return Recognized(found, DIALECTS.get(found))
-    likes = _two_columns(lines)
-    if likes is None:
-        reject_unknown_text(path, lines)
-    return likes
-
-
 def _two_columns(lines: Sequence[str]) -> Recognized | None:
-    """Return how a text of two columns is split, if its header says so, or all its lines do."""
+    """Return the dialect of two columns, if the header or all lines show it."""
     for mark in _OF_TWO:
         fields = [[field.strip() for field in split_line(line, mark)] for line in lines]
         named = len(fields[0]) == 2 and names_columns(fields[0])
@@ -276,26 +380,20 @@ def _two_columns(lines: Sequence[str]) -> Recognized | None:
 
 
 def _begins_with_names(fields: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first of several lines is unlike the others in one of its columns."""
+    """Return whether a value of the first line is of another kind than the values below it."""
     first, *others = fields
     kinds = [{*map(_kind, column)} for column in zip(*others, strict=True)]
     return any(_kind(name) not in kind for name, kind in zip(first, kinds, strict=False))
 
 
-def _has_header(fields: Sequence[str]) -> bool:
-    """Say whether a first line names columns; of two of them, users and items, it may."""
-    if len(fields) > 2:
-        return not looks_like_data(fields)
-    return not looks_like_data([*fields, ""])
-
-
 def _as_specified(mark: str, format: str | None, lines: Sequence[str]) -> Recognized:
-    """Return how a text is split at a mark that somebody named, or that is certain."""
+    """Return the dialect of a text, given its delimiter."""
     named = None if format is None else DIALECTS[format]
     fields = split_line(lines[0], mark)
-    header = _has_header(fields) if named is None else named.header
+    padded = [*fields, ""] if len(fields) < 3 else fields  # two columns may be user and item
+    header = not looks_like_data(padded) if named is None else named.header
     if named is None and mark == "\t" and header:
-        format = text_format(lines[0])  # RecBole's names tell
+        format = text_format(lines[0])  # detects RecBole's names
     usual = next(
         (
             name
@@ -309,12 +407,12 @@ def _as_specified(mark: str, format: str | None, lines: Sequence[str]) -> Recogn
         dialect = DIALECTS[usual]._replace(header=header)
     if mark == " " and any("  " in line.strip() for line in lines):
         dialect = dialect._replace(runs=True)
-    said = (_between(mark),) if mark not in (",", "\t") else ()
-    return Recognized(usual, dialect, said)
+    notes = (_between(mark),) if mark not in (",", "\t") else ()
+    return Recognized(usual, dialect, notes)
 
 
 def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
-    """Return ';' or '|', if one of them separates columns beyond doubt."""
+    """Return ';' or '|' if one of them certainly separates columns."""
     mark = max(_DOUBTFUL, key=lines[0].count)
     if lines[0].count(mark) < 2:
         return None
@@ -326,25 +424,21 @@ def _doubtful_mark(lines: Sequence[str], path: Path) -> str | None:
     usual = [other for other in _USUAL if sum(field.count(other) for field in fields) > 1]
     if not usual:
         return mark
-    # Titles may hold semicolons, and genres stand between pipes: not as many in each line.
-    return mark if _splits_evenly(lines, mark) else None
-
-
-def _splits_evenly(lines: Sequence[str], mark: str) -> bool:
-    return len({len(split_line(line, mark)) for line in lines}) == 1
+    # Titles may contain semicolons, and genres be separated by pipes, but not evenly.
+    return mark if len({len(split_line(line, mark)) for line in lines}) == 1 else None
 
 
 def _with_spaces(lines: Sequence[str]) -> Dialect | None:
-    """Return how a text is split at spaces: at several at a time, or with names of columns."""
+    """Return the dialect of columns that spaces separate: runs of spaces, or below names."""
     first = lines[0].strip()
     if any(mark in first for mark in MARKS) and not DECIMAL_COMMA.search(first):
         return None
     fields = [re.findall(r"[^ \t]+", line) for line in lines]
     if any(each.startswith(MARKS) or each.endswith(MARKS) for each in fields[0]):
-        return None  # the spaces are blanks beside another mark
+        return None  # the spaces are next to another delimiter
     if "\t" in first or len(fields[0]) < 3 or len({len(each) for each in fields}) > 1:
         return None
-    # A column that is empty in one line leaves two spaces, too: that is for its line to say.
+    # An empty column also leaves two spaces; reading reports its line.
     runs = sum("  " in line or line != line.strip() for line in lines) > len(lines) / 2
     if looks_like_data(fields[0]):
         return DIALECTS["space"]._replace(runs=True) if runs else None
@@ -378,9 +472,8 @@ def _reject_layout(layout: Layout, path: Path, expected: str) -> None:
 
 
 _LOOKED_AT = 100
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
-# What says so, by what stands between columns: without names, with names.
-_SAYING = {"\t": ("movielens-tab", "tsv"), ",": ("csv-plain", "csv")}
+# Formats without and with a header, by delimiter.
+_PLAIN_AND_NAMED = {"\t": ("movielens-tab", "tsv"), ",": ("csv-plain", "csv")}
 
 
 def reject_doubtful_header(
@@ -405,27 +498,27 @@ def reject_doubtful_header(
 def _remedy(found: Recognized, name: str) -> str:
     if found.dialect is None:
         return (
-            f"if it is a row, write a row of names above it; if it holds names, say which is which "
-            f"by name with user (--user {quoted(name, 30)})"
+            f"if it is a row, write a row of names above it; if it holds names, name the columns, "
+            f"such as user (--user {quoted(name, 30)})"
         )
     mark = found.dialect.delimiter
-    plain, named = _SAYING.get(mark, _SAYING[","])
-    also = "" if mark in _SAYING else f" and delimiter (--delimiter {mark!r})"
+    plain, named = _PLAIN_AND_NAMED.get(mark, _PLAIN_AND_NAMED[","])
+    also = "" if mark in _PLAIN_AND_NAMED else f" and delimiter (--delimiter {mark!r})"
     return (
-        f"if it is a row, say so with format (--format {plain}){also}; if it holds names, with "
-        f"format (--format {named}){also}"
+        f"set format (--format {plain}){also} if it is a row, or format (--format {named}){also} "
+        f"if it holds names"
     )
 
 
 def _is_known(name: str) -> bool:
-    """Say whether tables call a column so, whatever it holds."""
+    """Return whether a name is a usual name of a column."""
     plain = plain_name(name.strip('" '))
     known = (*USUAL_NAMES.values(), COUNTED, (plain_name(GROUP_SIZE),))
     return any(plain in names for names in known)
 
 
 def _kind(field: object) -> str:
-    """Say what a field looks like: a number, a date, text with figures in it or without."""
+    """Return the kind of a field: "number", "date", or text with "figures" or only "letters"."""
     text = str(field).strip()
     if is_number(text):
         return "number"

@@ -1,7 +1,6 @@
 """Detection of unsupported kinds of files by content, with a remedy for each."""
 
 import codecs
-import json
 import pickletools
 import re
 import shlex
@@ -33,7 +32,6 @@ class Kind(NamedTuple):
 _SHEET = "save the sheet as CSV (UTF-8), and name that file"
 _FRAME = "write its table as Parquet or CSV, and name that file"
 _UNPACK = "unpack it, and name the file in it"
-_AS_CSV = "save it as CSV: one rating a line, commas between columns, points in numbers"
 _UTF_8 = "save it as UTF-8 text"
 _ASK = "ask for the table itself, as CSV or Parquet"
 _TRUSTED = "if you trust it, load it with pandas.read_pickle; "
@@ -210,17 +208,13 @@ _MARKUP = re.compile(r"<(\?xml|!doctype|!--|[a-z])", re.IGNORECASE)
 # Instructions of a pickle before it memoizes its first object: a list, dict, tuple, or class.
 _PICKLE_STARTS = {"MARK", "LIST", "DICT", "EMPTY_LIST", "EMPTY_DICT", "GLOBAL", "PUT", "BINPUT"}
 _PICKLE_LOOK = 3
-_DECIMAL_COMMA = re.compile(r'"?-?\d+,\d+"?')
 
 
-def reject_other_kinds(path: Path, *, binary_only: bool = False) -> None:
-    r"""Raise a RecveilError for an unsupported kind of file."""
+def reject_binary(path: Path) -> None:
+    r"""Raise a RecveilError for a binary file of an unsupported kind."""
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
-    kind = _archive(path) if head.startswith(_ZIP) else _binary(head)
-    if kind is None and not binary_only:
-        kind = _text(head.decode("utf-8-sig", errors="replace"))
-    _refuse(path, kind)
+    _reject_kind(path, _archive(path) if head.startswith(_ZIP) else _binary(head))
 
 
 def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> None:
@@ -232,7 +226,7 @@ def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> 
         kind = _binary(head)
     if kind is None and not binary_only:
         kind = _no_table(_first_lines(head.decode("utf-8-sig", errors="replace")))
-    _refuse(path, kind)
+    _reject_kind(path, kind)
 
 
 def reject_quoted_lines(path: Path, head: bytes) -> None:
@@ -240,10 +234,10 @@ def reject_quoted_lines(path: Path, head: bytes) -> None:
     lines = _first_lines(head.decode("utf-8-sig", errors="replace"))
     # The last line may be cut.
     if len(lines) > 1 and all(map(_QUOTED_LINE.fullmatch, lines[: max(2, len(lines) - 1)])):
-        _refuse(path, _QUOTED)
+        _reject_kind(path, _QUOTED)
 
 
-def _refuse(path: Path, kind: Kind | None) -> None:
+def _reject_kind(path: Path, kind: Kind | None) -> None:
     """Raise the RecveilError for a kind of file, with a command that also unpacks it if needed."""
     if kind is None:
         return
@@ -425,24 +419,6 @@ def _archive(path: Path) -> Kind:
     return Kind(f"a zip archive{of}", _UNPACK)
 
 
-def _text(text: str) -> Kind | None:
-    lines = _first_lines(text)
-    if not lines:
-        return None
-    if is_json(text):
-        return _json(lines)
-    if kind := _no_table(lines):
-        return kind
-    mark = max(";|", key=lines[0].count)
-    # Titles may hold semicolons, and bars separate genres, so other delimiters take precedence.
-    others = (_DECIMAL_COMMA.sub("", lines[0]).count(other) for other in (",", "\t", "::"))
-    if lines[0].count(mark) < 2 or max(others) > 1:
-        return None
-    decimal = any(_DECIMAL_COMMA.fullmatch(f) for line in lines for f in line.split(mark))
-    what = f"text with {mark!r} between columns{' and decimal commas' * decimal}"
-    return Kind(what, f"{_AS_CSV} (recveil convert does so)", "input.unknown-format")
-
-
 def is_json(text: str) -> bool:
     """Return whether a text begins like JSON, and not like a table with unusual names.
 
@@ -474,14 +450,3 @@ def _no_table(lines: list[str]) -> Kind | None:
         plain = "delete that line, which is all for ratings; save other files with commas"
         return Kind(what, f"{plain} between columns", "input.unknown-format")
     return None
-
-
-def _json(lines: list[str]) -> Kind:
-    of_lines = Kind("JSON Lines", "read it with pandas.read_json(FILE, lines=True); " + _FRAME)
-    try:
-        json.loads(lines[0])
-    except (ValueError, RecursionError):
-        # A long line may be truncated, and so may the line of an array.
-        is_line = lines[0].startswith("{") and len(lines) > 1 and lines[1].startswith("{")
-        return of_lines if is_line else Kind("JSON", "read it with pandas.read_json; " + _FRAME)
-    return of_lines if len(lines) > 1 else Kind("JSON", "read it with pandas.read_json; " + _FRAME)

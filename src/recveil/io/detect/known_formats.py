@@ -7,14 +7,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from recveil.io.columns.columns import LIKED, Feedback, find_columns
-from recveil.io.detect.file_kinds import (
-    COLUMNAR,
-    HEAD_BYTES,
-    reject_other_kinds,
-    unpacked_command,
-)
-from recveil.io.files import naming, open_bytes
-from recveil.io.layout import can_split
+from recveil.io.detect.file_kinds import COLUMNAR, unpacked_command
+from recveil.io.options import can_split
 from recveil.runtime.errors import RecveilError, quoted, shortened
 
 FORMATS = {
@@ -39,24 +33,6 @@ _TARGET = re.compile(r"\s*target\s*(:.*)?", re.IGNORECASE)
 _RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 
 
-def resolve_format(path: Path, format: str | None) -> str:
-    """Return the given format, or detect it from the content.
-
-    Examples
-    --------
-    >>> resolve_format(Path("ratings.txt"), "space")
-    'space'
-    """
-    if format is None:
-        with naming(path):
-            return _folder_format(path) if path.is_dir() else _file_format(path)
-    check_format(format)
-    if path.is_file():
-        with naming(path):
-            reject_other_kinds(path, binary_only=True)
-    return format
-
-
 def check_format(format: str | None) -> None:
     """Raise a RecveilError for an unknown format."""
     if format is not None and format not in FORMATS:
@@ -77,17 +53,17 @@ def netflix_files(folder: Path) -> list[Path]:
     return sorted(path for pattern in _NETFLIX_FILES for path in folder.glob(pattern))
 
 
-def _folder_format(folder: Path) -> str:
+def folder_format(folder: Path) -> str:
+    """Return the format of a folder that holds one table; raise a RecveilError for others."""
     if netflix_files(folder):
         return "netflix"
     name = folder.resolve().name  # . has no name of its own
     if (folder / "release.json").is_file():
         published = ", ".join(sorted(file.name for file in folder.glob("ratings.*")))
         raise RecveilError(
-            f"{name}: this is a recveil release; give the ratings that it was made from. To check "
-            f"or attack it: recveil verify {name}, recveil audit RATINGS --release {name}. To read "
-            f"what was published, name the file in it "
-            f"({shortened(published) or 'ratings.parquet'})",
+            f"{name}: this is a recveil release; expected the original ratings. To check or audit "
+            f"it: recveil verify {name}, recveil audit RATINGS --release {name}. To read what it "
+            f"publishes, name the file in it ({shortened(published) or 'ratings.parquet'})",
             code="input.not-a-table",
         )
     _reject_parts(folder, name)
@@ -110,44 +86,26 @@ def _reject_parts(folder: Path, name: str) -> None:
             )
 
 
-def _file_format(path: Path) -> str:
-    with open_bytes(path) as file:
-        head = file.read(HEAD_BYTES)
-    if columnar := columnar_format(head):
-        return columnar
-    reject_other_kinds(path)
-    text = head.decode("utf-8-sig", errors="replace")
-    lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
-    if not lines:
-        raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
-    found = text_format(lines[0])
-    if found is None:
-        reject_unknown_text(path, lines)
-    return found
-
-
 def reject_unknown_text(path: Path, lines: Sequence[str]) -> NoReturn:
     """Raise the RecveilError for a text whose first line fits no format."""
     first_line = lines[0]
     marks = [mark for mark in (",", "\t", ";") if first_line.strip().count(mark) == 1]
     if marks:
         mark = next((m for m in marks if all(line.count(m) == 1 for line in lines)), marks[0])
-        named = "user,item" if mark == "," else f"user and item, with {mark!r} between them,"
-        said = "say with format csv-plain (--format csv-plain) that there is none"
+        named = "user,item" if mark == "," else f"user and item, separated by {mark!r},"
+        remedy = "set format to csv-plain (--format csv-plain), which has none"
         if mark != ",":
-            said = f"name what separates columns with delimiter (--delimiter {mark!r})"
+            remedy = f"name the delimiter (--delimiter {mark!r})"
         raise RecveilError(
-            f"{path.name}: its first line {quoted(first_line)} fits no format that recveil "
-            f"knows, as it has two columns; if these are likes, put a line {named} above them, "
-            f"or {said}",
+            f"{path.name}: its first line {quoted(first_line)} fits no known format, as it has "
+            f"two columns; if these are likes, put a line {named} above them, or {remedy}",
             code="input.unknown-format",
         )
     if mark := rare_mark(lines):
         reject_rare_mark(path, lines, mark)
     raise RecveilError(
-        f"{path.name}: its first line {quoted(first_line)} fits no format that recveil knows; "
-        f"name one with format (--format): {', '.join(FORMATS)}; or name what separates columns "
-        f"with delimiter (--delimiter)",
+        f"{path.name}: its first line {quoted(first_line)} fits no known format; name one with "
+        f"format (--format): {', '.join(FORMATS)}; or name the delimiter (--delimiter)",
         code="input.unknown-format",
     )
 
@@ -171,7 +129,7 @@ def reject_rare_mark(path: Path, lines: Sequence[str], mark: str) -> NoReturn:
     """Raise the RecveilError for a delimiter that must be given as an option or replaced."""
     if can_split(mark):
         shown = f"${mark!r}" if not mark.isprintable() else shlex.quote(mark)
-        remedy = f"say so with delimiter (--delimiter {shown})"
+        remedy = f"if so, name it with delimiter (--delimiter {shown})"
     else:
         pattern = re.sub(r"([].*+?|(){}[/\\^$])", r"\\\1", mark)
         command = shlex.quote(f'{{gsub(/{pattern}/, "\\t")}} 1')

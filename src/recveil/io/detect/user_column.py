@@ -44,56 +44,57 @@ def _fits_movielens(source: Source) -> bool:
     """
     if source.n_columns != 4:
         return False
-    seen = [_seen(source, role) for role in ("user", "item")]
-    whole = all(value.isascii() and value.isdigit() for column in seen for value in column.values)
-    return whole and not any(column.looks_like_products for column in seen)
+    columns = [_column_facts(source, role) for role in ("user", "item")]
+    whole = all(
+        value.isascii() and value.isdigit() for column in columns for value in column.values
+    )
+    return whole and not any(column.looks_like_products for column in columns)
 
 
 def describe_guess(name: str, source: Source) -> str:
     """Return a warning that the roles of columns were guessed from their order."""
-    user, item = _seen(source, "user"), _seen(source, "item")
+    user, item = _column_facts(source, "user"), _column_facts(source, "item")
     return (
         f"{name} has no header, so column {user.place} was taken for the users ({user.distinct:,} "
         f"different ones) and column {item.place} for the items ({item.distinct:,}). If that is "
-        f"wrong, so is all that follows: say which is which with user and item (--user "
-        f"{item.place} --item {user.place})."
+        f"wrong, so are all results: swap them with user and item (--user {item.place} --item "
+        f"{user.place})."
     )
 
 
-def reject_guess(
+def ambiguous_order(
     name: str,
     source: Source,
     given: Mapping[str, str | None],
-    people_in: Iterable[tuple[str, str | PathLike[str]]] = (),
+    user_files: Iterable[tuple[str, str | PathLike[str]]] = (),
     danger: str = "would publish them as they are",
 ) -> UnknownOrderError:
     """Return the error for ambiguous columns, with facts about each."""
-    seen = [_seen(source, "user"), _seen(source, "item")]
-    facts = [column.describe() for column in seen]
-    likely: list[int] = []  # the position in `seen` that each fact favours
-    for kind, path in people_in:
+    columns = [_column_facts(source, "user"), _column_facts(source, "item")]
+    facts = [column.describe() for column in columns]
+    likely: list[int] = []  # the position in `columns` that each fact favours
+    for kind, path in user_files:
         ids = (users_in_levels if kind == "levels" else users_in_trust)(path)
-        shared = [len(ids & column.values) for column in seen]
+        shared = [len(ids & column.values) for column in columns]
         facts.append(
             f"{Path(path).name} lists {describe_count(len(ids), 'user')}: {shared[0]:,} of them "
-            f"are in column {seen[0].place}, {shared[1]:,} in column {seen[1].place}"
+            f"are in column {columns[0].place}, {shared[1]:,} in column {columns[1].place}"
         )
         # Ids that are numbers from 1 mostly occur in both columns, which is no evidence.
         if abs(shared[0] - shared[1]) > len(ids) / 2:
             likely.append(int(shared[1] > shared[0]))
-    for at, column in enumerate(seen):
-        if column.looks_like_products and not seen[1 - at].looks_like_products:
+    for at, column in enumerate(columns):
+        if column.looks_like_products and not columns[1 - at].looks_like_products:
             facts.append(f"column {column.place} looks like product numbers")
             likely.append(1 - at)
-    orders = [(0, 1), (1, 0)]
-    if likely and set(likely) == {1}:
-        orders = [(1, 0), (0, 1)]
-    if (user := given.get("user")) is not None:
-        orders = [order for order in orders if str(seen[order[0]].place) == user]
-    if (item := given.get("item")) is not None:
-        orders = [order for order in orders if str(seen[order[1]].place) == item]
+    places = [str(column.place) for column in columns]
+    if set(likely) == {1}:
+        places.reverse()
+    orders = [{"user": one, "item": other} for one, other in (places, places[::-1])]
     choices = [
-        {"user": str(seen[user].place), "item": str(seen[item].place)} for user, item in orders
+        order
+        for order in orders
+        if all(given.get(role) in (None, place) for role, place in order.items())
     ]
     ways = " or ".join(
         f"user={choice['user']}, item={choice['item']} (--user {choice['user']} --item "
@@ -101,15 +102,15 @@ def reject_guess(
         for choice in choices
     )
     return UnknownOrderError(
-        f"{name}: without a header nothing says which column holds the users, and a wrong guess "
-        f"{danger}; say it: {ways}",
+        f"{name}: has no header, and a wrong guess of the user column {danger}; name the columns: "
+        f"{ways}",
         facts,
         choices,
     )
 
 
 @brief
-class _Seen(NamedTuple):
+class _ColumnFacts(NamedTuple):
     """Facts about a column."""
 
     place: int
@@ -131,7 +132,7 @@ class _Seen(NamedTuple):
         )
 
 
-def _seen(source: Source, role: str) -> _Seen:
+def _column_facts(source: Source, role: str) -> _ColumnFacts:
     column = source.table[role]
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
@@ -140,4 +141,4 @@ def _seen(source: Source, role: str) -> _Seen:
     runs = 1 + sum(one != other for one, other in pairwise(first))
     place = source.names[role]
     examples = [text if len(text) <= 24 else f"{text[:24]}…" for text in distinct[:2]]
-    return _Seen(int(place), len(distinct), examples, runs, len(first), set(distinct))
+    return _ColumnFacts(int(place), len(distinct), examples, runs, len(first), set(distinct))

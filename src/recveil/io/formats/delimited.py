@@ -17,21 +17,21 @@ from pyarrow import csv as arrow_csv
 
 from recveil.io.detect.file_kinds import unpacked_command
 from recveil.io.detect.known_formats import looks_like_data
-from recveil.io.files import naming
-from recveil.io.formats.text_scan import (
+from recveil.io.files import (
     DOUBLE_QUOTE,
     STRAY_QUOTE,
     Place,
     Places,
     Spans,
+    naming,
     watched_text,
 )
-from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.source import ROLES, Selection, Source
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
-# Each block brings its own dictionaries of labels, so few large blocks of a large file take less
-# memory; of a small one, the blocks that are read ahead would take more than the file.
+# Each block has its own dictionaries of ids, so few large blocks of a large file take less memory;
+# for a small file, the blocks that are read ahead would take more than the file.
 BLOCK_BYTES = 1 << 24
 _BLOCKS, _LEAST_BLOCK_BYTES = 64, 1 << 22
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,:/ TZ-]*\d[\d.,]*")
 
 
 class Dialect(NamedTuple):
-    """How a delimited file separates and quotes its fields."""
+    """The delimiter, quotes and header of a delimited file."""
 
     delimiter: str
     quotes: bool
@@ -50,11 +50,11 @@ class Dialect(NamedTuple):
 
     @property
     def character(self) -> str:
-        """What pyarrow and csv split at: they know delimiters of one character only."""
+        """The delimiter for pyarrow and csv, which support one character only."""
         return self.delimiter[0]
 
     def text(self, fields: Sequence[str]) -> str:
-        """Put the fields of a record together again, without quotes."""
+        """Join the fields of a record, without quotes."""
         return self.character.join(fields)
 
     def excerpt(self, fields: Sequence[str]) -> str:
@@ -63,7 +63,7 @@ class Dialect(NamedTuple):
         return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
     def columns(self, fields: Sequence[str]) -> Sequence[str]:
-        """Leave out the empty fields that a double colon makes."""
+        """Return the fields without the empty ones of a double colon."""
         return fields[:: len(self.delimiter)]
 
     def count(self, fields: Sequence[str]) -> int:
@@ -116,7 +116,7 @@ def read_delimited(
         _reject_text_after_quotes(path, dialect, len(names))
     spans = Spans(0, table.num_rows + dialect.header, table.num_rows, int(dialect.header))
     if may_span:
-        roles = {role: names.index(chosen[role]) for role in COLUMNS if role in chosen}
+        roles = {role: names.index(chosen[role]) for role in ROLES if role in chosen}
         ids = _ids_of(table)
         spans = _check_fields_that_span_lines(path, dialect, len(names), roles, ids, spans)
     n_columns = 0 if dialect.header else len(names)
@@ -135,7 +135,7 @@ def _parse_quickly(
     selection: Selection,
     skips: int,
 ) -> tuple[pa.Table, bool]:
-    """Read times as numbers where they look like that; all else, and all extras, stay text."""
+    """Read times that look like numbers as numbers; all other columns stay text."""
     time = chosen.get("time")
     if time is not None and not selection.extras and not selection.time_is_text:
         records = itertools.islice(read_records(path, dialect), dialect.header, None)
@@ -158,21 +158,21 @@ def _parse(
 ) -> tuple[pa.Table, bool]:
     """Return the table, and whether a quoted field may span lines.
 
-    Where lines are skipped, the header is among them.
+    Skipped lines include the header.
     """
     types = {name: pa.string() for name in chosen.values()}
     encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
     types |= dict.fromkeys(encoded, ENCODED_TEXT) | known
     columns, included = names, list(chosen.values())
     if len(dialect.delimiter) > 1:
-        # pyarrow splits at one character: between two columns stands one that must be empty.
+        # pyarrow splits at one character, so there is an empty column between two others.
         gaps = [f"{name}::" for name in names[1:]]
         columns = [names[0], *(both for pair in zip(gaps, names[1:], strict=True) for both in pair)]
         types |= dict.fromkeys(gaps, pa.null())
         included = [*gaps, *included]
     share = path.stat().st_size // _BLOCKS
     block_size = min(BLOCK_BYTES, max(_LEAST_BLOCK_BYTES, share))
-    keeps_text = len(chosen) > len(COLUMNS)
+    keeps_text = len(chosen) > len(ROLES)
     with watched_text(path, keeps_text=keeps_text, deferred=True, squeezed=dialect.runs) as stream:
         table = arrow_csv.read_csv(
             stream,
@@ -212,7 +212,7 @@ def _holds_quotes(table: pa.Table) -> bool:
 
 
 def _reject_tabs_in_ids(table: pa.Table, dialect: Dialect, locate: Locate) -> None:
-    """Refuse a user or an item with a tab inside, as it most likely separates two columns."""
+    """Reject a user or an item with a tab inside, which probably separates two columns."""
     for role in ("user", "item"):
         column = table[role]
         inner = [pc.utf8_trim_whitespace(chunk.dictionary) for chunk in column.chunks]
@@ -224,7 +224,7 @@ def _reject_tabs_in_ids(table: pa.Table, dialect: Dialect, locate: Locate) -> No
         remedy = (
             "write a blank in its place"
             if is_split
-            else "if tabs separate the columns, say so with delimiter (--delimiter '\\t'), "
+            else "if tabs separate the columns, set delimiter (--delimiter '\\t'), "
             "else write a blank in its place"
         )
         raise RecveilError(
@@ -234,7 +234,7 @@ def _reject_tabs_in_ids(table: pa.Table, dialect: Dialect, locate: Locate) -> No
 
 
 def _reject_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> None:
-    """Refuse a file where text follows a closing quote, which would be a part of an id."""
+    """Reject a file with text after a closing quote, which would be a part of an id."""
     line = 0
     try:
         for at, _ in read_records(path, dialect, is_strict=True):
@@ -249,7 +249,7 @@ def _reject_text_after_quotes(path: Path, dialect: Dialect, n_columns: int) -> N
 
 
 def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> str:
-    """Return what is wrong with a record, if it is whole once backslashes escape; else ""."""
+    """Return the remedy for a record whose quotes are escaped with backslashes; else ""."""
     record: list[str] = []
     with suppress(RecveilError):
         for at, fields in read_records(path, dialect, escape="\\"):
@@ -264,9 +264,8 @@ def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> s
         'cat FILE | python -c "import csv, sys; csv.writer(sys.stdout).writerows('
         f'csv.reader(sys.stdin, escapechar=chr(92){mark}))" > ratings.csv'
     )
-    return (
-        "a backslash escapes a quote, where CSV doubles it; write the file so: "
-        + unpacked_command(command, path)
+    return "a backslash escapes a quote, but CSV doubles it; convert the file: " + unpacked_command(
+        command, path
     )
 
 
@@ -298,10 +297,10 @@ def _check_fields_that_span_lines(
     ids: Mapping[str, set[str]],
     read: Spans,
 ) -> Spans:
-    """Count quoted fields that hold line ends; refuse those that seem to swallow other rows.
+    """Count quoted fields with line ends; reject those that seem to contain other rows.
 
-    A stray quote opens a field that ends at the next quote, however many rows lie between. The
-    second reader is Python's, so that rows are counted twice, independently.
+    A stray quote opens a field that ends at the next quote, however many rows later. The second
+    reader is Python's, so that rows are counted twice, independently.
     """
     n_records = n_lines = n_fields = 0
     first, has_marks = "", False
@@ -413,7 +412,7 @@ def _kind(field: str) -> str:
 
 
 def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
-    """Return what columns are called, by the header or by their places, and where it stands."""
+    """Return the names of columns, from the header or by place, and the header's line."""
     first = next(read_records(path, dialect), None)
     if first is None:
         raise RecveilError(f"{path.name}: the file is empty; expected ratings", code="input.empty")
@@ -421,11 +420,11 @@ def _column_names(path: Path, dialect: Dialect) -> tuple[list[str], int]:
     if dialect.header:
         check_utf8(fields, Place(path.name, line))
         if looks_like_data(fields):
-            # Its ids would be taken for names of columns, and the row would be lost.
+            # Its ids would become names of columns, and the row be lost.
             raise RecveilError(
                 f"{Place(path.name, line)}: expected a header, got {dialect.excerpt(fields)}; add "
-                f"one, or leave format (--format) out, and say which column is which with user "
-                f"and item (--user 1 --item 2)",
+                f"one, or leave format (--format) out, and name the columns with user and item "
+                f"(--user 1 --item 2)",
                 code="input.header",
             )
         return list(dialect.columns(fields)), line
@@ -448,7 +447,7 @@ def read_records(
     is_strict: bool = False,
     escape: str | None = None,
 ) -> Iterator[Record]:
-    r"""Read a file slowly, record by record; blank lines are passed over."""
+    r"""Read a file slowly, record by record, without blank lines."""
     keeps = kept is not None
     with watched_text(path, keeps_text=keeps, a_row=kept, squeezed=dialect.runs) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
@@ -473,7 +472,7 @@ def read_records(
 
 
 class _Lines:
-    """Lines of a text and, for one with quotes, a last one: a record, unless a quote is open."""
+    """The lines of a text and, with quotes, a further record, unless a quote is open."""
 
     def __init__(self, text: Iterable[str], *, has_end: bool) -> None:
         self.text, self.has_end = text, has_end
@@ -496,7 +495,7 @@ def _walk(path: Path, dialect: Dialect) -> Iterator[tuple[str, int]]:
 
 
 def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Sequence[int]) -> None:
-    """Find the line that pyarrow refused and say what is wrong with it."""
+    """Raise the RecveilError for the line that pyarrow rejected."""
     for line, fields in read_records(path, dialect):
         place = Place(path.name, line)
         if (got := dialect.count(fields)) != n_columns:
@@ -506,13 +505,13 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
                 f"({dialect.excerpt(fields)}); "
-                + (DOUBLE_QUOTE if spans else "mend or drop the line"),
+                + (DOUBLE_QUOTE if spans else "fix or drop the line"),
                 code="input.line",
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
             raise RecveilError(
                 f"{place}: a single {dialect.character!r} in a column ({dialect.excerpt(fields)}); "
-                f"mend the line, or write the file as CSV",
+                f"fix the line, or write the file as CSV",
                 code="input.line",
             )
         check_utf8([fields[position] for position in wanted], place)

@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from recveil.io.columns.columns import Feedback, find_columns
 from recveil.io.detect.file_kinds import unpacked_command
-from recveil.io.files import naming
-from recveil.io.formats.text_scan import LONGEST_LINE, Place, Places, watched_text
-from recveil.io.source import Selection, Source, reject_many_columns
+from recveil.io.files import LONGEST_LINE, Place, Places, naming, watched_text
+from recveil.io.source import Selection, Source, reject_empty_table, reject_many_columns
 from recveil.runtime.errors import RecveilError, first_line_of, listed, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
 
@@ -24,7 +23,7 @@ from recveil.runtime.memory import reject_beyond_limit
 _ROWS_AT_ONCE, _CHARACTERS = 1 << 17, 1 << 23
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
 # Bytes per row, in addition to its values, while rows are sorted.
-_BESIDE_A_ROW = 16
+_A_ROW = 16
 
 
 class TextColumns:
@@ -63,7 +62,7 @@ class TextColumns:
             columns.append(column.dictionary_encode() if kind == _ENCODED else column)
         block = pa.RecordBatch.from_arrays(columns, self.names)
         self.blocks.append(block)
-        self.bytes += block.nbytes + _BESIDE_A_ROW * len(self.rows)
+        self.bytes += block.nbytes + _A_ROW * len(self.rows)
         self.rows, self.characters = [], 0
         reject_beyond_limit(f"{self.file}: its values", self.bytes, at_least=True)
 
@@ -186,10 +185,7 @@ def read_objects(
 def _names(path: Path) -> list[str]:
     names = list(dict.fromkeys(itertools.chain.from_iterable(_first(path))))
     if not names:
-        raise RecveilError(
-            f"{path.name}: there are no ratings in it; expected at least one",
-            code="table.no-ratings",
-        )
+        reject_empty_table(path.name)
     if odd := [name for name in names if not _is_text(name)]:
         raise RecveilError(
             f"{path.name}: the name {quoted(odd[0])} is no UTF-8 text; rename it",
@@ -250,7 +246,7 @@ def _reject_object_of_lines(lines: Iterator[str], decoder: json.JSONDecoder, pat
 def _refuse_whole_table(path: Path, remedy: tuple[str, str]) -> NoReturn:
     what, command = remedy
     raise RecveilError(
-        f"{path.name}: one JSON object {what}; write them so: {unpacked_command(command, path)}",
+        f"{path.name}: one JSON object {what}; convert it: {unpacked_command(command, path)}",
         code="input.json",
     )
 
@@ -333,7 +329,7 @@ def _of_array(
     stream.skip("]")
     if stream.peek():
         raise RecveilError(
-            f"{stream.place}: text behind the end of the array; expected one array of objects, or "
+            f"{stream.place}: text after the end of the array; expected one array of objects, or "
             f"one object a line; drop the rest, or write JSON Lines",
             code="input.json",
         )
@@ -370,7 +366,7 @@ class _Stream:
             came = quoted(self.buffer[self.at : self.at + 40]) if got else "the end of the file"
             raise RecveilError(
                 f"{self.place}: expected {expected!r} of an array of objects, got {came}; is the "
-                f"file complete? Mend it, or write JSON Lines (one object a line)",
+                f"file complete? Fix it, or write JSON Lines (one object a line)",
                 code="input.json",
             )
         self._take(self.at + 1)
@@ -421,7 +417,7 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         twice = named_twice(name for name, _ in pairs)
-        raise ValueError(f"the name {quoted(twice[0], 30)} stands twice in an object")
+        raise ValueError(f"the name {quoted(twice[0], 30)} is repeated in an object")
     return fields
 
 
@@ -459,7 +455,7 @@ def text_of(value: Any, name: str, line: int, file: str) -> str | None:
         if "\0" in value:
             raise RecveilError(
                 f"{Place(file, line)}: {quoted(name, 30)} holds a NUL (\\u0000), which no text "
-                f"has; mend or drop the object",
+                f"has; fix or drop the object",
                 code="input.json",
             )
         if not value.isascii() and not _is_text(value):
@@ -500,8 +496,8 @@ def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
         why = "None, True and False are Python's; JSON has null, true and false"
     start = quoted(text[:40].rstrip())
     return RecveilError(
-        f"{place}: no JSON object that is complete ({why}; it starts {start}); expected one object "
-        f"a line, or one array of objects; mend or drop it",
+        f"{place}: no complete JSON object ({why}; it starts {start}); expected one object a line, "
+        f"or one array of objects; fix or drop it",
         code="input.json",
     )
 

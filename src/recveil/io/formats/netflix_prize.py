@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from recveil.io.detect.known_formats import netflix_files
-from recveil.io.files import naming
-from recveil.io.formats.text_scan import Place, Places, watched_text
+from recveil.io.files import Place, Places, naming, watched_text
 from recveil.io.part_files import require_files
-from recveil.io.source import COLUMNS, Selection, Source
+from recveil.io.source import ROLES, Selection, Source
 from recveil.runtime.errors import RecveilError, quoted
 
 BLOCK_BYTES = 1 << 26
@@ -56,7 +55,7 @@ def read_netflix(path: Path, selection: Selection) -> Source:
         _raise_first_bad(files)
         raise
     table = _assemble(blocks, movies)
-    chosen = selection.choose(COLUMNS, path.name)
+    chosen = selection.choose(ROLES, path.name)
     table = pa.table({name: table[in_file] for name, in_file in chosen.items()})
     return Source(table, Places(partial(_walk, files)).locate, "netflix", chosen)
 
@@ -139,8 +138,8 @@ def _parse(lines: NDArray[np.uint8]) -> pa.Table:
 
 def _assemble(blocks: list[tuple[pa.Table, NDArray[np.int32]]], movies: _Movies) -> pa.Table:
     table = pa.concat_tables([columns for columns, _ in blocks])
-    labels = pa.array(list(movies.codes), pa.string())
-    items: list[Any] = [pa.DictionaryArray.from_arrays(codes, labels) for _, codes in blocks]
+    names = pa.array(list(movies.codes), pa.string())
+    items: list[Any] = [pa.DictionaryArray.from_arrays(codes, names) for _, codes in blocks]
     return table.append_column("item", pa.chunked_array(items))
 
 
@@ -163,7 +162,7 @@ def _raise_first_bad(files: list[Path]) -> None:
         if not _is_rating(text):
             raise RecveilError(
                 f"{Place(name, number)}: expected user,rating,date such as 1488844,3,2005-09-06, "
-                f"got {quoted(text)}; mend or drop the line",
+                f"got {quoted(text)}; fix or drop the line",
                 code="input.line",
             )
 

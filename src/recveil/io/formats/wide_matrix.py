@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.io.columns.columns import USUAL_NAMES
-from recveil.io.files import naming
+from recveil.io.files import Place, naming
 from recveil.io.formats.delimited import (
     Dialect,
     Record,
@@ -20,7 +20,6 @@ from recveil.io.formats.delimited import (
     check_utf8,
     read_records,
 )
-from recveil.io.formats.text_scan import Place
 from recveil.io.source import Source, place_of
 from recveil.runtime.errors import RecveilError, describe_count, named_twice, quoted
 from recveil.runtime.memory import reject_beyond_limit
@@ -139,8 +138,8 @@ def _form(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -
     is_item = header and all(each.isdigit() for each in names)
     if place is None and count is None and not is_item and _looks_like_ids(rows, nulls):
         raise RecveilError(
-            f"{name}: the first column may hold ids of users, or ratings; say it with user (--user "
-            f"1), or add a header whose first name is another item's",
+            f"{name}: the first column may hold ids of users, or ratings; if ids, name it with "
+            f"user (--user 1); if ratings, add a header of items",
             code="column.ambiguous",
         )
     taken = {place, count}
@@ -171,7 +170,7 @@ def _is_header(name: str, first: Sequence[Record], user: str | None, nulls: _Nul
     if len(names) < 2:
         raise RecveilError(
             f"{Place(name, first[0][0])}: a matrix of one column; expected a row for each user, a "
-            f"column for each item; say what stands between these with delimiter (--delimiter)",
+            f"column for each item; name what separates these with delimiter (--delimiter)",
             code="input.line",
         )
     if (_is_user(names[0]) and names[0]) or (user in names and not (user or "").isdigit()):
@@ -194,7 +193,7 @@ def _has_ids(name: str, first: Sequence[Record], start: int) -> bool:
     if start or len(ids) > _FEW_ITEMS:
         raise RecveilError(
             f"{Place(name, first[0][0])}: this line may name the items, or hold ratings; put a "
-            f"line of names above it whose first is user, or call its first column so",
+            f"line of names above it that begins with user, or call its first column so",
             code="input.header",
         )
     return False
@@ -257,7 +256,7 @@ class _Cells:
             raise RecveilError(
                 f"{Place(self.name, line)}: expected "
                 f"{describe_count(len(form.items), 'column')}, got {len(fields)}; "
-                f"mend or drop the line",
+                f"fix or drop the line",
                 code="input.line",
             )
         user = str(len(self.users) + 1) if form.user is None else fields[form.user]
@@ -270,7 +269,7 @@ class _Cells:
             raise RecveilError(
                 f"{Place(self.name, line)}: its first column is {quoted(fields[0], 20)}, but in "
                 f"the rows before it counted the ratings that follow; name the column with the "
-                f"users (--user), or mend the line",
+                f"users (--user), or fix the line",
                 code="input.line",
             )
         check_utf8([user], Place(self.name, line))
@@ -317,7 +316,7 @@ class _Cells:
             if not _is_number(cell):
                 raise RecveilError(
                     f"{Place(self.name, line)} column {at + 1}: rating {quoted(cell, 30)} is not a "
-                    f"number; if it stands for no rating, say so with null (--null)",
+                    f"number; if it marks a missing rating, name it with null (--null)",
                     code="rating.not-a-number",
                 )
             code = len(self.texts)

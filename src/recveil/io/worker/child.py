@@ -25,7 +25,7 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError
 
 # Bytes for each row kept, in addition to its decoded values, while rows are sorted.
-_BESIDE_A_ROW = 16
+_A_ROW = 16
 # Batches held at a time by the child and its parent; a small batch is always allowed.
 _HELD_AT_A_TIME, _SMALL_BATCH = 4, 1 << 26
 
@@ -55,7 +55,7 @@ class Held:
 
     def reject_rows(self, n_rows: int, schema: pa.Schema) -> None:
         """Check the number of rows stated by the file, before any is read."""
-        a_row = sum(_bits(field.type) for field in schema) // 8 + _BESIDE_A_ROW
+        a_row = sum(_bits(field.type) for field in schema) // 8 + _A_ROW
         if n_rows * a_row > self.limit:
             raise TooLargeError(n_rows * a_row, n_rows)
 
@@ -65,7 +65,7 @@ class Held:
         """Yield batches until they exceed the limit."""
         for batch, group in batches:
             self.rows += batch.num_rows
-            self.bytes += batch.nbytes + _BESIDE_A_ROW * batch.num_rows
+            self.bytes += batch.nbytes + _A_ROW * batch.num_rows
             if self.bytes > self.limit:
                 raise TooLargeError(self.bytes, None)
             yield batch, group
@@ -85,7 +85,7 @@ _ARROW_FILE_MAGIC = b"ARROW1"
 _ROWS_AT_ONCE = 1 << 21
 _PIECE = 1 << 22
 # Module that reads files with several tables.
-_OF_FILES = "recveil.io.worker.database_file"
+_OF_FILES = "recveil.io.databases.connection"
 _LOADED = {
     "sqlite": (_OF_FILES, "recveil.io.databases.sqlite", "adbc_driver_sqlite.dbapi"),
     "duckdb": (_OF_FILES, "recveil.io.databases.duckdb", "duckdb"),
@@ -224,7 +224,7 @@ def _table_within(request: dict[str, Any]) -> Any:
         from recveil.io.worker.workbook import Workbook
 
         return Workbook(path, request["limit"], **request["within"])
-    from recveil.io.worker.database_file import DatabaseFile
+    from recveil.io.databases.connection import DatabaseFile
 
     return DatabaseFile(request["format"], path, request["within"], request["limit"])
 

@@ -74,8 +74,8 @@ class WatchedAnswers(io.RawIOBase):
             before = work
             if still >= _LOOKS:
                 raise MachineError(
-                    f"{self._name()}: decoding it stands still: for {_LOOK * _LOOKS / 60:.0f} "
-                    f"minutes nothing came of it, and it did not work either; run again",
+                    f"{self._name()}: decoding it has stalled: for {_LOOK * _LOOKS / 60:.0f} "
+                    f"minutes it gave no result and used no processor time; run again",
                     code="machine.standstill",
                 )
         return os.readv(self._pipe.fileno(), [buffer])
@@ -377,20 +377,20 @@ def _surroundings() -> dict[str, str]:
     return handed | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
-def _raise(told: dict[str, Any], name: str) -> None:
+def _raise(reply: dict[str, Any], name: str) -> None:
     """Raise an error of the child in this process."""
-    message = told.get("message", "")
-    if told["error"] == "large":
-        rows = f"its {describe_count(told['rows'], 'row')}" if told["rows"] else "its values"
-        reject_for_memory(f"{name}: {rows}", told["needed"], at_least=not told["rows"])
-    if told["error"] == "memory":
+    message = reply.get("message", "")
+    if reply["error"] == "large":
+        rows = f"its {describe_count(reply['rows'], 'row')}" if reply["rows"] else "its values"
+        reject_for_memory(f"{name}: {rows}", reply["needed"], at_least=not reply["rows"])
+    if reply["error"] == "memory":
         reject_for_memory(f"{name}: its values", memory_limit(), at_least=True)
-    if told["error"] == "refused":
-        raise RecveilError(message, code=told["code"])
-    if told["error"] == "packed":
+    if reply["error"] == "refused":
+        raise RecveilError(message, code=reply["code"])
+    if reply["error"] == "packed":
         raise BadGzipFile(message)
-    if told["error"] == "system":
-        raise OSError(told["errno"], message, name)
+    if reply["error"] == "system":
+        raise OSError(reply["errno"], message, name)
     raise pa.ArrowInvalid(message)
 
 

@@ -33,7 +33,7 @@ _OF_PYARROW = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd"}
 _HEAD_BYTES = 16
 _PIECE = 1 << 18
 # Files in an archive that are not tables, added by macOS or a publisher.
-_BESIDE = re.compile(
+_NO_TABLE = re.compile(
     r"(.*/)?(\.[^/]*|(readme|licen[cs]e|copying|citation|datapackage)[^/]*|thumbs\.db)|"
     r"__MACOSX/.*|.*(/|\.(md|html?|pdf))",
     re.IGNORECASE,
@@ -75,7 +75,7 @@ def tables_in(names: Iterable[str]) -> list[str]:
     >>> tables_in(["ml/", "ml/ratings.csv", "ml/README.txt", "__MACOSX/ml/._ratings.csv"])
     ['ml/ratings.csv']
     """
-    return [name for name in names if not _BESIDE.fullmatch(name)]
+    return [name for name in names if not _NO_TABLE.fullmatch(name)]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import spooled
-from recveil.io.formats.text_scan import watched_text
+from recveil.io.files import watched_text
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_DELTA
 from recveil.runtime.errors import RecveilError, describe_count, quoted

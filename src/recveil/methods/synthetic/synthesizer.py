@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from recveil.io.columns.ids import reject_people
+from recveil.io.columns.ids import reject_personal_ids
 from recveil.methods.base import check_every_user_rated, check_seed
 from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
@@ -193,7 +193,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             return
         catalogue = AS_RATED if self.catalogue is None else parse_catalogue(self.catalogue)
         public = items if isinstance(catalogue, str) else catalogue
-        reject_people(public, can_hide=False)
+        reject_personal_ids(public, can_hide=False)
         user_ids = [] if users is None else users.tolist()
         if problem := ids_in_items(user_ids, public.tolist(), can_hide=False).problem:
             raise RecveilError(f"item ids: {problem}", code="id.personal")
@@ -320,7 +320,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         with failed_attempt_cost(mechanism, budget):
             measured, model = _fit(people, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
-                reject_people(items[measured.told], can_hide=False)
+                reject_personal_ids(items[measured.told], can_hide=False)
         ledger = mechanism.ledger()
         return (
             measured,

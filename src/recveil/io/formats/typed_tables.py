@@ -1,8 +1,9 @@
-"""Tables in databases, by name or query, and in workbooks, by sheet."""
+"""Tables whose columns have types: Parquet, Arrow, databases and workbooks."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -12,41 +13,74 @@ from recveil.io.databases.connection import reject_missing_packages
 from recveil.io.databases.queries import sample_of, with_dictionaries
 from recveil.io.detect.known_formats import looks_like_data
 from recveil.io.files import naming
-from recveil.io.source import Selection, Source, looked
-from recveil.io.worker import decoded_table, decoding
+from recveil.io.source import Selection, Source, reject_empty_table, search_times
+from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, quoted, shortened
 from recveil.runtime.memory import memory_limit, reject_beyond_limit
-
-OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
-_SAMPLE_ROWS = 1_000
-# Bytes per row, in addition to its values, while rows are sorted.
-_BESIDE_A_ROW = 16
 
 Within = Mapping[str, str | None]
 
 
-def read_within(path: Path, format: str, selection: Selection, within: Within) -> Source:
-    """Read the selected columns of one table of a file."""
+def read_typed(
+    path: Path, format: str, selection: Selection, within: Within = MappingProxyType({})
+) -> Source:
+    """Read the selected columns of a Parquet or Arrow file, a database or a workbook."""
     with naming(path):
         if format == "workbook":
             return _read_workbook(path, selection, within)
-        with decoding(path, format, within=within) as found:
+        with decoding(path, format, packings=PACKINGS, within=within) as found:
             chosen = selection.choose(found.schema.names, path.name)
+            _reject_nested(found.schema, chosen, path)
+        repeated = _repeated(chosen)
         raw = decoded_table(
             path,
             format,
             columns=list(chosen.values()),
-            dictionary=_repeated(chosen),
+            # Ratings in Parquet and Arrow files keep their type.
+            dictionary=repeated if format in OF_SEVERAL_TABLES else repeated[:2],
+            narrow=not selection.extras,
+            packings=PACKINGS,
             within=within,
         )
-        table = plain_table(pa.table({name: raw[own] for name, own in chosen.items()}))
+        table = plain_table(pa.table({name: raw[in_file] for name, in_file in chosen.items()}))
     return Source(table, lambda row: f"{path.name} row {row + 1}", format, chosen)
 
 
-def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
-    """Return the first rows of one table of a file; None if its columns have no names."""
-    found = decoded_table(path, format, wanted="first", rows=_SAMPLE_ROWS, within=within)
+def _reject_nested(schema: pa.Schema, chosen: dict[str, str], path: Path) -> None:
+    """Reject nested columns among those that are read."""
+    for role, name in chosen.items():
+        kind = schema.field(name).type
+        needed = f" ({role})" if role != name else ""
+        if pa.types.is_run_end_encoded(kind):
+            raise RecveilError(
+                f"{path.name}: column {quoted(name)}{needed} is stored as runs of equal values "
+                f"({shortened(str(kind))}), which is not read; write one value a row "
+                f"(pyarrow.compute.run_end_decode), or drop the column",
+                code="column.type",
+            )
+        if pa.types.is_nested(kind):
+            raise RecveilError(
+                f"{path.name}: column {quoted(name)}{needed} holds {shortened(str(kind))}, several "
+                f"values a row; expected one; name another column, take one value out of each, or "
+                f"drop the column",
+                code="column.type",
+            )
+
+
+OF_SEVERAL_TABLES = ("sqlite", "duckdb", "workbook")
+_SAMPLE_ROWS = 1_000
+# Bytes per row, in addition to its values, while rows are sorted.
+_A_ROW = 16
+
+
+def first_of_typed(
+    path: Path, format: str, within: Within = MappingProxyType({})
+) -> pa.Table | None:
+    """Return the first rows of a typed table; None if its columns have no names."""
+    found = decoded_table(
+        path, format, wanted="first", rows=_SAMPLE_ROWS, packings=PACKINGS, within=within
+    )
     if format == "workbook":
         if looks_like_data(found.schema.names):
             return None
@@ -56,7 +90,9 @@ def first_within(path: Path, format: str, within: Within) -> pa.Table | None:
 
 
 def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
-    has_header, names = _has_header(path, within)
+    with decoding(path, "workbook", within=within) as found:
+        names = list(found.schema.names)
+    has_header = not looks_like_data(names)
     chosen: Mapping[str, str | int]
     if has_header:
         chosen = selection.choose(names, path.name)
@@ -84,13 +120,6 @@ def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
     )
 
 
-def _has_header(path: Path, within: Within) -> tuple[bool, list[str]]:
-    """Return whether the first row of a sheet names its columns, and that row."""
-    with decoding(path, "workbook", within=within) as found:
-        names = list(found.schema.names)
-    return not looks_like_data(names), names
-
-
 def read_server(address: Address, selection: Selection, wanted: Wanted) -> Source:
     """Read the selected columns of a table or query on a database server."""
     name = address.name
@@ -102,7 +131,7 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
             schema, batches = database.batches(sample_of(query, columns, _SAMPLE_ROWS))
             return plain_table(pa.Table.from_batches(list(batches), schema))
 
-        look, selection = looked(selection, name, first)
+        look, selection = search_times(selection, name, first)
         chosen = selection.choose([column.name for column in columns], name)
         of = {column.name: column for column in columns}
         repeated = _repeated(chosen)
@@ -112,12 +141,10 @@ def read_server(address: Address, selection: Selection, wanted: Wanted) -> Sourc
         for batch in rows:
             encoded = with_dictionaries(batch, repeated)
             batches.append(encoded)
-            held += encoded.nbytes + _BESIDE_A_ROW * encoded.num_rows
+            held += encoded.nbytes + _A_ROW * encoded.num_rows
             reject_beyond_limit(f"{name}: its rows", held, at_least=True)
     if not batches:
-        raise RecveilError(
-            f"{name}: there are no ratings in it; expected at least one", code="table.no-ratings"
-        )
+        reject_empty_table(name)
     raw = pa.Table.from_batches(batches)
     table = plain_table(pa.table({role: raw[each] for role, each in chosen.items()}))
     return Source(table, lambda row: f"{name} row {row + 1}", address.kind, chosen, look)
