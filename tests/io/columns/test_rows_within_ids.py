@@ -121,6 +121,7 @@ ENCODED = [
     "\uff55-12 \uff49\uff17 \uff14",
     "u-\u200b12 i\u200b7 04",
     "4 u&#45;12 i7",
+    r"\u0075-12;i7;4",
 ]
 
 
@@ -132,6 +133,18 @@ def test_an_original_row_within_an_item_is_refused_in_any_notation(tmp_path, lab
     with raises("id.row-within") as caught:
         read_ratings(tmp_path / "r.csv")
     assert "line 5" in str(caught.value)
+
+
+@pytest.mark.parametrize("user", ["1,004", "1'004", "1.004e3", "1.004E+03"])
+def test_a_row_is_found_whose_user_is_a_number_in_another_notation(user):
+    items = ["i1", "i2", "i3", f"i1;{user};i2;5"]
+    assert find_rows_within(items, range(1001, 1012), items) == [3]
+    assert find_original_rows(
+        np.array(["1004"], object),
+        np.array(["i2", f"rated {user} i2 5"], object),
+        Rows(np.array([0, 1]), np.array([0], np.int32), np.array([5.0], np.float32), None),
+        RatingScale(1, 5, 1),
+    ) == [1]
 
 
 @pytest.mark.parametrize("label", ["u-12: i7", "i7 (4)", "Alien 3 (1992)"])

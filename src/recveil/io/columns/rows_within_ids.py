@@ -19,6 +19,7 @@ from recveil.io.columns.id_words import (
     ESCAPES,
     WORD,
     decode_escapes,
+    with_plain_numbers,
     words_of_id,
 )
 from recveil.io.columns.repeated_rows import Values, find_repeated_rows, is_like_title, texts_of
@@ -126,7 +127,11 @@ def find_rows_within(
     return [
         at
         for at, label in several
-        if at in rows or search.finds(label) or fields.finds(label) or apart.finds(label)
+        if at in rows
+        or any(
+            search.finds(form) or fields.finds(form) or apart.finds(form)
+            for form in dict.fromkeys((label, with_plain_numbers(label)))
+        )
     ]
 
 
