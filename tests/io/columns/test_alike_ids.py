@@ -1,12 +1,20 @@
 """Ids that may be one person, or nobody, are told, and never put together."""
 
+import random
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from recveil.inspection import inspect
 from recveil.io import understand
-from recveil.io.columns.ids import describe_alike_ids, describe_null_ids, describe_rounded
+from recveil.io.columns.ids import (
+    describe_alike_ids,
+    describe_lost_digits,
+    describe_null_ids,
+    describe_rounded,
+)
 from recveil.ratings import RatingScale
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
@@ -139,6 +147,48 @@ def test_ids_that_a_spreadsheet_rounded_are_reported(tmp_path, written):
 def test_ids_that_are_no_numbers_are_not_rounded():
     labels = np.array(["1E15", "12E+4", "E+15", "3e+1x"], object)
     assert describe_rounded(labels, "item") == []
+
+
+DRAW = random.Random(8)
+LONG = [10**18 + 1_234_567 * n for n in range(99)]
+LONG += [DRAW.randrange(10**17, 9 * 10**18) for _ in range(99)]
+SNOWFLAKES = [DRAW.randrange(10**10, 10**12) << 22 | DRAW.randrange(32) << 12 for _ in range(99)]
+
+
+@pytest.mark.parametrize(
+    "rounded",
+    [
+        lambda number: int(float(number)),
+        lambda number: int(Decimal(repr(float(number)))),
+        lambda number: int(f"{number:.14e}".replace(".", "")[:15]) * 10 ** (len(str(number)) - 15),
+    ],
+    ids=["float", "JavaScript", "spreadsheet"],
+)
+def test_long_ids_that_lost_their_last_digits_are_noted(tmp_path, rounded):
+    users = [*map(rounded, LONG)]
+    rows = "\n".join(f"{user},{n},{1 + n % 5}" for n, user in enumerate(users))
+    (tmp_path / "r.csv").write_text(f"user,item,rating\n{rows}\n")
+    assert describe_lost_digits(np.unique(users), "user")
+    assert any("may have been merged" in note for note in understand(tmp_path / "r.csv").notes)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        LONG,
+        SNOWFLAKES,
+        [number << 22 for number in LONG[:50]],
+        [10**17 + n for n in range(999)],
+        [10**16 + 2 * n for n in range(999)],
+        [2_000_000 * n + 10**17 for n in range(99)],
+        [10**14 + 10 * n for n in range(99)],
+        [int(float(number)) for number in LONG[:3]],
+        ["ann", *map(str, LONG[:9])],
+    ],
+)
+def test_long_ids_with_all_digits_have_no_note(ids):
+    labels = np.array(ids, None if isinstance(ids[0], int) and max(ids) < 2**63 else object)
+    assert describe_lost_digits(labels, "user") == []
 
 
 def test_a_blank_before_a_quote_is_reported_with_the_quote(tmp_path):

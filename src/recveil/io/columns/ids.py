@@ -1,8 +1,10 @@
 """Ids of people among those of items, which are published as they stand."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -240,6 +242,12 @@ _LOOK_ALIKE = str.maketrans(
 )
 # How spreadsheets show long numbers.
 _ROUNDED = r"^\s*-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,3}\s*$"
+# Long numbers are taken for rounded ones if so many of those looked at are, which by chance, with a
+# few others among them, would be so rare; and if most are not round in a coarser unit, too.
+_LONG_NUMBER, _LOOKED_AT = re.compile(r"[1-9]\d{15,19}"), 2_000
+# Of smaller units, ids may have been given: in steps of two, for instance.
+_LEAST_UNIT = 8
+_FEWEST_ROUNDED, _MOST_ROUNDED, _OTHERS_COST, _CHANCE = 5, 0.95, 0.2, 1e-6
 # How programs and people name the line below a table that sums it up.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write where there is nothing.
@@ -389,6 +397,79 @@ def describe_rounded(labels: NDArray[Any], role: str) -> list[str]:
     ]
 
 
+def describe_lost_digits(ids: NDArray[Any], role: str) -> list[str]:
+    """Report how many long numbers lost their last digits, so that several ids may be one.
+
+    Spreadsheets keep 15 digits, and JavaScript, pandas and others the 53 bits of a float. If ids
+    merely end in zeros, most of them are round in a coarser unit, too: they get no note.
+
+    Examples
+    --------
+    >>> merged = 1234567890123456000 + 256 * np.arange(6)
+    >>> print(*describe_lost_digits(merged, "user"))
+    6 of 6 users with 16 digits or more (1234567890123456000) are rounded to the digits that a float
+    keeps, so that several may have been merged; write ids as text where they come from, and export
+    them again.
+    """
+    looked_at = ids[:: max(1, ids.size // _LOOKED_AT)].tolist()
+    texts = [text for text in map(str, looked_at) if _LONG_NUMBER.fullmatch(text)]
+    numbers = [int(text) for text in texts]
+    for keeps, round_to in _ROUNDINGS.items():
+        rounded = [found for found in map(round_to, numbers) if found.is_rounded]
+        if len(rounded) < max(_FEWEST_ROUNDED, _MOST_ROUNDED * len(numbers)):
+            continue
+        n_coarser = sum(found.is_coarser for found in rounded)
+        most_coarser = sum((1 + found.chance) / 2 for found in rounded)
+        units = [found.unit for found in rounded if found.unit >= _LEAST_UNIT]
+        evidence = sum(map(math.log, units)) - _OTHERS_COST * len(numbers)
+        if n_coarser <= most_coarser and evidence > -math.log(_CHANCE):
+            return [
+                f"{len(rounded):,} of {len(numbers):,} {role}s with 16 digits or more ({texts[0]}) "
+                f"are rounded to the digits that {keeps} keeps, so that several may have been "
+                f"merged; write ids as text where they come from, and export them again."
+            ]
+    return []
+
+
+class _Rounding(NamedTuple):
+    """Whether a number is round in a unit, and in the next coarser one."""
+
+    unit: int
+    is_rounded: bool
+    is_coarser: bool
+    chance: float
+    """Of rounded numbers, the share that is round in the coarser unit, too."""
+
+
+def _to_15_digits(number: int) -> _Rounding:
+    unit = 10 ** (len(str(number)) - 15)
+    return _Rounding(unit, number % unit == 0, number % (10 * unit) == 0, 0.1)
+
+
+def _to_float(number: int) -> _Rounding:
+    unit = _spacing(number)
+    return _Rounding(unit, number % unit == 0, number % (2 * unit) == 0, 0.5)
+
+
+def _to_shortest_digits(number: int) -> _Rounding:
+    """As JavaScript writes a float: with the fewest digits that distinguish it, and zeros."""
+    unit = _spacing(number)
+    digits = int(Decimal(repr(float(number))))
+    coarser = 10 ** len(str(unit))
+    return _Rounding(unit, digits == number, number % coarser == 0, unit / coarser)
+
+
+def _spacing(number: int) -> int:
+    return max(1, int(math.ulp(float(number))))
+
+
+_ROUNDINGS = {
+    "a spreadsheet": _to_15_digits,
+    "a float": _to_float,
+    "a float, written in JavaScript,": _to_shortest_digits,
+}
+
+
 def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     """Say of all ids what their owner must look at, a sentence each.
 
@@ -399,7 +480,7 @@ def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     """
     told = []
     for role, labels in (("user", users), ("item", items)):
-        told += describe_alike_ids(labels, role)
+        told += [*describe_alike_ids(labels, role), *describe_lost_digits(labels, role)]
         if labels.dtype == object:
             told += describe_rounded(labels, role)
             told += describe_blanks(labels, role)
