@@ -191,6 +191,35 @@ def test_long_ids_with_all_digits_have_no_note(ids):
     assert describe_lost_digits(labels, "user") == []
 
 
+@pytest.mark.parametrize("line", ["# 1001,i1,5", "#1009,i2,5", "i2,##1001,5", "# i1,1001,2"])
+def test_a_comment_among_the_ids_is_noted_with_its_line(tmp_path, line):
+    rows = [f"{user},i{item},{1 + item % 5}" for user in range(1001, 1020) for item in range(5)]
+    if line.startswith(("i", "# i")):
+        rows = [",".join([*row.split(",")[1::-1], row[-1]]) for row in rows]
+        rows = ["item,user,rating", *rows]
+    else:
+        rows = ["user,item,rating", *rows]
+    rows.insert(20, line)
+    (tmp_path / "r.csv").write_text("\n".join(rows))
+    (note,) = (note for note in understand(tmp_path / "r.csv").notes if "comment" in note)
+    assert "r.csv line 21" in note
+
+
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [
+        (["ann", "ben"], ["#1 Cheerleader Camp", "#Horror", "Heat"]),
+        ([f"#{n}" for n in range(30)], ["Heat", "Alien"]),
+        (["ann", "#ben"], ["#Alive", "Heat"]),
+        ([1, 2], [3, 4]),
+    ],
+)
+def test_ids_that_begin_with_a_hash_are_no_comments(tmp_path, users, items):
+    rows = [f"{user},{item},4" for user in users for item in items]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows]))
+    assert not any("comment" in note for note in understand(tmp_path / "r.csv").notes)
+
+
 def test_a_blank_before_a_quote_is_reported_with_the_quote(tmp_path):
     (tmp_path / "r.csv").write_text('user,item,rating\n1001, "i1",4\n1002, "i2",5\n1002, "i1",1\n')
     notes = " ".join(understand(tmp_path / "r.csv").notes)

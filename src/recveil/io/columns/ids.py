@@ -248,6 +248,8 @@ _LONG_NUMBER, _LOOKED_AT = re.compile(r"[1-9]\d{15,19}"), 2_000
 # Of smaller units, ids may have been given: in steps of two, for instance.
 _LEAST_UNIT = 8
 _FEWEST_ROUNDED, _MOST_ROUNDED, _OTHERS_COST, _CHANCE = 5, 0.95, 0.2, 1e-6
+# More ids that begin with # are no comments.
+_FEW_COMMENTS, _COMMENT_SHARE = 3, 0.01
 # How programs and people name the line below a table that sums it up.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write where there is nothing.
@@ -468,6 +470,46 @@ _ROUNDINGS = {
     "a float": _to_float,
     "a float, written in JavaScript,": _to_shortest_digits,
 }
+
+
+def describe_comments(column: pa.ChunkedArray, role: str, locate: Locate) -> list[str]:
+    """Describe a few ids that may be comments: another id, or a number, after a #.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([["1001", "# 1001", "1002"]])
+    >>> print(*describe_comments(column, "user", lambda row: f"line {row + 2}"))
+    1 user id begins with #, as comments do (line 3: '# 1001'), and no line was left out; delete
+    comments.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not is_text(kind):
+        return []
+    if not any(map(_has_comment, column.chunks)):
+        return []
+    texts = column.cast(pa.large_string())
+    found = pc.starts_with(texts, "#").fill_null(False)
+    if pc.sum(found).as_py() > max(_FEW_COMMENTS, _COMMENT_SHARE * len(column)):
+        return []
+    rows = np.flatnonzero(found.to_numpy())
+    bare = pc.utf8_trim_whitespace(pc.utf8_ltrim(texts.take(rows), "#"))
+    others = texts.filter(pc.invert(found))
+    are_numbers = pc.all(pc.utf8_is_decimal(others.slice(0, _LOOKED_AT))).as_py()
+    is_id = pc.is_in(bare, others.unique())
+    rows = rows[pc.or_(is_id, pc.and_(are_numbers, pc.utf8_is_decimal(bare))).to_numpy()]
+    if not rows.size:
+        return []
+    begin = "id begins" if rows.size == 1 else "ids begin"
+    first = int(rows[0])
+    return [
+        f"{rows.size:,} {role} {begin} with #, as comments do ({locate(first)}: "
+        f"{quoted(texts[first].as_py(), 40)}), and no line was left out; delete comments."
+    ]
+
+
+def _has_comment(chunk: pa.Array) -> bool:
+    values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+    return bool(pc.any(pc.starts_with(values.cast(pa.large_string()), "#")).as_py())
 
 
 def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
