@@ -44,6 +44,14 @@ REVIEWS = {
     "another letter": (lambda user: f"u{1000 + user}", lambda u, i, r: f"R{1000 + u}-{i}-{r}"),
     "every 42nd": (lambda user: 7310042 + 42 * user, lambda u, i, r: f"{7310042 + 42 * u} {i}"),
     "zeros in front": (lambda user: user + 1, lambda u, i, r: f"r{u + 1:06}-{i:06}"),
+    "joined": (
+        lambda user: f"{100 + user}-{50_000 + user}",
+        lambda u, i, r: f"{100 + u}{50_000 + u}/{i}",
+    ),
+    "apart": (
+        lambda user: 10_050_000 + 100_001 * user,
+        lambda u, i, r: f"{100 + u}-{50_000 + u}/{i}",
+    ),
     "titles": (lambda user: user + 1, lambda u, i, r: f"{chr(97 + i)} by {u + 1}"),
 }
 

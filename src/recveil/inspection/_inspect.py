@@ -19,6 +19,7 @@ from recveil.inspection.first_rows import (
 )
 from recveil.inspection.results import Inspection
 from recveil.inspection.statistics import Dates, dates_of, spread_of
+from recveil.inspection.swallowed_rows import describe_swallowed_rows
 from recveil.io import Reading, understand
 from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.databases import Address
@@ -79,6 +80,7 @@ def inspect(
     if not is_chosen:
         found = _without_choice(found)
     ratings = found.ratings
+    found = replace(found, notes=(*found.notes, *describe_swallowed_rows(rows, ratings)))
     activity, popularity = spread_of(ratings.activity), spread_of(ratings.support)
     return Inspection(
         reading=found,

@@ -16,7 +16,7 @@ from recveil.io.columns.build import build, describe_dropped
 from recveil.io.columns.columns import Feedback, holds_text
 from recveil.io.columns.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
 from recveil.io.columns.frames import frame_columns
-from recveil.io.columns.ids import describe_ids
+from recveil.io.columns.ids import describe_comments, describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import Order, ambiguous_order, describe_guess, order_of
 from recveil.io.inputs import open_input
@@ -384,6 +384,9 @@ def _read(
         reject_times(columns["rating"].slice(0, 1_000), names["rating"], where)
     if not how.drop_off_scale:  # drops such a row for its rating
         _require_no_repeated_header(columns, names, locate)
+    comments = [
+        note for role in ("user", "item") for note in describe_comments(columns[role], role, locate)
+    ]
     try:
         built = build(
             columns,
@@ -424,6 +427,7 @@ def _read(
         notes=(
             *feedback_notes,
             *describe_ids(built.users, built.items),
+            *comments,
             *(time_notes if how.reads_times else []),
             *describe_dropped(built, how.duplicates, how.feedback),
         ),

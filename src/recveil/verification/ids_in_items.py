@@ -19,6 +19,7 @@ from recveil.io.columns.rows_within_ids import find_rows_within
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.pseudonyms import ITEM_PREFIX
 from recveil.runtime.safe_repr import brief
+from recveil.verification.ids_in_other_notation import find_in_other_notation
 from recveil.verification.results import Violation
 
 # Shorter ids occur in other text by chance.
@@ -164,7 +165,7 @@ def ids_in_items(
             f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"
         )
-    elif found := found_within(clear, text):
+    elif found := found_within(clear, text) or find_in_other_notation(users, texts):
         which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
         problem = f"ids of items contain {which}; {remedy}"
     else:

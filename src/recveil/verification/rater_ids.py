@@ -9,7 +9,8 @@ other users whose ids are at the same distance from them, whatever the distance.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,9 @@ _MOST_AT_A_DISTANCE = 0.5
 _CHANCE = 1e-6
 # First names of so many users do not occur in titles that are otherwise the same.
 _MANY_HANDLES = 10
+
+# Shorter ids are compared with their punctuation: 10-01 is not user 1001.
+_SHORTEST_JOINED = 8
 
 _Parts = tuple[str, ...]
 
@@ -137,20 +141,26 @@ class _Matches(NamedTuple):
         lengths = sorted({len(parts) for parts in user_of})
         of_users, of_items = list[int](), list[int]()
         by_context, by_position = defaultdict(list), defaultdict(list)
+        joined = _users_by_joined_parts(user_of)
+        most = max(map(len, joined), default=0)
         for item, item_id in enumerate(items):
             parts = _parts_of(str(item_id))
-            for length in lengths:
-                for start in range(len(parts) - length + 1):
-                    user = user_of.get(parts[start : start + length], -1)
-                    if user < 0:
-                        continue
-                    by_context[_context(parts, start, length)].append(len(of_users))
-                    for position in (start, start - len(parts)):
-                        by_position[length, position].append(len(of_users))
-                    of_users.append(user)
-                    of_items.append(item)
-        found = np.array(of_users, np.int64), np.array(of_items, np.int64)
-        return cls(*found, by_context, by_position)
+            found = {
+                (start, length): user
+                for length in lengths
+                for start in range(len(parts) - length + 1)
+                if (user := user_of.get(parts[start : start + length], -1)) >= 0
+            }
+            if joined:
+                found = dict(_joined_places(parts, joined, most)) | found
+            for (start, length), user in found.items():
+                by_context[_context(parts, start, length)].append(len(of_users))
+                for position in (start, start - len(parts)):
+                    by_position[length, position].append(len(of_users))
+                of_users.append(user)
+                of_items.append(item)
+        occurrences = np.array(of_users, np.int64), np.array(of_items, np.int64)
+        return cls(*occurrences, by_context, by_position)
 
     def _facts(self) -> dict[str, object]:
         return {"occurrences": self.users.size}
@@ -181,6 +191,27 @@ def _users_by_parts(users: Sequence[Any]) -> dict[_Parts, int]:
         if len(digits) == 1 and digits != parts:
             numbers[digits] = -1 if digits in numbers else user
     return numbers | whole
+
+
+def _users_by_joined_parts(user_of: dict[_Parts, int]) -> dict[str, int]:
+    """Return the user of the letters and digits of a long id; -1 if several users have them."""
+    joined: dict[str, int] = {}
+    for parts, user in user_of.items():
+        text = "".join(parts)
+        if len(text) >= _SHORTEST_JOINED:
+            joined[text] = user if joined.get(text, user) == user else -1
+    return joined
+
+
+def _joined_places(
+    parts: _Parts, joined: dict[str, int], most: int
+) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield where the parts of an item id are a user id with other punctuation, and the user."""
+    for start in range(len(parts)):
+        texts = takewhile(lambda text: len(text) <= most, accumulate(parts[start:]))
+        for length, text in enumerate(texts, 1):
+            if (user := joined.get(text, -1)) >= 0:
+                yield (start, length), user
 
 
 def _context(parts: _Parts, start: int, length: int) -> tuple[Any, ...]:

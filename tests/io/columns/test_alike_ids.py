@@ -1,12 +1,20 @@
 """Ids that may be one person, or nobody, are told, and never put together."""
 
+import random
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from recveil.inspection import inspect
 from recveil.io import understand
-from recveil.io.columns.ids import describe_alike_ids, describe_null_ids, describe_rounded
+from recveil.io.columns.ids import (
+    describe_alike_ids,
+    describe_lost_digits,
+    describe_null_ids,
+    describe_rounded,
+)
 from recveil.ratings import RatingScale
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
@@ -139,6 +147,77 @@ def test_ids_that_a_spreadsheet_rounded_are_reported(tmp_path, written):
 def test_ids_that_are_no_numbers_are_not_rounded():
     labels = np.array(["1E15", "12E+4", "E+15", "3e+1x"], object)
     assert describe_rounded(labels, "item") == []
+
+
+DRAW = random.Random(8)
+LONG = [10**18 + 1_234_567 * n for n in range(99)]
+LONG += [DRAW.randrange(10**17, 9 * 10**18) for _ in range(99)]
+SNOWFLAKES = [DRAW.randrange(10**10, 10**12) << 22 | DRAW.randrange(32) << 12 for _ in range(99)]
+
+
+@pytest.mark.parametrize(
+    "rounded",
+    [
+        lambda number: int(float(number)),
+        lambda number: int(Decimal(repr(float(number)))),
+        lambda number: int(f"{number:.14e}".replace(".", "")[:15]) * 10 ** (len(str(number)) - 15),
+    ],
+    ids=["float", "JavaScript", "spreadsheet"],
+)
+def test_long_ids_that_lost_their_last_digits_are_noted(tmp_path, rounded):
+    users = [*map(rounded, LONG)]
+    rows = "\n".join(f"{user},{n},{1 + n % 5}" for n, user in enumerate(users))
+    (tmp_path / "r.csv").write_text(f"user,item,rating\n{rows}\n")
+    assert describe_lost_digits(np.unique(users), "user")
+    assert any("may have been merged" in note for note in understand(tmp_path / "r.csv").notes)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        LONG,
+        SNOWFLAKES,
+        [number << 22 for number in LONG[:50]],
+        [10**17 + n for n in range(999)],
+        [10**16 + 2 * n for n in range(999)],
+        [2_000_000 * n + 10**17 for n in range(99)],
+        [10**14 + 10 * n for n in range(99)],
+        [int(float(number)) for number in LONG[:3]],
+        ["ann", *map(str, LONG[:9])],
+    ],
+)
+def test_long_ids_with_all_digits_have_no_note(ids):
+    labels = np.array(ids, None if isinstance(ids[0], int) and max(ids) < 2**63 else object)
+    assert describe_lost_digits(labels, "user") == []
+
+
+@pytest.mark.parametrize("line", ["# 1001,i1,5", "#1009,i2,5", "i2,##1001,5", "# i1,1001,2"])
+def test_a_comment_among_the_ids_is_noted_with_its_line(tmp_path, line):
+    rows = [f"{user},i{item},{1 + item % 5}" for user in range(1001, 1020) for item in range(5)]
+    if line.startswith(("i", "# i")):
+        rows = [",".join([*row.split(",")[1::-1], row[-1]]) for row in rows]
+        rows = ["item,user,rating", *rows]
+    else:
+        rows = ["user,item,rating", *rows]
+    rows.insert(20, line)
+    (tmp_path / "r.csv").write_text("\n".join(rows))
+    (note,) = (note for note in understand(tmp_path / "r.csv").notes if "comment" in note)
+    assert "r.csv line 21" in note
+
+
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [
+        (["ann", "ben"], ["#1 Cheerleader Camp", "#Horror", "Heat"]),
+        ([f"#{n}" for n in range(30)], ["Heat", "Alien"]),
+        (["ann", "#ben"], ["#Alive", "Heat"]),
+        ([1, 2], [3, 4]),
+    ],
+)
+def test_ids_that_begin_with_a_hash_are_no_comments(tmp_path, users, items):
+    rows = [f"{user},{item},4" for user in users for item in items]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows]))
+    assert not any("comment" in note for note in understand(tmp_path / "r.csv").notes)
 
 
 def test_a_blank_before_a_quote_is_reported_with_the_quote(tmp_path):

@@ -320,3 +320,32 @@ def test_days_of_a_large_table_are_not_few():
     assert "60 different days" in describe_repeated(np.repeat(np.arange(18_000, 18_660, 11), 100))
     assert not describe_repeated(np.repeat(np.array(["2020-01-01", "2020-02-01"], "M8[D]"), 40)
                                  .astype(int))  # fmt: skip
+
+
+MINUTES = [(second + 62_135_596_800) // 60 for second in SECONDS]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+@pytest.mark.parametrize("first", [1990, 2000, 2017])
+def test_minutes_since_year_1_that_may_be_seconds_of_2003_are_noted(kind, first):
+    shift = (datetime(2017, 1, 1) - datetime(first, 1, 1)).days * 1_440
+    read = parse_days(column([minutes - shift for minutes in MINUTES], pa.int64()).cast(kind), str)
+    assert f"from {first}-01-" in read.note
+    assert "number * 60 - 62135596800" in read.note
+    assert not read.problem
+
+
+@pytest.mark.parametrize(
+    ("first", "step"), [(956_703_932, 86_407), (1_046_200_000, 90_001), (1_064_000_000, 100_007)]
+)
+def test_seconds_of_other_years_are_no_minutes(first, step):
+    assert parse_days(column([first + step * n for n in range(250)]), str).note == ""
+
+
+def test_seconds_of_2003_that_are_said_to_be_seconds_have_no_note(tmp_path):
+    rows = [f"{n % 10},{n % 25},{n % 5 + 1},{MINUTES[n]}" for n in range(250)]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating,time", *dict.fromkeys(rows)]))
+    said = understand(tmp_path / "r.csv", duplicates="last", time_format="%s").notes
+    guessed = understand(tmp_path / "r.csv", duplicates="last").notes
+    assert any("minutes since year 1" in note for note in guessed)
+    assert not any("minutes since year 1" in note for note in said)

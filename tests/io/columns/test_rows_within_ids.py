@@ -1,11 +1,22 @@
 """Rows of other users within ids, whatever separates their fields."""
 
+import math
+import random
+import time
+from itertools import chain, pairwise, product
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil import RatingScale, read_ratings
-from recveil.io.columns.rows_within_ids import find_original_rows, find_rows_within
+from recveil.io.columns.rows_within_ids import (
+    _fewest_inside,
+    find_original_rows,
+    find_rows_within,
+)
 from recveil.ratings.sorted_rows import Rows
 
 USERS = [*range(1001, 1021), "u-7"]
@@ -121,6 +132,7 @@ ENCODED = [
     "\uff55-12 \uff49\uff17 \uff14",
     "u-\u200b12 i\u200b7 04",
     "4 u&#45;12 i7",
+    r"\u0075-12;i7;4",
 ]
 
 
@@ -132,6 +144,18 @@ def test_an_original_row_within_an_item_is_refused_in_any_notation(tmp_path, lab
     with raises("id.row-within") as caught:
         read_ratings(tmp_path / "r.csv")
     assert "line 5" in str(caught.value)
+
+
+@pytest.mark.parametrize("user", ["1,004", "1'004", "1.004e3", "1.004E+03"])
+def test_a_row_is_found_whose_user_is_a_number_in_another_notation(user):
+    items = ["i1", "i2", "i3", f"i1;{user};i2;5"]
+    assert find_rows_within(items, range(1001, 1012), items) == [3]
+    assert find_original_rows(
+        np.array(["1004"], object),
+        np.array(["i2", f"rated {user} i2 5"], object),
+        Rows(np.array([0, 1]), np.array([0], np.int32), np.array([5.0], np.float32), None),
+        RatingScale(1, 5, 1),
+    ) == [1]
 
 
 @pytest.mark.parametrize("label", ["u-12: i7", "i7 (4)", "Alien 3 (1992)"])
@@ -220,3 +244,32 @@ def test_numbers_within_an_id_are_a_row_where_a_part_of_the_ids_are_numbers(labe
 def test_no_id_is_a_row_without_a_number_as_long_as_a_user_id(label):
     users, items = range(80_000, 80_030), [*map(str, range(4001, 4051)), label]
     assert find_rows_within(items, users, items) == []
+
+
+PLACES = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(1, 3)).map(lambda at: range(at[0], sum(at))),
+    max_size=5,
+)
+
+
+@given(PLACES, PLACES, st.sets(st.integers(0, 12)))
+def test_two_users_and_items_alternate_as_the_simplest_way_finds(users, items, numbers):
+    counted = [[(at, len(numbers & {*at})) for at in places] for places in (users, items)]
+    inside = (
+        len(numbers & {*chain(*each)})
+        for each in product(users, items, users, items)
+        if all(one.stop <= other.start for one, other in pairwise(each))
+    )
+    assert _fewest_inside(counted * 2) == min(inside, default=math.inf)
+
+
+def test_many_users_and_items_within_an_id_take_no_time():
+    draw = random.Random(1)
+    users, items = range(1, 301), [f"b{n}" for n in range(120)]
+    bundles = [
+        " ".join([*draw.sample(items, 40), "x", *map(str, draw.sample(range(1, 41), 40))])
+        for _ in range(100)
+    ]
+    began = time.process_time()
+    assert find_rows_within([*items, *bundles], users, [*items, *bundles]) == []
+    assert time.process_time() - began < 10, "each took 2 seconds"

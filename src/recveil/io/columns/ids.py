@@ -1,8 +1,10 @@
 """Encoding of user and item ids, and reports on ids that may be wrong or personal."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -245,6 +247,14 @@ _LOOK_ALIKE = str.maketrans(
 )
 # How spreadsheets show long numbers.
 _ROUNDED = r"^\s*-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,3}\s*$"
+# Long numbers are taken for rounded ones if so many of those looked at are, which by chance, with a
+# few others among them, would be so rare; and if most are not round in a coarser unit, too.
+_LONG_NUMBER, _LOOKED_AT = re.compile(r"[1-9]\d{15,19}"), 2_000
+# Of smaller units, ids may have been given: in steps of two, for instance.
+_LEAST_UNIT = 8
+_FEWEST_ROUNDED, _MOST_ROUNDED, _OTHERS_COST, _CHANCE = 5, 0.95, 0.2, 1e-6
+# More ids that begin with # are no comments.
+_FEW_COMMENTS, _COMMENT_SHARE = 3, 0.01
 # Names of the line of totals below a table.
 _TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
 # What programs write for missing values.
@@ -387,6 +397,119 @@ def describe_null_ids(ids: NDArray[Any] | Sequence[str], role: str) -> list[str]
     return [f"{named} may mean a missing value; if it does, drop such rows."] if found else []
 
 
+def describe_lost_digits(ids: NDArray[Any], role: str) -> list[str]:
+    """Report how many long numbers lost their last digits, so that several ids may be one.
+
+    Spreadsheets keep 15 digits, and JavaScript, pandas and others the 53 bits of a float. If ids
+    merely end in zeros, most of them are round in a coarser unit, too: they get no note.
+
+    Examples
+    --------
+    >>> merged = 1234567890123456000 + 256 * np.arange(6)
+    >>> print(*describe_lost_digits(merged, "user"))
+    6 of 6 users with 16 digits or more (1234567890123456000) are rounded to the digits that a float
+    keeps, so that several may have been merged; write ids as text where they come from, and export
+    them again.
+    """
+    looked_at = ids[:: max(1, ids.size // _LOOKED_AT)].tolist()
+    texts = [text for text in map(str, looked_at) if _LONG_NUMBER.fullmatch(text)]
+    numbers = [int(text) for text in texts]
+    for keeps, round_to in _ROUNDINGS.items():
+        rounded = [found for found in map(round_to, numbers) if found.is_rounded]
+        if len(rounded) < max(_FEWEST_ROUNDED, _MOST_ROUNDED * len(numbers)):
+            continue
+        n_coarser = sum(found.is_coarser for found in rounded)
+        most_coarser = sum((1 + found.chance) / 2 for found in rounded)
+        units = [found.unit for found in rounded if found.unit >= _LEAST_UNIT]
+        evidence = sum(map(math.log, units)) - _OTHERS_COST * len(numbers)
+        if n_coarser <= most_coarser and evidence > -math.log(_CHANCE):
+            return [
+                f"{len(rounded):,} of {len(numbers):,} {role}s with 16 digits or more ({texts[0]}) "
+                f"are rounded to the digits that {keeps} keeps, so that several may have been "
+                f"merged; write ids as text where they come from, and export them again."
+            ]
+    return []
+
+
+class _Rounding(NamedTuple):
+    """Whether a number is round in a unit, and in the next coarser one."""
+
+    unit: int
+    is_rounded: bool
+    is_coarser: bool
+    chance: float
+    """Of rounded numbers, the share that is round in the coarser unit, too."""
+
+
+def _to_15_digits(number: int) -> _Rounding:
+    unit = 10 ** (len(str(number)) - 15)
+    return _Rounding(unit, number % unit == 0, number % (10 * unit) == 0, 0.1)
+
+
+def _to_float(number: int) -> _Rounding:
+    unit = _spacing(number)
+    return _Rounding(unit, number % unit == 0, number % (2 * unit) == 0, 0.5)
+
+
+def _to_shortest_digits(number: int) -> _Rounding:
+    """As JavaScript writes a float: with the fewest digits that distinguish it, and zeros."""
+    unit = _spacing(number)
+    digits = int(Decimal(repr(float(number))))
+    coarser = 10 ** len(str(unit))
+    return _Rounding(unit, digits == number, number % coarser == 0, unit / coarser)
+
+
+def _spacing(number: int) -> int:
+    return max(1, int(math.ulp(float(number))))
+
+
+_ROUNDINGS = {
+    "a spreadsheet": _to_15_digits,
+    "a float": _to_float,
+    "a float, written in JavaScript,": _to_shortest_digits,
+}
+
+
+def describe_comments(column: pa.ChunkedArray, role: str, locate: Locate) -> list[str]:
+    """Describe a few ids that may be comments: another id, or a number, after a #.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([["1001", "# 1001", "1002"]])
+    >>> print(*describe_comments(column, "user", lambda row: f"line {row + 2}"))
+    1 user id begins with #, as comments do (line 3: '# 1001'), and no line was left out; delete
+    comments.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not is_text(kind):
+        return []
+    if not any(map(_has_comment, column.chunks)):
+        return []
+    texts = column.cast(pa.large_string())
+    found = pc.starts_with(texts, "#").fill_null(False)
+    if pc.sum(found).as_py() > max(_FEW_COMMENTS, _COMMENT_SHARE * len(column)):
+        return []
+    rows = np.flatnonzero(found.to_numpy())
+    bare = pc.utf8_trim_whitespace(pc.utf8_ltrim(texts.take(rows), "#"))
+    others = texts.filter(pc.invert(found))
+    are_numbers = pc.all(pc.utf8_is_decimal(others.slice(0, _LOOKED_AT))).as_py()
+    is_id = pc.is_in(bare, others.unique())
+    rows = rows[pc.or_(is_id, pc.and_(are_numbers, pc.utf8_is_decimal(bare))).to_numpy()]
+    if not rows.size:
+        return []
+    begin = "id begins" if rows.size == 1 else "ids begin"
+    first = int(rows[0])
+    return [
+        f"{rows.size:,} {role} {begin} with #, as comments do ({locate(first)}: "
+        f"{quoted(texts[first].as_py(), 40)}), and no line was left out; delete comments."
+    ]
+
+
+def _has_comment(chunk: pa.Array) -> bool:
+    values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
+    return bool(pc.any(pc.starts_with(values.cast(pa.large_string()), "#")).as_py())
+
+
 def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     """Report ids that the publisher should check, a sentence each.
 
@@ -402,7 +525,12 @@ def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
         describe_totals,
         describe_null_ids,
     )
-    return [
+    lost = [
+        note
+        for role, ids in (("user", users), ("item", items))
+        for note in describe_lost_digits(ids, role)
+    ]
+    return lost + [
         note
         for role, ids in (("user", users), ("item", items))
         if ids.dtype == object

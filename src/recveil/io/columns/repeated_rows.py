@@ -30,7 +30,11 @@ ESCAPES = re.compile(r"[\\%&<]|_x00")
 _ENCODED = re.compile(r"[\\%&<=]|_x00")
 _MINUS = "-\u2212\u2013"
 _PERCENT, _PRINTABLE = re.compile(r"%([\da-fA-F]{2})"), re.compile(r"=([\dA-F]{2})")
+_WRITTEN = re.compile(r"\\(?:u[\da-fA-F]{4}|x[\da-fA-F]{2})")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+# Whole numbers in groups of three digits, and with an exponent.
+_GROUPED = re.compile(r"(?<![\w.,'])\d{1,3}(?:[,']\d{3})+(?!\w)")
+_EXPONENT = re.compile(r"(?<![\w.])\d\.\d+[eE]\+?\d{1,2}(?!\w)")
 # A whole number with decimals that are all 0.
 _WHOLE = re.compile(r"(?<![\w.])(\d+)\.0+(?!\w|\.\d)")
 
@@ -49,6 +53,8 @@ def decode_escapes(text: str) -> str:
 
 
 def _without_entities(text: str) -> str:
+    if "\\" in text:
+        text = _WRITTEN.sub(lambda found: _letter(found[0]), text)
     for _ in range(3):  # percent signs may be encoded again
         decoded = _PERCENT.sub(lambda found: chr(int(found[1], 16)), unescape(text))
         if decoded == text:
@@ -57,12 +63,38 @@ def _without_entities(text: str) -> str:
     return text
 
 
+def _letter(escape: str) -> str:
+    """Return the letter or digit that an escape encodes, or another escape as it is."""
+    letter = chr(int(escape[2:], 16))
+    return letter if letter.isalnum() else escape
+
+
 def decoded_forms(text: str) -> list[str]:
-    r"""Return a text as it is, without escapes, and without quoted-printable signs as well."""
-    if not _ENCODED.search(text):
-        return [text]
-    decoded = ESCAPED.sub("\n", _without_entities(text))
-    return [*dict.fromkeys((text, decoded, decode_escapes(text)))]
+    r"""Return a text as it is, without escapes, and with whole numbers as digits.
+
+    Examples
+    --------
+    >>> decoded_forms("i7%7C1,004"), decoded_forms("1.004e3|i7")
+    (['i7%7C1,004', 'i7|1,004', 'i7|1004'], ['1.004e3|i7', '1004|i7'])
+    """
+    forms = [text]
+    if _ENCODED.search(text):
+        forms += [ESCAPED.sub("\n", _without_entities(text)), decode_escapes(text)]
+    return [*dict.fromkeys((*forms, *map(with_plain_numbers, forms)))]
+
+
+def with_plain_numbers(text: str) -> str:
+    """Return a text without separators of thousands, and without exponents of whole numbers."""
+    if "," in text or "'" in text:
+        text = _GROUPED.sub(lambda found: re.sub("[,']", "", found[0]), text)
+    if "e" not in text and "E" not in text:
+        return text
+    return _EXPONENT.sub(lambda found: _without_exponent(found[0]), text)
+
+
+def _without_exponent(number: str) -> str:
+    value = float(number)
+    return str(int(value)) if value.is_integer() and value < 2**53 else number
 
 
 def fold(text: str) -> str:

@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations, pairwise
+from itertools import accumulate, chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from recveil.io.columns.repeated_rows import (
     find_repeated_rows,
     is_like_title,
     texts_of,
+    with_plain_numbers,
     words_of_id,
 )
 from recveil.ratings.rating_scale import Locate, RatingScale
@@ -129,7 +130,11 @@ def find_rows_within(
     return [
         at
         for at, label in several
-        if at in rows or search.finds(label) or fields.finds(label) or apart.finds(label)
+        if at in rows
+        or any(
+            search.finds(form) or fields.finds(form) or apart.finds(form)
+            for form in dict.fromkeys((label, with_plain_numbers(label)))
+        )
     ]
 
 
@@ -413,14 +418,9 @@ class _ApartSearch(NamedTuple):
         if self.is_unrated and text.size > 2 and _has_pair(clear, clear_items):
             return True
         users, items = sorted(found, key=_start)[:_MOST_PLACES], clear_items[:_MOST_PLACES]
-        fewest = 0 if self.is_unrated else 2
-        return any(
-            len(numbers.difference(one, other, item, next_item)) >= fewest
-            for one, other in combinations(users, 2)
-            for item, next_item in combinations(items, 2)
-            if _alternate([one, item, other, next_item])
-            or _alternate([item, one, next_item, other])
-        )
+        counted = [[(at, len(numbers & {*at})) for at in places] for places in (users, items)]
+        n_inside = min(_fewest_inside(counted * 2), _fewest_inside(counted[::-1] * 2))
+        return len(numbers) - n_inside >= (0 if self.is_unrated else 2)
 
     def _is_user(self, part: str) -> bool:
         return part not in self.items.known and (
@@ -487,9 +487,30 @@ def _has_pair(users: list[range], items: list[range], numbers: set[int] | None =
     )
 
 
-def _alternate(places: list[range]) -> bool:
-    """Return whether places are in order, without a common word."""
-    return all(one.stop <= other.start for one, other in pairwise(places))
+def _fewest_inside(places: list[list[tuple[range, int]]]) -> float:
+    """Return the fewest numbers inside places that follow each other, one of each list.
+
+    It is infinite if no places follow each other. The number inside each place is given.
+
+    Examples
+    --------
+    >>> users, items = [(range(0, 2), 1), (range(4, 5), 0)], [(range(2, 3), 1), (range(5, 6), 0)]
+    >>> _fewest_inside([users, items] * 2), _fewest_inside([items, users] * 2)
+    (2, inf)
+    """
+    states: list[tuple[int, float]] = [(0, 0)]  # where the last place ends, and the numbers so far
+    for each in places:
+        reached: dict[int, float] = {}
+        for at, n_inside in each:
+            before = [n for end, n in states if end <= at.start]
+            if before:
+                reached[at.stop] = min(n_inside + min(before), reached.get(at.stop, math.inf))
+        # A later end is of use only with fewer numbers.
+        ends = sorted(reached.items())
+        least = accumulate((n for _, n in ends), min)
+        before_each = zip(ends, chain([math.inf], least), strict=False)
+        states = [(end, n) for (end, n), fewest in before_each if n < fewest]
+    return min((n for _, n in states), default=math.inf)
 
 
 def _is_mixed(text: str) -> bool:

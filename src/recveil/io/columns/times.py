@@ -71,6 +71,9 @@ _OTHER_UNITS = (
     _Unit("Julian days", 1 / SECONDS_A_DAY, -210_866_760_000),
     _Unit("Modified Julian Dates", 1 / SECONDS_A_DAY, -3_506_716_800),
 )
+# The only unit of a usual epoch whose times may as well be Unix seconds of fewer days: .NET's
+# TotalMinutes from 1990 to now would be seconds from February to October 2003.
+_MINUTES = _Unit("minutes since year 1", 1 / 60, -62_135_596_800)
 # Of units of other sizes, those are no alternative in which the whole table is so much shorter.
 _SHORTER = 1 / 50
 # Snowflake ids, such as Twitter's: milliseconds since its first day, above so many bits, of which
@@ -632,7 +635,12 @@ def _find_plain_unit(column: pa.ChunkedArray) -> int | None:
             both = np.array([low, high])
             # Whole seconds in nanoseconds are no ids.
             may_be_ids = a_second == 10**9 and bool((both % a_second).any())
-            doubtful = _are_rounded(both, a_second) or may_be_ids or bool(find_formats(both))
+            doubtful = (
+                _are_rounded(both, a_second)
+                or may_be_ids
+                or bool(find_formats(both))
+                or bool(_describe_minutes(both))
+            )
             return a_second if plain and not doubtful else None
     return None
 
@@ -689,7 +697,25 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
     if problem := _find_problem(times, a_second):
         return problem
     _reject_sentinel_days(days, locate)
-    return Days(days, note=_describe_odd(days))
+    return Days(days, note=_describe_odd(days) or ("" if are_days else _describe_minutes(times)))
+
+
+def _describe_minutes(times: NDArray[Any]) -> str:
+    """Describe Unix seconds of 2003 that may as well be minutes of more years; "" for others."""
+    ends = np.array([times.min(), times.max()], np.float64)
+    low, high = ends / _MINUTES.a_second + _MINUTES.zero
+    if low < EARLIEST or high > latest_second() or high - low < SECONDS_A_DAY:
+        return ""
+    read, instead = (
+        " to ".join(str(np.datetime64(int(end), "s").astype("M8[D]")) for end in both)
+        for both in (ends, (low, high))
+    )
+    return (
+        f"all {describe_count(times.size, 'time')} are from {read} as Unix seconds, and would be "
+        f"from {instead} as {_MINUTES.name}; if they are these, the audit understates the risk: "
+        f"convert them to Unix seconds ({_MINUTES.formula}); if not, say so with time_format "
+        f"(--time-format {UNIX_SECONDS})"
+    )
 
 
 def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:

@@ -478,7 +478,8 @@ def text_of(value: Any, name: str, line: int, file: str) -> str | None:
 
 
 def _plain(value: Any) -> str | None:
-    return value if isinstance(value, str) and value and value.isprintable() else None
+    is_text = isinstance(value, str) and value and "".join(value.splitlines()).isprintable()
+    return value if is_text else None
 
 
 def _is_text(value: str) -> bool:
