@@ -15,9 +15,8 @@ from recveil.auditing.release_attacks import attack_synthetic
 from recveil.io import write_ratings
 from recveil.methods import RawRelease, anonymize
 from recveil.release.manifest import Manifest
-from recveil.report import audit_page
 from recveil.report.audit.text import describe_resemblance
-from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
+from shared.auditing_attacked_synthetic import audited, folder, found, model, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("synthetic")
 
@@ -45,8 +44,8 @@ def test_what_is_guessed_of_members_stands_beside_strangers(found):
         )
 
 
-def test_the_page_says_what_does_not_apply(found):
-    page = audit_page(found)
+def test_the_page_says_what_does_not_apply(audited):
+    page = audited.to_html()
     assert "Re-identification attacks do not apply" in page
     assert "epsilon 10.0" in page
     assert "users share each" not in page

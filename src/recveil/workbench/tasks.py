@@ -120,7 +120,7 @@ def inspect_input(job: Assignment) -> dict[str, Any]:
 
 
 def audit_input(job: Assignment) -> dict[str, Any]:
-    """Audit a table, and write the risk of each user."""
+    """Audit a table, and write its report and the risk of each user."""
     from recveil.auditing import audit, write_risk
 
     result = audit(
@@ -130,17 +130,8 @@ def audit_input(job: Assignment) -> dict[str, Any]:
     )
     if result.risk is not None:
         write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
+    result.write_html(job.folder / AUDIT_PAGE)
     return result.to_dict()
-
-
-def draw_audit(job: Assignment) -> dict[str, Any]:
-    """Write the report of a finished audit."""
-    from recveil.report import write_audit_page
-
-    place = Path(job.settings["folder"])
-    result = json.loads((place / job.settings["result"]).read_text(encoding="utf-8"))
-    write_audit_page(result, place / AUDIT_PAGE)
-    return {}
 
 
 def warm_up(_: Assignment) -> dict[str, Any]:
@@ -415,11 +406,11 @@ def check_published(job: Assignment) -> dict[str, Any]:
 def _audit_release(job: Assignment, release: Path) -> dict[str, Any]:
     """Attack a release with its source table, and write the report."""
     from recveil.auditing import audit
-    from recveil.report import write_audit_page
 
     reading = keywords_of(job.settings["reading"])
-    plain = audit(job.settings["source"], release=release, curves=False, **reading).to_dict()
-    write_audit_page(plain, job.folder / AUDIT_PAGE)
+    result = audit(job.settings["source"], release=release, curves=False, **reading)
+    result.write_html(job.folder / AUDIT_PAGE)
+    plain = result.to_dict()
     return {"release": plain["release"], "warnings": plain["warnings"]}
 
 
@@ -577,7 +568,6 @@ _TASKS: dict[str, Task] = {
     "check": check_published,
     "compare": compare_input,
     "describe": describe_release,
-    "draw audit": draw_audit,
     "inspect": inspect_input,
     "release": make_release,
     "warm up": warm_up,

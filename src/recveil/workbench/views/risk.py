@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recveil.workbench.project import RESULT, Input, Job
+from recveil.workbench.project import Input, Job
 from recveil.workbench.table_source import reject_changed, source_settings
 from recveil.workbench.tasks import AUDIT_PAGE
 from recveil.workbench.workspace import (
@@ -18,8 +18,6 @@ from recveil.workbench.workspace import (
     serve_report,
     workspace_of,
 )
-
-_DRAWING = "page of the audit"
 
 
 def _page(request: Request) -> Response:
@@ -37,7 +35,6 @@ def _page(request: Request) -> Response:
         **_describe_duplicates(workspace, table, job),
         is_inspected=workspace.is_inspected(table),
         result=result,
-        drawing_job=workspace.jobs.running_in(_DRAWING),
         is_drawn=folder is not None and (folder / AUDIT_PAGE).is_file(),
         risk_file=str(folder / "risk.csv") if folder and (result or {}).get("risk") else None,
     )
@@ -57,21 +54,13 @@ def _report(request: Request) -> Response:
 
 
 def start_auditing(workspace: Workspace, table: Input, *, curves: bool) -> Job:
-    """Start an audit of a table, and draw its report after it."""
-
-    def draw_next(job: Job) -> None:
-        folder = str(workspace.project.job_folder(job.id))
-        settings = {"folder": folder, "result": RESULT}
-        workspace.jobs.start(_DRAWING, "draw audit", settings, input=table.id)
-
+    """Start an audit of a table, which also writes its report."""
     options = {**table.reading, "no_curves": not curves}
     command = format_command("audit", table.place, options=options)
     note = f"audited {table.name}{' with all curves' if curves else ''}"
     workspace.project.note(note, command)
     settings = {**source_settings(table), "curves": curves}
-    return workspace.jobs.start(
-        "risk", "audit", settings, command=command, input=table.id, then=draw_next
-    )
+    return workspace.jobs.start("risk", "audit", settings, command=command, input=table.id)
 
 
 def _describe_duplicates(
