@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from glob import has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from recveil.io.databases import address_of, scheme_of
@@ -15,7 +15,7 @@ from recveil.io.databases.address import quoted_path
 from recveil.io.remote import local_path
 from recveil.runtime.errors import RecveilError, shortened
 from recveil.runtime.safe_repr import brief
-from recveil.workbench.project import Input, Job, Project
+from recveil.workbench.project import Input, Job, Project, Settings
 
 # Names of secrets among the settings in an address, as sslpassword and X-Amz-Signature.
 _SECRET = re.compile(
@@ -144,7 +144,7 @@ def state_of_table(table: Input) -> str:
     return hashlib.sha256(f"{table.digest} {size}".encode()).hexdigest()[:32]
 
 
-def source_settings(table: Input) -> dict[str, Any]:
+def source_settings(table: Input) -> Settings:
     """Return the settings of a job that reads a table: source, reading options and state."""
     return {"source": table.place, "reading": table.reading, "seen": state_of_table(table)}
 
