@@ -134,7 +134,7 @@ class Settings(TypedDict, total=False):
     # A table: its place, how it is read, and its state when it was inspected
     source: str
     reading: Reading
-    seen: str
+    state: str
     curves: bool
     # What to compare, and the folder of the comparison
     methods: list[str]

@@ -146,13 +146,13 @@ def state_of_table(table: Input) -> str:
 
 def source_settings(table: Input) -> Settings:
     """Return the settings of a job that reads a table: source, reading options and state."""
-    return {"source": table.place, "reading": table.reading, "seen": state_of_table(table)}
+    return {"source": table.place, "reading": table.reading, "state": state_of_table(table)}
 
 
 def _inspected_state(project: Project, table: Input) -> str:
     """Return the state in which a table was inspected last; empty if there is none."""
     last = project.last_job("data", table.id)
-    return "" if last is None else last.settings.get("seen", "")
+    return "" if last is None else last.settings.get("state", "")
 
 
 def has_changed(project: Project, table: Input | None) -> bool:
@@ -168,7 +168,7 @@ def has_changed(project: Project, table: Input | None) -> bool:
 
 def is_current(project: Project, table: Input, job: Job) -> bool:
     """Check whether a job read a table in the state in which it was inspected last."""
-    return _inspected_state(project, table) in ("", job.settings.get("seen", ""))
+    return _inspected_state(project, table) in ("", job.settings.get("state", ""))
 
 
 def reject_changed(project: Project, table: Input) -> None:
