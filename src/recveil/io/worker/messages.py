@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+from recveil.runtime.safe_repr import brief
 
+
+@brief
 class Request(NamedTuple):
     """What to decode; see `recveil.io.worker.decoding`."""
 
@@ -20,6 +23,7 @@ class Request(NamedTuple):
     within: dict[str, str | None]
 
 
+@brief
 class Head(NamedTuple):
     """What precedes the values: the rows of each row group, and the file's metadata."""
 
