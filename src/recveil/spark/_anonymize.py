@@ -182,7 +182,7 @@ def anonymize(
 
 
 # Constructors of the methods: k, options, seed.
-_MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] = {
+_MAKINGS: dict[str, Callable[[int | None, Mapping[str, Any], int | None], Making]] = {
     SYNTHETIC.name: SyntheticMaking,
     PREDICTIVE.name: GroupMaking,
     K_CORATING.name: CoRatedMaking,
