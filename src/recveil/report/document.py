@@ -10,13 +10,9 @@ import numpy as np
 
 # Keys of documents that are not named as the fields of the results.
 _KEYS = {
-    "alone": "unique",
-    "alone_in_one": "unique_in_one",
     "can_stand": "possible",
     "class_found": "class_inferred",
     "cluster_found": "cluster_inferred",
-    "mean_people": "mean_users",
-    "people": "users",
     "person_found": "reidentified",
     "person_in_both": "reidentified_by_both",
     "person_in_one": "reidentified_by_one",

@@ -68,7 +68,7 @@ def test_two_tables_are_chosen_between(browser, small_table):
 
 def test_a_table_that_is_removed_is_gone(browser, small_table, tmp_path):
     browser.drop("first.csv", small_table)
-    browser.wait("data", "risk", "page of the audit")
+    browser.wait("data", "risk")
     (first,) = browser.bench.project.inputs()
     (tmp_path / "named.csv").write_bytes(small_table)
     browser.send("/data/name", place=str(tmp_path / "named.csv"))
