@@ -39,7 +39,7 @@ def problems(rows):
 
 def test_parts_that_follow_each_other_are_counted():
     counts, items, found = problems([row(0, 4), row(4, 8), row(8, 9)])
-    assert counts == {"records": 9, "labels": 30, "items": 2}
+    assert counts == {"records": 9, "values": 30, "items": 2}
     assert (items, found) == ([7, 9], [])
 
 
