@@ -18,7 +18,7 @@ class Told:
 def row(first, following, **other):
     return {
         "right": True,
-        "labels": 10,
+        "n_values": 10,
         "records": following - first,
         "prefix": "pd9c2-",
         "first": first,
@@ -39,7 +39,7 @@ def problems(rows):
 
 def test_parts_that_follow_each_other_are_counted():
     counts, items, found = problems([row(0, 4), row(4, 8), row(8, 9)])
-    assert counts == {"records": 9, "labels": 30, "items": 2}
+    assert counts == {"records": 9, "values": 30, "items": 2}
     assert (items, found) == ([7, 9], [])
 
 

@@ -162,7 +162,7 @@ def test_a_table_can_be_removed_while_it_is_worked_on(browser, small_table):
     browser.drop("first.csv", small_table)
     (first,) = browser.bench.project.inputs()
     browser.send("/data/forget", input=str(first.id))
-    browser.wait("data", "risk", "page of the audit")
+    browser.wait("data", "risk")
     assert browser.bench.project.inputs() == []
     assert browser.get("/data").status_code == 200
     assert browser.get("/log").status_code == 200

@@ -204,27 +204,6 @@ def difference_of_means(first: Mean, second: Mean) -> Mean:
 NO_ATTACK = "no attack applied"
 
 
-def plain_means(members: Mean, non_members: Mean, excess: Mean, *, guessed: bool) -> dict[str, Any]:
-    """Return shares of members and non-members as plain data, without rates if no attack guessed.
-
-    Examples
-    --------
-    >>> some = Mean(0.5, 0.5, 0.5, 90)
-    >>> plain_means(some, some, Mean(0.0, 0.0, 0.0, 180), guessed=False)["excess"]
-    {'rate': None, 'low': None, 'high': None, 'trials': 180}
-    """
-    means = {"members": members, "strangers": non_members, "excess": excess}
-    return {
-        name: {
-            "rate": mean.mean if guessed else None,
-            "low": mean.low if guessed else None,
-            "high": mean.high if guessed else None,
-            "trials": mean.trials,
-        }
-        for name, mean in means.items()
-    }
-
-
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return how often a member's score beats a non-member's (AUC), with DeLong's interval.
 

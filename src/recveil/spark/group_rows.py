@@ -6,11 +6,11 @@ made. The private parts are written in the same order, and so with the same pseu
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from recveil.spark.clusters import DistributedGroups, of_table, reject_small
 from recveil.spark.embeddings import ItemFactors
 from recveil.spark.part_files import (
     UNFINISHED,
+    PartReport,
     describe_written,
     remove_unfinished,
     replace_part,
@@ -261,10 +262,10 @@ class ItemMeans(NamedTuple):
 
 # One row per part with a report, and one per class of its records.
 _WRITTEN = (
-    "part long, records long, labels long, present binary, sha256 string, bytes long, "
+    "part long, records long, n_values long, present binary, sha256 string, bytes long, "
     "exact array<long>, digest binary, people long"
 )
-_REPORT = ("part", "records", "labels", "present", "sha256", "bytes", "exact")
+_REPORT = ("part", "records", "n_values", "present", "sha256", "bytes", "exact")
 
 
 class GroupWriter:
@@ -277,7 +278,7 @@ class GroupWriter:
         groups: Callable[[], DistributedGroups],
         rows: GroupRows,
         rows_of: Callable[[], "DataFrame"] | None = None,
-        used: Callable[[int], dict[str, Any]] | None = None,
+        used: Callable[[int], Mapping[str, object]] | None = None,
     ) -> None:
         self._users = users
         self._numbered = numbered
@@ -318,7 +319,7 @@ class GroupWriter:
         self._reject_missing(reports, in_groups=in_groups)
         counts = _write_classes(written.where("digest is not null"), folder)
         remove_unfinished(folder)
-        self.n_labels = sum(row["labels"] for row in reports)
+        self.n_labels = sum(row["n_values"] for row in reports)
         if reports[0]["exact"]:
             numbers = np.sum([row["exact"] for row in reports], axis=0)
             self.exact_ratings = ExactRatingCounts(numbers, (rows.step or 0.0) / 2).shares()
@@ -337,7 +338,7 @@ class GroupWriter:
         """Return the number of records before each part."""
         return self.groups.firsts(in_groups=in_groups and self._rows.are_shared)
 
-    def _reject_missing(self, reports: list[dict[str, Any]], *, in_groups: bool) -> None:
+    def _reject_missing(self, reports: list[PartReport], *, in_groups: bool) -> None:
         """Raise unless each part is written with all its records."""
         in_one = in_groups and self._rows.are_shared
         expected = self.groups.groups if in_one else self.groups.users
@@ -349,7 +350,7 @@ class GroupWriter:
                 code="spark.parts-missing",
             )
 
-    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
         """Write the private parts, which map users to records, and what rows reveal."""
         groups, in_groups = self.groups, layout == "groups"
         work = of_table(
@@ -419,13 +420,13 @@ def _write_part(
     return _as_rows({**report, "exact": exact}, classes)
 
 
-def _as_rows(reports: dict[str, Any], classes: Counter[bytes]) -> pa.Table:
+def _as_rows(reports: Mapping[str, object], classes: Counter[bytes]) -> pa.Table:
     """Return one row with the report on a part, and one per class of records."""
     n = len(classes)
     types = {
         "part": pa.int64(),
         "records": pa.int64(),
-        "labels": pa.int64(),
+        "n_values": pa.int64(),
         "present": pa.binary(),
     }
     types |= {"sha256": pa.string(), "bytes": pa.int64(), "exact": pa.list_(pa.int64())}

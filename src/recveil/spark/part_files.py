@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 import numpy as np
@@ -27,7 +27,7 @@ from recveil.verification import Verification
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_WRITTEN = "part long, records long, labels long, present binary, sha256 string, bytes long"
+_WRITTEN = "part long, records long, n_values long, present binary, sha256 string, bytes long"
 # Prefix of incomplete files, which no file of a release has.
 UNFINISHED = ".unfinished-"
 
@@ -61,7 +61,7 @@ class SyntheticWriter:
         n_users = sum(row["records"] for row in rows)
         return describe_written(rows, published.items, {"users": n_users})
 
-    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
         """Write the ids of the real users, who have no published record."""
         del release, layout
         frame = self._users.frame.select("user")
@@ -75,6 +75,18 @@ class SyntheticWriter:
     def verify(self, folder: Path, private: Path) -> Verification:
         """Verify what was written."""
         return check_by_executors(self._spark, folder, private=private)
+
+
+class PartReport(TypedDict):
+    """A report on a written part, as executors return it."""
+
+    part: int
+    records: int
+    n_values: int
+    # Bits of the published items that occur in it
+    present: bytes
+    sha256: str
+    bytes: int
 
 
 def _write_batches(
@@ -97,10 +109,10 @@ def write_part(
     *,
     in_groups: bool,
     first: int,
-) -> dict[str, Any]:
+) -> PartReport:
     """Write the records of a part, numbered from `first`; return a report on its file."""
     present = np.zeros(published.items.size, bool)
-    counts = {"records": 0, "labels": 0}
+    counts = {"records": 0, "n_values": 0}
 
     def noted() -> Iterator[Records]:
         for block in blocks:
@@ -110,7 +122,7 @@ def write_part(
     def pieces() -> Iterator[pa.Table]:
         for piece, n in tables(published, noted(), in_groups=in_groups, n_before=first):
             counts["records"] += n
-            counts["labels"] += piece.num_rows
+            counts["n_values"] += piece.num_rows
             yield piece
 
     with replace_part(folder, part_name(part)) as file:
@@ -120,7 +132,8 @@ def write_part(
         entry = FileEntry.of(file)
     return {
         "part": part,
-        **counts,
+        "records": counts["records"],
+        "n_values": counts["n_values"],
         "present": np.packbits(present).tobytes(),
         "sha256": entry.sha256,
         "bytes": entry.bytes,
@@ -128,7 +141,7 @@ def write_part(
 
 
 def describe_written(
-    reports: list[dict[str, Any]], items: NDArray[Any], counts: Mapping[str, int]
+    reports: list[PartReport], items: NDArray[Any], counts: Mapping[str, int]
 ) -> Written:
     """Combine the reports on all parts."""
     present = np.zeros(items.size, bool)
@@ -138,7 +151,7 @@ def describe_written(
     return Written(
         files={part_name(row["part"]): FileEntry(row["sha256"], row["bytes"]) for row in reports},
         counts={
-            "values": sum(row["labels"] for row in reports),
+            "values": sum(row["n_values"] for row in reports),
             "items": int(present.sum()),
             **counts,
         },

@@ -26,7 +26,7 @@ class SyntheticMaking:
 
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         del k  # the claim is differential privacy, which has no k
-        self._maker = _synthesizer(dict(options), seed)
+        self._maker = _synthesizer(options, seed)
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
         """Gather users on the queried items."""
@@ -57,10 +57,10 @@ class SyntheticMaking:
         return PlannedRelease(release, by, lambda: drawn_as_json(release))
 
 
-def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:
+def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:
     """Return the synthesizer; raise if its options are inconsistent."""
     check_drawing(options)
-    epsilon = parse_epsilon(options.pop("epsilon"))
+    epsilon = parse_epsilon(options["epsilon"])
     if epsilon is not None and seed is not None:
         raise RecveilError(
             "seed (--seed): with epsilon (--epsilon) the noise must be secret, as an adversary who "
@@ -68,6 +68,7 @@ def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:
             code="option.conflict",
         )
     check_seed(seed)
-    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **options)
+    others = {name: value for name, value in options.items() if name != "epsilon"}
+    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **others)
     maker.check_options()
     return maker

@@ -68,7 +68,7 @@ def test_two_tables_are_chosen_between(browser, small_table):
 
 def test_a_table_that_is_removed_is_gone(browser, small_table, tmp_path):
     browser.drop("first.csv", small_table)
-    browser.wait("data", "risk", "page of the audit")
+    browser.wait("data", "risk")
     (first,) = browser.bench.project.inputs()
     (tmp_path / "named.csv").write_bytes(small_table)
     browser.send("/data/name", place=str(tmp_path / "named.csv"))
@@ -166,7 +166,7 @@ def test_where_a_result_is_lost_the_page_is_there_to_run_it_again(browser, quick
     browser.drop("shop.csv", small_table)
     browser.wait("data", "risk")
     project = browser.bench.project
-    job = project.begin_job("release", "release", {"output": "", "seen": ""}, "", 1)
+    job = project.begin_job("release", "release", {"output": "", "state": ""}, "", 1)
     project.end_job(job.id, "done")
     for each in project.jobs():
         (project.job_folder(each.id) / "result.json").unlink(missing_ok=True)

@@ -5,7 +5,7 @@ to what they know of a target, or learn from the whole release which items are l
 also work for users outside the data, who are the control: the risk is the difference.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from recveil.attacks.statistics import (
     Mean,
     difference_of_means,
     mean_interval,
-    plain_means,
 )
 from recveil.ratings import Ratings
 from recveil.runtime.errors import describe_count
@@ -53,11 +52,6 @@ class Attributes(NamedTuple):
     excess: Mean
     attack: str
     has_guessed: bool = True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        plain = plain_means(self.members, self.strangers, self.excess, guessed=self.has_guessed)
-        return {**plain, "attack": self.attack if self.has_guessed else NO_ATTACK}
 
 
 def infer_attributes(
@@ -210,11 +204,6 @@ class Resemblance(NamedTuple):
     way: str
     # Whether any variant made a guess. If not, the shares are no measurement.
     has_guessed: bool = True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        plain = plain_means(self.members, self.strangers, self.excess, guessed=self.has_guessed)
-        return {**plain, "way": self.way if self.has_guessed else NO_ATTACK}
 
 
 def score_nearest(

@@ -41,16 +41,6 @@ class PossibleRatings(NamedTuple):
     records: int
     of_records: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        counts = {"records": self.records, "of_records": self.of_records}
-        found = {
-            name: None if figure is None or figure.trials < 2 else figure._asdict()
-            for name, figure in self._asdict().items()
-            if name not in counts
-        }
-        return {**found, **counts}
-
 
 def measure_possible_ratings(
     ratings: Ratings, table: ReleasedTable, *, are_means: bool, grid: float | None
@@ -200,17 +190,6 @@ class Companions(NamedTuple):
     # Tolerance of a correct inference, in rating points: 0 on a scale with steps, a twentieth of
     # the range on a continuous one
     within: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        rates = {name: interval for name, interval in self._asdict().items() if name != "within"}
-        return {
-            **{
-                name: interval._asdict() if interval.trials else None
-                for name, interval in rates.items()
-            },
-            "within": self.within,
-        }
 
 
 def measure_companions(

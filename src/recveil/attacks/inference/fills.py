@@ -337,21 +337,6 @@ class InferredFills(NamedTuple):
     # The same users and items, where all values count alike
     by_items: Interval
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return {
-            "known_share": self.known_share,
-            "people_known": self.people_known,
-            "base_rate": self.base_rate,
-            "precision": {f"{at:g}": interval._asdict() for at, interval in self.precision.items()},
-            "popularity_precision": {
-                f"{at:g}": interval._asdict() for at, interval in self.by_popularity.items()
-            },
-            # JSON has no nan: without targets there is no rate.
-            "bystander": self.found._asdict() if self.found.trials else None,
-            "bystander_by_items_alone": self.by_items._asdict() if self.found.trials else None,
-        }
-
     def _facts(self) -> dict[str, object]:
         return {"people known": self.people_known, "found": f"{self.found.rate:.1%}"}
 

@@ -1,7 +1,7 @@
 """Inference of rated cells from residuals and popularity, evaluated against the truth."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,23 +51,6 @@ class InferredCells(NamedTuple):
     popularity_lone_exact: float
     records: int
     of_records: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data; None for what cannot be measured."""
-        figures = {
-            name: _number(getattr(self, name).rate)
-            for name in ("auc", "recall_at_95", "lone_exact", "lone_known")
-        }
-        figures |= {
-            name: _number(getattr(self, name))
-            for name in ("popularity_auc", "popularity_recall_at_95", "popularity_lone_exact")
-        }
-        intervals = {
-            name: {end: _number(value) for end, value in getattr(self, name)._asdict().items()}
-            for name in ("auc", "recall_at_95", "lone_exact", "lone_known")
-        }
-        counts = {"records": self.records, "of_records": self.of_records}
-        return {**figures, **counts, "intervals": intervals}
 
 
 def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
@@ -302,7 +285,3 @@ def _around(rate: float, off: NDArray[np.float64], trials: int) -> Interval:
     """Return a rate with the interval from each row's contribution to its error."""
     half = 1.96 * math.sqrt(off.size / max(off.size - 1, 1) * float((off**2).sum()))
     return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -56,12 +56,6 @@ class ClusterAttack(NamedTuple):
     # Re-identification rate: expected hits of a random pick among the users of that record
     person_found: Interval
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        plain = self._asdict()
-        found = ("cluster_found", "class_found", "person_found")
-        return plain | {name: plain[name]._asdict() for name in found}
-
 
 def too_many_to_compare(table: ReleasedTable) -> bool:
     """Return whether a release has too many records to infer clusters."""

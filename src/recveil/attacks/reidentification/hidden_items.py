@@ -519,36 +519,6 @@ class HiddenItems:
     left_out: int = 0
     looked_at: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return {
-            "items": self.items,
-            "catalogue": self.catalogue.name,
-            "catalogue_is_own": self.catalogue.is_own,
-            "shadow": self.shadow,
-            "left_out": self.left_out,
-            "looked_at": {
-                table: {"rows": rows[0], "of_rows": rows[1]}
-                for table, rows in self.looked_at.items()
-            },
-            "known_items": KNOWN_ITEMS,
-            **{
-                name: {tier: found._asdict() for tier, found in named.items()}
-                for name, named in (
-                    ("named", self.named),
-                    ("named_by_rank", self.by_rank),
-                    ("named_with_known", self.with_known),
-                )
-            },
-            "people": [
-                {
-                    name: value._asdict() if isinstance(value, Interval) else value
-                    for name, value in found._asdict().items()
-                }
-                for found in self.people
-            ],
-        }
-
     def _facts(self) -> dict[str, object]:
         return {"items": self.items, "named": f"{self.named['all'].rate:.1%}"}
 

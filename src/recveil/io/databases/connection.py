@@ -93,7 +93,7 @@ class DatabaseFile:
     Opened in the child process alone, since the file may be damaged or malicious.
     """
 
-    def __init__(self, kind: str, path: Path, within: dict[str, Any], limit: int) -> None:
+    def __init__(self, kind: str, path: Path, within: dict[str, str | None], limit: int) -> None:
         self.stack = ExitStack()
         opened = opened_database(kind, path, path.name, limit)
         self.database = self.stack.enter_context(opened)
