@@ -8,7 +8,7 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, hold_out
 from recveil.attacks.inference.attributes import infer_attributes, infer_embeddings, score_nearest
-from recveil.attacks.membership.held_out import PartialRelease
+from recveil.attacks.membership.inference import PartialRelease
 from recveil.attacks.release_target import ReleasedTable
 from recveil.auditing import _audit, audit
 from recveil.auditing.release_attacks import attack_synthetic
@@ -16,6 +16,7 @@ from recveil.io import write_ratings
 from recveil.methods import RawRelease, anonymize
 from recveil.release.manifest import Manifest
 from recveil.report import audit_page
+from recveil.report.audit.document import to_dict
 from recveil.report.audit.text import describe_resemblance
 from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
 
@@ -137,12 +138,12 @@ class TestWhatBeingInTheDataTells:
     def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
         nobody = self.null(hold_out(ratings, RawRelease(seed=1), seed=1), ratings)
         told = infer_embeddings(ratings, nobody, self.who)
-        assert told.to_dict()["way"] == "no attack applied"
-        assert told.to_dict()["members"]["rate"] is None
+        assert to_dict(told)["attack"] == "no attack applied"
+        assert to_dict(told)["members"]["rate"] is None
         assert "no attack applied" in describe_resemblance(told, "An adversary", "")
         assert "0.0 points" not in describe_resemblance(told, "An adversary", "")
         attributes = infer_attributes(ratings, nobody, self.who)
-        assert attributes.to_dict()["attack"] == "no attack applied"
+        assert to_dict(attributes)["attack"] == "no attack applied"
 
     def null(self, held_out, ratings):
         table = held_out.table
@@ -151,7 +152,7 @@ class TestWhatBeingInTheDataTells:
 
         everything = np.arange(ratings.n_items, dtype=np.int32)
         labels = np.full(ratings.n_items, 3.0)
-        people = np.array([table.candidates.n_people])
+        people = np.array([table.candidates.n_users])
         one = Records(people, np.array([0, ratings.n_items]), everything, labels)
         same = ReleasedTable(
             candidates=Candidates.from_records([one], ratings.n_items, ratings.scale),

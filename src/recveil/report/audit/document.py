@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from recveil.attacks import Adversary, Membership, ReleaseAttack
-from recveil.attacks.membership.inference import describe_outside_knowledge
+from recveil.attacks import Adversary, Mean, Membership, ReleaseAttack
+from recveil.attacks.inference.attributes import Attributes
+from recveil.attacks.inference.rated_cells import InferredCells
+from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
 from recveil.auditing import Audit, Check, Figure, Outcome, Point, Risk, Suspects
 from recveil.auditing.curves import guarantees
 from recveil.auditing.linkage import Linkage
@@ -19,33 +21,14 @@ from recveil.release.claim import bounds_of
 from recveil.report.audit import disclosure, text
 from recveil.runtime.safe_repr import Grid, share_in_words
 
-# Keys of documents that are not named as the fields of the results.
-_KEYS = {
-    "alone": "unique",
-    "alone_in_one": "unique_in_one",
-    "can_stand": "possible",
-    "class_found": "class_inferred",
-    "cluster_found": "cluster_inferred",
-    "mean_people": "mean_users",
-    "people": "users",
-    "person_found": "reidentified",
-    "person_in_both": "reidentified_by_both",
-    "person_in_one": "reidentified_by_one",
-    "right": "correct",
-    "stranger": "control",
-    "strangers": "nonmembers",
-    "told": "inferred",
-    "way": "attack",
-}
-
 
 def plain(value: Any) -> Any:
-    """Return plain data: results become mappings with the keys of documents, and nan None.
+    """Return plain data: results become mappings, and nan None.
 
     Examples
     --------
     >>> from recveil.attacks import Interval
-    >>> plain({"strangers": Interval(float("nan"), 0.0, 1.0, 0)})
+    >>> plain({"nonmembers": Interval(float("nan"), 0.0, 1.0, 0)})
     {'nonmembers': {'rate': None, 'low': 0.0, 'high': 1.0, 'trials': 0}}
     """
     if hasattr(value, "_asdict"):
@@ -53,7 +36,7 @@ def plain(value: Any) -> Any:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {_KEYS.get(key, key): plain(part) for key, part in value.items()}
+        return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, np.generic):
@@ -66,6 +49,58 @@ def to_dict(result: object) -> dict[str, Any]:
     """Return a result as plain data for JSON and the page."""
     document: dict[str, Any] = plain(result)
     return document
+
+
+def _measured(result: Any, least: int = 1) -> dict[str, Any]:
+    """Return figures as plain data; None for those with too few trials."""
+    return {
+        name: None if getattr(figure, "trials", least) < least else plain(figure)
+        for name, figure in result._asdict().items()
+    }
+
+
+@to_dict.register
+def _(attributes: Attributes) -> dict[str, Any]:
+    """Return shares without rates if no attack guessed."""
+    is_measured = attributes.has_guessed
+    return {
+        name: {
+            "rate": mean.mean if is_measured else None,
+            "low": plain(mean.low) if is_measured else None,
+            "high": plain(mean.high) if is_measured else None,
+            "trials": mean.trials,
+        }
+        for name, mean in attributes._asdict().items()
+        if isinstance(mean, Mean)
+    } | {"attack": attributes.attack if is_measured else disclosure.NO_ATTACK}
+
+
+@to_dict.register
+def _(cells: InferredCells) -> dict[str, Any]:
+    figures = plain(cells)
+    names = ("auc", "recall_at_95", "lone_exact", "lone_known")
+    intervals = {name: figures[name] for name in names}
+    return {**figures, **{name: figures[name]["rate"] for name in names}, "intervals": intervals}
+
+
+@to_dict.register
+def _(found: HiddenItems) -> dict[str, Any]:
+    return {
+        "items": found.items,
+        "catalogue": found.catalogue.name,
+        "shadow": found.shadow,
+        "left_out": found.left_out,
+        "known_items": KNOWN_ITEMS,
+        "named": plain(found.named),
+        "named_by_rank": plain(found.by_rank),
+        "named_with_known": plain(found.with_known),
+        "catalogue_is_half_of_users": found.catalogue.is_half_of_users,
+        "sampled": {
+            table: {"rows": rows, "of_rows": of_rows}
+            for table, (rows, of_rows) in found.sampled.items()
+        },
+        "attacks": plain(found.attacks),
+    }
 
 
 @to_dict.register
@@ -192,43 +227,29 @@ def _(linkage: Linkage) -> dict[str, Any]:
     return {
         "name": linkage.name,
         "k": linkage.k,
-        "users": shared.people,
-        "unique": shared.alone.rate,
-        "unique_interval": plain(shared.alone),
-        "unique_in_one": shared.alone_in_one,
+        "users": shared.n_users,
+        "unique": shared.unique.rate,
+        "unique_interval": plain(shared.unique),
+        "unique_in_one": shared.unique_in_one,
         "below_k": shared.below_k.rate,
         "below_k_interval": plain(shared.below_k),
-        "mean_users": shared.mean_people.mean,
-        "mean_users_interval": plain(shared.mean_people),
+        "mean_users": shared.mean_users.mean,
+        "mean_users_interval": plain(shared.mean_users),
         "attacks": [
             {
                 "name": name,
                 "targets_requested": both.requested,
                 "targets_skipped": both.skipped,
-                **plain(
-                    {
-                        rate: getattr(both, rate)
-                        for rate in (
-                            "first",
-                            "second",
-                            "both",
-                            "person_in_one",
-                            "person_in_both",
-                            "stranger",
-                        )
-                    }
-                ),
+                **{rate: plain(getattr(both, rate)) for rate in both._fields[2:]},
             }
             for name, both in linkage.attacks
         ],
         "hides_items": list(linkage.hides_items),
         "links": linkage.links
-        and plain(
-            {
-                name: getattr(linkage.links, name)
-                for name in ("one", "both", "stranger", "popularity")
-            }
-        ),
+        and {
+            name: plain(getattr(linkage.links, name))
+            for name in ("one", "both", "control", "popularity")
+        },
         "verdict": text.verdict_of_linkage(linkage),
         "warnings": text.warnings_of_linkage(linkage),
     }
@@ -240,22 +261,22 @@ def _(content: Content) -> dict[str, Any]:
         "fills": [
             {
                 "known_share": fills.known_share,
-                "users_known": fills.people_known,
+                "users_known": fills.users_known,
                 "base_rate": fills.base_rate,
                 "precision": {f"{at:g}": plain(rate) for at, rate in fills.precision.items()},
                 "popularity_precision": {
                     f"{at:g}": plain(rate) for at, rate in fills.by_popularity.items()
                 },
-                "reidentified": plain(fills.found) if fills.found.trials else None,
-                "reidentified_by_items_alone": plain(fills.by_items)
-                if fills.found.trials
+                "reidentified": plain(fills.reidentified) if fills.reidentified.trials else None,
+                "reidentified_by_items_alone": plain(fills.reidentified_by_items)
+                if fills.reidentified.trials
                 else None,
             }
             for fills in content.fills
         ]
         or None,
-        "companions": content.companions and plain(content.companions.to_dict()),
-        "values": content.possible and plain(content.possible.to_dict()),
+        "companions": content.companions and _measured(content.companions),
+        "values": content.possible and _measured(content.possible, 2),
         "graph_attacks": plain(content.graphs),
     }
 
@@ -271,10 +292,10 @@ def attack_to_dict(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any
         "targets_requested": attack.requested,
         "targets_attacked": attack.requested - attack.skipped,
         "targets_skipped": attack.skipped,
-        "class_reidentified": plain(attack.group_found),
-        "reidentified": plain(attack.person_found),
+        "class_reidentified": plain(attack.class_reidentified),
+        "reidentified": plain(attack.reidentified),
         "baseline": attack.baseline,
-        "class_baseline": attack.group_baseline,
+        "class_baseline": attack.class_baseline,
         "bound": attack.bound,
         "link_precision": links["mean"],
         "link_baseline": plain(attack.link_baseline.mean),
@@ -298,13 +319,13 @@ def _membership(
             "tpr_at_5": plain(membership.tpr_at_5),
             "null_auc": plain(membership.null_auc),
             "members": membership.members,
-            "nonmembers": membership.outsiders,
+            "nonmembers": membership.nonmembers,
             "skipped": membership.skipped,
             "scorer": membership.scorer,
-            "auxiliary_information": describe_outside_knowledge(
+            "auxiliary_information": disclosure.describe_auxiliary(
                 membership.scorer, is_unary=is_unary
             ),
-            "is_measured": membership.is_told,
+            "is_measured": membership.is_measured,
         }
 
     known, best = disclosure.best_membership(strongest, by_known)
@@ -312,20 +333,6 @@ def _membership(
     del of_best["tpr_at_5"], of_best["skipped"]
     by_number = {number: figures(membership) for number, membership in by_known.items()}
     return {**of_best, "known": known, **by_number}
-
-
-def _hidden_items(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the attack on hidden items with the keys of documents."""
-    attacks = [
-        {("reidentified" if key == "found" else key): value for key, value in each.items()}
-        for each in document.pop("people")
-    ]
-    renamed = {
-        "catalogue_is_half_of_users": document.pop("catalogue_is_own"),
-        "sampled": document.pop("looked_at"),
-        "attacks": attacks,
-    }
-    return document | renamed
 
 
 @to_dict.register
@@ -348,10 +355,10 @@ def _(release: AttackedRelease) -> dict[str, Any]:
         "attacks": [attack_to_dict(*each) for each in release.attacks],
         "membership": release.membership
         and _membership(release.membership, release.by_known, is_unary=manifest.scale.unary),
-        "attributes": release.attributes and plain(release.attributes.to_dict()),
+        "attributes": release.attributes and to_dict(release.attributes),
         "all_known": release.all_known and attack_to_dict(by_all, release.all_known),
         "clusters": release.clusters and plain(release.clusters),
-        "residual": release.residual and release.residual.to_dict(),
+        "residual": release.residual and to_dict(release.residual),
         "lone_ratings": release.lone_share,
         "ratings_exact": exact and exact.exact_share,
         "values_exact": exact and exact.label_share,
@@ -360,7 +367,7 @@ def _(release: AttackedRelease) -> dict[str, Any]:
         "values_near": exact and exact.near_label_share,
         **to_dict(release.content or Content()),
         "linkage": release.linkage and to_dict(release.linkage),
-        "hidden_items": release.hidden_items and _hidden_items(release.hidden_items.to_dict()),
+        "hidden_items": release.hidden_items and to_dict(release.hidden_items),
         "shadows": release.shadows and to_dict(release.shadows),
         "headline": text.headline_of(release),
         "verdict": [each.sentence for each in statements],
@@ -379,8 +386,8 @@ def _(release: AttackedSynthetic) -> dict[str, Any]:
         "delta": claim.delta,
         "does_not_apply": text.inapplicable_to(release),
         "synthetic": {
-            "nearest": release.nearest and plain(release.nearest.to_dict()),
-            "inference": release.inference and plain(release.inference.to_dict()),
+            "nearest": release.nearest and to_dict(release.nearest),
+            "inference": release.inference and to_dict(release.inference),
         },
         "membership_bound": {
             "auc": bounds.get("most_auc"),
@@ -457,8 +464,8 @@ def _(content: Content) -> dict[str, object]:
 def _(linkage: Linkage) -> dict[str, object]:
     return {
         "": linkage.name,
-        "users": linkage.shared.people,
-        "unique": f"{linkage.shared.alone.rate:.1%}",
+        "users": linkage.shared.n_users,
+        "unique": f"{linkage.shared.unique.rate:.1%}",
         "below k": f"{linkage.shared.below_k.rate:.1%}",
     }
 
@@ -466,7 +473,7 @@ def _(linkage: Linkage) -> dict[str, object]:
 @facts.register
 def _(release: AttackedRelease) -> dict[str, object]:
     attacks = [*(attack for _, attack in release.attacks), release.all_known, release.clusters]
-    rate = max((each.person_found.rate for each in attacks if each), default=None)
+    rate = max((each.reidentified.rate for each in attacks if each), default=None)
     return {
         "claim": release.manifest.claim.kind,
         "k": release.manifest.claim.k,
@@ -490,7 +497,7 @@ def tables(result: object) -> list[Grid]:
     if not isinstance(result, Audit):
         return []
     of_release = [] if result.published is None else result.published.attacks
-    in_release = {adversary.name: attack.person_found for adversary, attack in of_release}
+    in_release = {adversary.name: attack.reidentified for adversary, attack in of_release}
     header: tuple[str, ...] = ("adversary", "re-identified", "control")
     rows: list[tuple[str, ...]] = [
         (

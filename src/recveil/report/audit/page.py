@@ -8,10 +8,10 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attacks import AttackEntry, find_attack
-from recveil.attacks.membership.inference import MEMBERSHIP
 from recveil.charts import draw_curves
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.charts import draw_adversaries, draw_release, draw_risk, meaning_of
+from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.runtime.atomic_writes import write_atomically
 
 _SECTIONS = (

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from recveil.attacks import Interval
-from recveil.attacks.membership.inference import SHADOWS_OF_ALL, describe_membership
 from recveil.attacks.statistics import FEWEST
 from recveil.comparison.choice import (
     REIDENTIFICATION,
@@ -17,6 +16,7 @@ from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares,
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_words
 from recveil.release.registry import undone_of, variant_of
+from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
 from recveil.runtime.safe_repr import Grid
