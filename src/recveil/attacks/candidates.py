@@ -221,17 +221,23 @@ class Candidates:
         class_of, first = np.argsort(np.argsort(first))[class_of], np.sort(first)
         is_first = np.zeros(self.n_records, bool)
         is_first[first] = True
+        sizes = np.bincount(class_of, weights=self.sizes).astype(np.int64)
+        return self._of_first(is_first, class_of, sizes), class_of
+
+    def _of_first(
+        self, is_first: NDArray[np.bool_], class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> Self:
+        """Keep the first record of each class, under the number of the class."""
         kept = is_first[self.records]
-        merged = replace(
+        return replace(
             self,
             indptr=np.concatenate([[0], np.cumsum(kept)])[self.indptr],
             records=class_of[self.records[kept]].astype(np.int32),
             codes=self.codes[kept],
             days=None,
-            sizes=np.bincount(class_of, weights=self.sizes).astype(np.int64),
+            sizes=sizes,
             activity=self.activity[is_first],
         )
-        return merged, class_of
 
     def carries(
         self, items: NDArray[np.integer[Any]], records: NDArray[np.int64]

@@ -117,7 +117,7 @@ def _(audit: Audit) -> dict[str, Any]:
             "ratings": ratings.n_ratings,
             "density": ratings.density,
             "scale": str(ratings.scale),
-            **ratings.scale.words_told(),
+            **ratings.scale.words_to_json(),
             "times": ratings.days is not None,
             **audit.reading.to_dict(),
         },

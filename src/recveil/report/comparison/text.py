@@ -104,7 +104,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
             "ratings": ratings.n_ratings,
             "density": ratings.density,
             "scale": str(ratings.scale),
-            **ratings.scale.words_told(),
+            **ratings.scale.words_to_json(),
             **reading.to_dict(),
         },
         "settings": {
