@@ -41,7 +41,6 @@ from recveil.release.records import Groups
 from recveil.release.sides import Private, Published, Sides
 from recveil.release.specs.sparse import SPARSE
 from recveil.runtime.compiled import compiled
-from recveil.runtime.errors import RecveilError
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
 from recveil.spark.clusters import (
@@ -70,6 +69,7 @@ from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
     Whole,
+    add_up,
     in_pieces,
     number_users,
     ratings_of,
@@ -283,13 +283,11 @@ class DistributedClusters(NamedTuple):
 def _sums_of(
     batches: Iterator[pa.RecordBatch], sums: Callable[..., Whole], arguments: tuple[Any, ...]
 ) -> Iterator[pa.RecordBatch]:
-    total: Whole | None = None
-    for batch in batches:
-        for content in batch.column("clusters"):
-            result = sums(ClusterTable.unpacked(content.as_py()), *arguments)
-            total = result if total is None else total + result
-    if total is not None:
-        yield from in_pieces(total)
+    yield from add_up(
+        sums(ClusterTable.unpacked(content.as_py()), *arguments)
+        for batch in batches
+        for content in batch.column("clusters")
+    )
 
 
 def gather_clusters(
@@ -387,13 +385,7 @@ def _clusters_of(
     clusters = np.zeros(len(places), np.int64)
     if len(places) >= least:
         clusters = np.asarray(KGather(min_size=least, random_state=rng).fit(places).labels_)
-    sizes = np.bincount(clusters)
-    if sizes.min() < least:
-        raise RecveilError(
-            f"a cluster of {sizes.min()} users, and at least {least} required; nothing is "
-            f"published; this is a fault in recveil, please report it",
-            code="internal.fault",
-        )
+    reject_small(np.bincount(clusters), least)
     return clusters
 
 
