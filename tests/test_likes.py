@@ -14,7 +14,6 @@ from recveil.methods import KCoRater
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
-from recveil.report import audit_page
 from shared.likes import METHODS, audited, likes, made, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -108,16 +107,20 @@ class TestDrawn:
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def told(likes, made):
-        found = audit(likes, release=made / "drawn", shadows=8, targets=20, curves=False)
+    def found(likes, made):
+        return audit(likes, release=made / "drawn", shadows=8, targets=20, curves=False)
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def told(found):
         return json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
     @staticmethod
     def exact(seed):
         return Synthesizer(None, catalogue="as-rated", seed=seed)
 
-    def test_it_has_a_page(self, told):
-        page = audit_page(told)
+    def test_it_has_a_page(self, found):
+        page = found.to_html()
         assert "<th>likes known</th>" in page
         assert "by eight likes" in page
         for words in ("exact rating", "items and ratings", "and the rating"):

@@ -1,7 +1,7 @@
 """Charts as static SVG, readable without scripts, network or colours, and in print."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import altair as alt
@@ -24,7 +24,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 _MEASURES = (", eccentricity ≥ 1.5", ", best attack", " (in the data)", " (not in the data)")
 
 _INK, _GRID = "#333333", "#e6e6e6"
-CONFIG: dict[str, Any] = {
+CONFIG: Mapping[str, Any] = {
     # Leave out the descriptions of single points, which would be half of the page.
     "aria": False,
     "background": "transparent",
@@ -46,7 +46,7 @@ CONFIG: dict[str, Any] = {
         "labelFlush": False,
     },
 }
-_SHARE_AXIS: dict[str, Any] = {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+_SHARE_AXIS = alt.Axis(format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
 _WIDTH, _HEIGHT = 420, 265
 
 
@@ -77,7 +77,7 @@ class Chart(NamedTuple):
 
     def with_key(self) -> Any:
         """Return the Altair chart with its key, for a notebook."""
-        white = CONFIG | {"background": "white"}  # the ink is dark, and so may be a notebook
+        white = {**CONFIG, "background": "white"}  # the ink is dark, and so may be a notebook
         if not self.looks:
             return self.layers.configure(**white)
         names = [look.series for look in self.looks]
@@ -190,7 +190,7 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
     )
     share = alt.Scale(domain=[0, 1])
     intervals = base.mark_rule(strokeWidth=1.5).encode(
-        x=alt.X("low:Q", title=title, scale=share, axis=alt.Axis(**_SHARE_AXIS)), x2="high:Q"
+        x=alt.X("low:Q", title=title, scale=share, axis=_SHARE_AXIS), x2="high:Q"
     )
     points = base.mark_point(size=60, filled=True, opacity=1).encode(
         x=alt.X("rate:Q"), shape=alt.Shape("shape:N", scale=None)
@@ -242,7 +242,7 @@ def _dress(points: Iterable[RateRow | CurvePoint], looks: list[Style]) -> list[d
 
 def _vertical(figure: Curves, field: str = "y:Q") -> alt.Y:
     if figure["y"].startswith("share"):
-        scale, axis = alt.Scale(domain=[0, 1]), alt.Axis(**_SHARE_AXIS)
+        scale, axis = alt.Scale(domain=[0, 1]), _SHARE_AXIS
     else:
         scale, axis = alt.Scale(zero=True, nice=True), alt.Axis(tickCount=6)
     return alt.Y(field, title=figure["y"], scale=scale, axis=axis)

@@ -15,10 +15,9 @@ from recveil.auditing.release_attacks import attack_synthetic
 from recveil.io import write_ratings
 from recveil.methods import RawRelease, anonymize
 from recveil.release.manifest import Manifest
-from recveil.report import audit_page
-from recveil.report.audit.document import to_dict
 from recveil.report.audit.text import describe_resemblance
-from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
+from recveil.report.document import parts_of, plain
+from shared.auditing_attacked_synthetic import audited, folder, found, model, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("synthetic")
 
@@ -46,8 +45,8 @@ def test_what_is_guessed_of_members_stands_beside_strangers(found):
         )
 
 
-def test_the_page_says_what_does_not_apply(found):
-    page = audit_page(found)
+def test_the_page_says_what_does_not_apply(audited):
+    page = audited.to_html()
     assert "Re-identification attacks do not apply" in page
     assert "epsilon 10.0" in page
     assert "users share each" not in page
@@ -138,12 +137,12 @@ class TestWhatBeingInTheDataTells:
     def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
         nobody = self.null(hold_out(ratings, RawRelease(seed=1), seed=1), ratings)
         told = infer_embeddings(ratings, nobody, self.who)
-        assert to_dict(told)["attack"] == "no attack applied"
-        assert to_dict(told)["members"]["rate"] is None
+        assert parts_of(told)["attack"] == "no attack applied"
+        assert plain(told)["members"]["rate"] is None
         assert "no attack applied" in describe_resemblance(told, "An adversary", "")
         assert "0.0 points" not in describe_resemblance(told, "An adversary", "")
         attributes = infer_attributes(ratings, nobody, self.who)
-        assert to_dict(attributes)["attack"] == "no attack applied"
+        assert parts_of(attributes)["attack"] == "no attack applied"
 
     def null(self, held_out, ratings):
         table = held_out.table

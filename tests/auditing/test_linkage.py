@@ -9,7 +9,6 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.auditing.release_attacks import attack_published
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.report import audit_page
 from recveil.report.audit.text import headline_of_linkage
 from shared.auditing_linkage import STRONG, attacked, folder, held, ratings  # noqa: F401 (fixtures)
 
@@ -129,6 +128,6 @@ class TestAudit:
             targets=50,
             curves=False,
         )
-        page = audit_page(found.to_dict())
+        page = found.to_html()
         assert "two releases of the same users" in page
         assert "unique in both classes" in page

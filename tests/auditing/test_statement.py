@@ -19,7 +19,7 @@ from recveil.report.audit.disclosure import (
     remarks_of,
     statements_of_content,
 )
-from recveil.report.audit.document import to_dict
+from recveil.report.document import plain
 
 
 def rows_of(statements):
@@ -146,6 +146,6 @@ def test_where_no_attack_guessed_no_rate_is_stated():
         assert "no attack applied" in text
         assert "no evidence that the release reveals nothing" in text
         assert not FIGURE.search(text)
-    plain = to_dict(nothing)
-    assert plain["attack"] == "no attack applied"
-    assert plain["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}
+    document = plain(nothing)
+    assert document["attack"] == "no attack applied"
+    assert document["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}

@@ -1,13 +1,14 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
+from recveil.attacks import Interval
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
-from recveil.report import audit_page
 from recveil.report.audit.terminal import show_audit
 from shared.cli_audit import NEVER_LIKED, NEVER_RATED, likes, run  # noqa: F401 (fixtures)
 
@@ -22,38 +23,38 @@ def test_the_table_and_the_warnings(run):
 def test_who_could_look_for_nobody_found_no_share_of_them(capsys):
     """Nobody has as many ratings as most adversaries know: 0 % would look like safety."""
     ratings = make_ratings(n_users=30, n_items=20, n_ratings=90, seed=1)
-    found = audit(ratings, targets=20, curves=False).to_dict()
-    able = {attack["name"] for attack in found["attacks"] if attack["targets_attacked"]}
-    assert 0 < len(able) < len(found["attacks"])
+    found = audit(ratings, targets=20, curves=False)
+    able = {outcome.adversary.name for outcome in found.attacks if outcome.attacked}
+    assert 0 < len(able) < len(found.attacks)
     show_audit(found)
     lines = capsys.readouterr().out.splitlines()
-    page = audit_page(found)
-    for attack in found["attacks"]:
-        (row,) = [line for line in lines if re.match(rf"{attack['name']} +│", line)]
-        assert ("%" in row) == (attack["name"] in able)
-    assert page.count("no user could be attacked") == len(found["attacks"]) - len(able)
+    for name in (outcome.adversary.name for outcome in found.attacks):
+        (row,) = [line for line in lines if re.match(rf"{name} +│", line)]
+        assert ("%" in row) == (name in able)
+    unable = len(found.attacks) - len(able)
+    assert found.to_html().count("no user could be attacked") == unable
 
 
 def test_measures_of_the_papers_are_told_where_they_find_more(capsys, monkeypatch):
     """The page has all of them; on the terminal none may be missing that alarms."""
     monkeypatch.setenv("COLUMNS", "1000")
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
-    found = audit(ratings, targets=40, curves=False).to_dict()
+    found = audit(ratings, targets=40, curves=False)
     show_audit(found)
-    most = max(attack["reidentified"]["rate"] for attack in found["attacks"])
-    shares = [graph["unique"]["rate"] for graph in found["graph_attacks"]]
+    most = max(outcome.reidentified.rate for outcome in found.attacks)
+    shares = [graph.unique.rate for graph in found.graphs]
     assert shares
     is_more = max(shares) > most
     assert ("by the metrics of the papers" in capsys.readouterr().out) >= is_more
-    for attack in found["attacks"]:
-        attack["reidentified"] = {"rate": 0.01, "low": 0.0, "high": 0.02, "trials": 40}
-    show_audit(found)
+    rare = {name: Interval(0.01, 0.0, 0.02, 40) for name in found.attacks[0].by_attack}
+    attacks = [replace(outcome, by_attack=rare) for outcome in found.attacks]
+    show_audit(replace(found, attacks=attacks))
     (line,) = [
         line for line in capsys.readouterr().out.splitlines() if "metrics of the papers" in line
     ]
-    for graph in found["graph_attacks"]:
-        what = f"{graph['attack']} with {graph['known']} items {graph['unique']['rate']:.1%}"
-        assert (what in line) == (graph["unique"]["rate"] > 0.01)
+    for graph in found.graphs:
+        what = f"{graph.attack} with {graph.known} items {graph.unique.rate:.1%}"
+        assert (what in line) == (graph.unique.rate > 0.01)
     assert "a record of similarity 0.5" in line
 
 

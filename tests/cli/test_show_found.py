@@ -2,6 +2,8 @@
 
 import pytest
 
+from recveil.report.audit import terminal
+from recveil.report.audit.text import statements_of, warnings_of_release
 from shared.cli_show_found import MADE, audited, printed  # noqa: F401 (fixtures)
 
 
@@ -13,20 +15,19 @@ def test_no_line_is_wider_than_the_terminal(name, columns, audited, printed):
 
 
 @pytest.mark.parametrize("name", ["simple", "padded", "sparse"])
-def test_an_audit_of_a_release_is_read_without_scrolling_far(name, audited, printed):
+def test_an_audit_of_a_release_is_read_without_scrolling_far(name, audited, printed, monkeypatch):
     found = audited[name]
-    found["release"]["remarks"] = [
-        remark
-        for remark in found["release"]["remarks"]
-        if remark not in found["release"]["warnings"]
-    ]
-    found["warnings"] = []  # how many there are is the table's doing
+    warnings = warnings_of_release(found.published)
+    # How many warnings there are is the table's doing.
+    monkeypatch.setattr(terminal, "warnings_of", lambda _: [])
+    without = [each for each in statements_of(found.published) if each.sentence not in warnings]
+    monkeypatch.setattr(terminal, "statements_of", lambda _: without)
     assert len(printed(found, 120).splitlines()) <= 50
 
 
 @pytest.mark.parametrize("name", ["simple", "padded", "sparse"])
 def test_every_row_of_figures_stands_in_one_line_of_eighty_columns(name, audited, printed):
     lines = printed(audited[name], 80).splitlines()
-    for row in audited[name]["release"]["rows"]:
+    for row in audited[name].to_dict()["release"]["rows"]:
         cells = [cell for cell in row.values() if cell]
         assert any(all(cell in line for cell in cells) for line in lines), row

@@ -11,7 +11,6 @@ from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, understand
 from recveil.io.tables import first_rows
-from recveil.report import audit_page
 
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=3)
 FORMATS = ["csv", "tsv", "inter", "parquet", "arrow", "stream"]
@@ -153,6 +152,6 @@ def test_the_audit_does_not_claim_that_there_are_no_dates(tmp_path):
     assert any("no dates are known: no column of dates was recognized" in text for text in told)
     plain = found.to_dict()
     assert any("'seen' looks like dates" in note for note in plain["warnings"])
-    page = audit_page(plain)
+    page = found.to_html()
     assert "<dt>dates</dt><dd>not recognized</dd>" in page
     assert "looks like dates" in page

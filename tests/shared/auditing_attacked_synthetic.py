@@ -25,8 +25,13 @@ def folder(tmp_path_factory, synthetic, ratings):
 
 
 @pytest.fixture(scope="module")
-def found(folder, ratings):
-    return audit(ratings, release=folder / "noisy", targets=60, curves=False).to_dict()
+def audited(folder, ratings):
+    return audit(ratings, release=folder / "noisy", targets=60, curves=False)
+
+
+@pytest.fixture(scope="module")
+def found(audited):
+    return audited.to_dict()
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,10 @@ def folder(tmp_path_factory):
     return folder
 
 
+def audited(folder, release, **more):
+    source = folder / "ratings.csv"
+    return audit(source, release=folder / release, targets=40, curves=False, **more)
+
+
 def found(folder, release, **more):
-    return audit(
-        folder / "ratings.csv", release=folder / release, targets=40, curves=False, **more
-    ).to_dict()
+    return audited(folder, release, **more).to_dict()

@@ -26,10 +26,7 @@ def audited(tmp_path_factory):
         generate("ratings.csv", users=100, items=50, ratings=2_000)
         for name, settings in MADE.items():
             anonymize("ratings.csv", name, **settings)
-        return {
-            name: audit("ratings.csv", release=name, targets=60, curves=False).to_dict()
-            for name in MADE
-        }
+        return {name: audit("ratings.csv", release=name, targets=60, curves=False) for name in MADE}
 
 
 @pytest.fixture

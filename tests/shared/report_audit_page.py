@@ -2,91 +2,80 @@
 
 import html
 import json
+import math
 import re
 
 import numpy as np
 import pytest
 
-from recveil.attacks import PRESETS, Candidates
-from recveil.auditing import draw_figures, run_attack
+from recveil.attacks import PRESETS, Candidates, Interval, Mean, ReleaseAttack
+from recveil.attacks.reidentification.on_release import RatingErrors
+from recveil.auditing import Audit, Check, Risk, Sufficient, draw_figures, run_attack
+from recveil.auditing.release_attacks import AttackedRelease
+from recveil.io import Reading
+from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings
-from recveil.report import audit_page
+from recveil.release.manifest import Manifest
 
-RATE = {"rate": 0.1234, "low": 0.1012, "high": 0.1456, "trials": 300}
+RATE = Interval(0.1234, 0.1012, 0.1456, 300)
+NO_MEAN = Mean(math.nan, math.nan, math.nan, 0)
+ATTACK = ReleaseAttack(
+    attack="likelihood",
+    requested=300,
+    skipped=20,
+    class_reidentified=RATE,
+    reidentified=Interval(0.0617, 0.03, 0.095, 300),
+    baseline=1 / 300,
+    class_baseline=0.02,
+    bound=0.1,
+    link_precision=Mean(0.314, 0.3, 0.33, 280),
+    link_baseline=NO_MEAN,
+    rating_errors=RatingErrors(0.93, 0.7, math.nan, math.nan, NO_MEAN, 0, 0),
+    exact=Interval(math.nan, 0.0, 1.0, 0),
+    by_attack={},
+)
 
 
 @pytest.fixture(scope="module")
-def result(invented: Ratings) -> dict:
-    """What an audit of three hundred invented people returns, as JSON carries it."""
+def audited(invented: Ratings) -> Audit:
+    """An audit of three hundred invented people, with a release."""
     candidates, targets = Candidates.from_ratings(invented), np.arange(60)
+    release = PredictiveAnonymizer(10, seed=1).anonymize(invented)
     attacks = [run_attack(invented, candidates, preset, targets) for preset in PRESETS.values()]
-    figures = draw_figures(invented, candidates, targets)
-    found = {
-        "data": {
-            "users": invented.n_users,
-            "items": invented.n_items,
-            "ratings": invented.n_ratings,
-            "density": invented.density,
-            "scale": str(invented.scale),
-            "times": True,
-            "source": "invented.csv",
-        },
-        "attacks": [outcome.to_dict() for outcome in attacks],
-        "figures": [figure.to_dict() for figure in figures],
-        "checks": [
-            {"name": "full knowledge finds everyone", "holds": True, "measured": "300 of 300"},
-            {"name": "random knowledge finds nobody", "holds": False, "measured": "rate 9.9%"},
+    return Audit(
+        ratings=invented,
+        reading=Reading(invented, "invented.csv"),
+        attacks=attacks,
+        figures=draw_figures(invented, candidates, targets),
+        checks=[
+            Check("unique-users", True, {"unique": 300, "targets": 300, "missed": 0}),
+            Check("random-knowledge", False, {"rate": 0.099, "baseline": 0.003}),
         ],
-        "sufficient": [
-            {"adversary": "colleague", "share": 0.5, "known": 37},
-            {"adversary": "colleague", "share": 0.9, "known": None},
-        ],
-        "risk": {
-            "users_by_adversary": {"colleague": 300},
-            "users_not_attacked": 7,
-            "draws": 10,
-            "bins": [
-                {"low": 0.0, "high": 0.5, "users": 181},
-                {"low": 0.5, "high": 1.0, "users": 119},
-            ],
-        },
-        "release": {
-            "name": "masked",
-            "claim": "identical-rows",
-            "k": 5,
-            "layout": "groups",
-            "attacks": [
-                {
-                    "name": "colleague",
-                    "description": "Talks with you.",
-                    "targets_requested": 300,
-                    "targets_attacked": 280,
-                    "targets_skipped": 20,
-                    "class_reidentified": RATE,
-                    "reidentified": {"rate": 0.0617, "low": 0.03, "high": 0.095, "trials": 300},
-                    "baseline": 1 / 300,
-                    "bound": 0.1,
-                    "link_precision": 0.314,
-                    "link_baseline": None,
-                    "rating_rmse": 0.93,
-                    "item_mean_rmse": None,
-                    "exact_share": None,
-                }
-            ],
-            "headline": "In the release, 6.2% of the users are found.",
-            "verdict": ["“colleague” finds 6.2%.", "20 are skipped.", "Members: AUC 0.531."],
-            "warnings": ["20 are skipped."],
-        },
-        "verdict": ["Most people are found again.", "Four ratings suffice."],
-        "warnings": ["One check failed."],
-        "theory": [{"epsilon": 0.01, "delta": 0.1, "items": 1234, "text": "so many entries"}],
-    }
-    return json.loads(json.dumps(found))
+        sufficient=[Sufficient("colleague", 0.5, 37), Sufficient("colleague", 0.9, None)],
+        risk=Risk(
+            np.repeat([0.2, 0.7, np.nan], [180, 113, 7]),
+            np.repeat(np.array(["colleague", None], object), [293, 7]),
+            10,
+        ),
+        suspects=[],
+        published=AttackedRelease(
+            name="masked",
+            manifest=Manifest.of(release.published),
+            attacks=[(PRESETS["colleague"], ATTACK)],
+            membership=None,
+            lone_share=None,
+        ),
+    )
 
 
 @pytest.fixture(scope="module")
-def page(result: dict) -> str:
-    return audit_page(result)
+def result(audited: Audit) -> dict:
+    return json.loads(json.dumps(audited.to_dict()))
+
+
+@pytest.fixture(scope="module")
+def page(audited: Audit) -> str:
+    return audited.to_html()
 
 
 def _text(page: str) -> str:

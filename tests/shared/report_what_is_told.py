@@ -1,6 +1,5 @@
 """What the fast and the slow tests of `test_what_is_told.py` share."""
 
-import json
 import re
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
-from recveil.report import audit_page
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +17,9 @@ def ratings():
 def page_of(ratings, maker, folder):
     """Return the page's text, and what it was made of."""
     maker.anonymize(ratings).write(folder / "out")
-    found = audit(ratings, release=folder / "out", targets=60, curves=False).to_dict()
-    plain = json.loads(json.dumps(found))
-    page = re.sub(r"<style>.*?</style>", "", audit_page(plain), flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]*>", " ", page).split()), plain["release"]
+    found = audit(ratings, release=folder / "out", targets=60, curves=False)
+    page = re.sub(r"<style>.*?</style>", "", found.to_html(), flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split()), found.to_dict()["release"]
 
 
 @pytest.fixture(scope="module")

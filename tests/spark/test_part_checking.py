@@ -18,7 +18,7 @@ class Told:
 def row(first, following, **other):
     return {
         "right": True,
-        "labels": 10,
+        "n_values": 10,
         "records": following - first,
         "prefix": "pd9c2-",
         "first": first,

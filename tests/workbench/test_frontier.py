@@ -6,19 +6,15 @@ from recveil.workbench.frontier import draw
 LISTS, RATINGS = utilities_of([])
 
 
-def setting(method="sparse", k=5, risk=0.1, share=0.8, **more):
-    kept = {"lists": {"value": share, "is_reliable": True}, "ratings": None}
-    return {
-        "method": method,
-        "k": k,
-        "title": f"{method}, k = {k}",
-        "promise": "k-anonymity",
-        "utility_retained": kept,
+def setting(method="sparse", k=5, risk=0.1, share=0.8, *, promise="k-anonymity", **more):
+    measured = {
         "risk": risk,
         "risk_low": risk and risk / 2,
         "risk_high": risk and min(1, 2 * risk),
-        **more,
+        "ndcg_retained": share,
+        "is_ndcg_reliable": True,
     }
+    return Row(method, k, promise, None, **(measured | more))
 
 
 def test_safer_is_left_and_better_is_up():
@@ -43,13 +39,11 @@ def test_what_has_no_place_is_named():
     rows = [
         setting(),
         setting(k=9, risk=None, risk_low=None, risk_high=None),
-        setting(k=10, utility_retained={"lists": None, "ratings": None}),
-        setting(
-            k=11, utility_retained={"lists": {"value": 0.5, "is_reliable": False}, "ratings": None}
-        ),
+        setting(k=10, is_ndcg_reliable=False),
+        setting(k=11, share=0.5, ndcg_retained_low=-1.0, ndcg_retained_high=2.0),
     ]
     drawn = draw(rows, LISTS, REIDENTIFICATION)
-    assert [dot.row["k"] for dot in drawn.dots] == [5]
+    assert [dot.row.k for dot in drawn.dots] == [5]
     assert drawn.not_drawn == ["sparse, k = 9", "sparse, k = 10", "sparse, k = 11"]
 
 

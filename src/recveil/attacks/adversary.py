@@ -2,7 +2,7 @@
 
 import numbers
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from recveil.runtime.errors import RecveilError, quoted
 
@@ -127,7 +127,7 @@ class Adversary:
         description = f"{self.description} {note}".strip()
         return replace(self, description=description, notes=(*self.notes, note))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Return the options for a report."""
         return {
             "known": self.known,

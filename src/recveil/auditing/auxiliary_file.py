@@ -150,7 +150,9 @@ def _without_scale(auxiliary: Reading) -> Reading:
     return replace(auxiliary, notes=notes)
 
 
-def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]) -> dict[str, Any]:
+def reading_of(
+    path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any]
+) -> Mapping[str, Any]:
     r"""Return those of a table's reading options that fit an auxiliary table."""
     if isinstance(path, str | PathLike):
         where, (names, width) = Path(path).name, _columns_of(Path(path), None)
@@ -164,7 +166,7 @@ def reading_of(path: str | PathLike[str] | pa.Table, reading: Mapping[str, Any])
     }
     shared = ("duplicates", "time_format")
     fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
-    return fitting | named | _feedback(where, names, width, named, reading)
+    return {**fitting, **named, **_feedback(where, names, width, named, reading)}
 
 
 def _feedback(
@@ -173,7 +175,7 @@ def _feedback(
     width: int,
     named: Mapping[str, Any],
     reading: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Return the options about ratings that fit the file.
 
     An adversary who knows items alone knows neither words nor counts. A column that may hold
@@ -209,10 +211,10 @@ def _leaves_ratings_out(names: list[str], width: int, named: Mapping[str, Any]) 
         return False  # the reader will report the error
 
 
-def _roles(names: list[str], named: Mapping[str, Any]) -> dict[str, Any]:
+def _roles(names: list[str], named: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the column names that the options fix."""
     target = target_among(names)
-    return dict(named) if target is None else {**named, "user": target}
+    return named if target is None else {**named, "user": target}
 
 
 def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:

@@ -142,32 +142,23 @@ def _hand_out(
     from recveil.cli.show import show_read, write_json
     from recveil.report.audit.terminal import show_adversaries, show_audit, terms_of
 
-    plain = result.to_dict()
-    if html is not None:
-        _write_page(plain, html)
+    if html is not None and is_stdout(html):
+        print(result.to_html())
+    elif html is not None:
+        result.write_html(html)
     if risk is not None and result.risk is not None:
         write_risk_file(result.ratings.users, result.risk, risk)
-    if write_json(plain, json) and not (is_stdout(html) or is_stdout(risk)):
+    if write_json(result.to_dict(), json) and not (is_stdout(html) or is_stdout(risk)):
         show_read(result.reading)
-        show_audit(plain)
+        show_audit(result)
         if explain:
-            show_adversaries(plain["attacks"])
-            explain_terms(terms_of(plain))
+            show_adversaries(result)
+            explain_terms(terms_of(result))
         else:
             echo("--explain explains the terms, and what each adversary knows.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 echo(f"Wrote {name} to {path}.")
-
-
-def _write_page(plain: dict[str, Any], html: Path) -> None:
-    """Write the page to a file, or print it."""
-    from recveil.report.audit.page import audit_page, write_audit_page
-
-    if is_stdout(html):
-        print(audit_page(plain))
-    else:
-        write_audit_page(plain, html)
 
 
 def _read_targets(text: str) -> int | None:

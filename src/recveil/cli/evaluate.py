@@ -93,6 +93,7 @@ def evaluate(
     from recveil.cli.show import describe, show_read, write_json
     from recveil.evaluation import evaluate
     from recveil.report.audit.terminal import show_disclosure, show_rates, terms_of_release
+    from recveil.report.audit.text import headline_of
     from recveil.report.evaluation import terminal
 
     if release is None:
@@ -116,10 +117,10 @@ def evaluate(
         return
     for read in result.readings:
         show_read(read)
-    console, disclosure = Console(), plain["disclosure"]
+    console, disclosure = Console(), result.evaluation.disclosure
     terminal.show_utility(console, result, is_whole=whole)
     if disclosure is not None:
-        console.print(escape(disclosure["headline"]))
+        console.print(escape(headline_of(disclosure)))
         show_rates(console, disclosure)
         show_disclosure(console, disclosure)
     terminal.show_remarks(console, result, is_whole=whole)

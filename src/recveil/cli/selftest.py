@@ -1,6 +1,6 @@
 """recveil selftest."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
@@ -26,7 +26,8 @@ def selftest(
     from recveil.auditing import selftest
     from recveil.cli.show import describe, show_read, write_json
     from recveil.io import understand
-    from recveil.report.audit import check_to_dict
+    from recveil.report import to_dict
+    from recveil.report.audit.text import describe_check, name_check
     from recveil.runtime.progress import THE_REST, parts
 
     with parts("Checking the attacks", {"Reading ratings": 1, THE_REST: 3}) as begin:
@@ -35,14 +36,11 @@ def selftest(
         begin(THE_REST)
         checks = selftest(read.ratings, seed=seed)
     holds = all(check.holds for check in checks)
-    result: dict[str, Any] = {
-        "holds": holds,
-        "data": describe(read.ratings, read),
-        "checks": [check_to_dict(check) for check in checks],
-    }
-    if write_json(result, json):
+    data = describe(read.ratings, read)
+    results = [to_dict(check) for check in checks]
+    if write_json({"holds": holds, "data": data, "checks": results}, json):
         show_read(read)
-        for check in result["checks"]:
-            verdict = "holds" if check["holds"] else "FAILS"
-            echo(f"{verdict}  {check['name']}: {check['measured']}")
+        for check in checks:
+            verdict = "holds" if check.holds else "FAILS"
+            echo(f"{verdict}  {name_check(check)}: {describe_check(check)}")
     raise typer.Exit(0 if holds else 1)

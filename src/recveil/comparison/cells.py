@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, TypedDict
 
 from recveil.attacks.membership.inference import KNOWN
 from recveil.attacks.membership.scores import SCORERS
@@ -79,6 +79,36 @@ class VerifiedK(NamedTuple):
     k_achieved: int
 
 
+class Rate(TypedDict):
+    """A rate with its 95 % interval, in an evaluation's JSON; None if it was not measured."""
+
+    rate: float | None
+    low: float | None
+    high: float | None
+
+
+class AttackFigures(TypedDict):
+    """What comparisons read of an adversary's results, in an evaluation's JSON."""
+
+    name: str
+    targets_attacked: int
+    reidentified: Rate
+    baseline: float
+    class_reidentified: Rate
+    class_baseline: float
+    links: Rate
+    link_baseline: float | None
+
+
+class ShadowFigures(TypedDict):
+    """What comparisons read of membership inference with shadow releases, in its JSON."""
+
+    users: int
+    auc: Rate
+    tpr_at_5: Rate
+    counts_auc: Rate
+
+
 @brief
 @dataclass(frozen=True)
 class Cell:
@@ -140,12 +170,12 @@ class Cell:
         return claim_kind(self.verified.claim).bound(self.verified.k_required)
 
     @property
-    def attacks(self) -> list[dict[str, Any]]:
+    def attacks(self) -> list[AttackFigures]:
         """Results of each adversary."""
         return self.figure("disclosure", "attacks") or []
 
     @property
-    def strongest(self) -> dict[str, Any] | None:
+    def strongest(self) -> AttackFigures | None:
         """Results of the adversary who re-identifies most users; None if no attack fits the method.
 
         Attacks that do not know how to undo a method would be falsely reassuring.
@@ -155,14 +185,14 @@ class Cell:
         return max(self.attacks, key=lambda attack: attack["reidentified"]["rate"] or 0.0)
 
     @property
-    def membership(self) -> dict[str, Any] | None:
+    def membership(self) -> Rate | None:
         """Membership inference by the best adversary; None as for `strongest`.
 
         Adversaries measured on too few users are left out.
         """
         if not variant_of(self.setting.method).is_attacked:
             return None
-        membership: dict[str, Any] = self.figure("disclosure", "membership") or {}
+        membership = self.figure("disclosure", "membership") or {}
         results = [membership, *(membership[known] for known in KNOWN if known in membership)]
         measured = [result["auc"] for result in results if result.get("is_measured")]
         return max(measured, key=lambda area: area["rate"]) if measured else None
@@ -199,7 +229,7 @@ class Cell:
             shadows=plain.get("shadows"),
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """Return plain data for its file."""
         return {
             "key": self.key,
@@ -460,7 +490,7 @@ def lacks_shadows(cell: Cell, n: int | None) -> bool:
 def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: AnyEvaluator) -> Cell:
     """Measure membership with shadow releases of a finished setting, on the same halves for all."""
     watch, (method, k) = _Watch(), cell.setting
-    results: dict[str, Any] = {"n": n}
+    results: Mapping[str, object]
     try:
         results = attack_by_shadows(
             evaluator.split.train, lambda seed: make_variant(method, k, seed), n, ground.seed
@@ -469,7 +499,7 @@ def with_shadows(cell: Cell, n: int, ground: Ground, evaluator: AnyEvaluator) ->
         _reject_fault(error, cell.setting)
         if not isinstance(error, RecveilError):
             raise
-        results["problem"] = str(error)
+        results = {"n": n, "problem": str(error)}
     watch.stop("shadows")
     return replace(cell, shadows=results, seconds={**cell.seconds, **watch.seconds})
 

@@ -15,7 +15,7 @@ import numpy as np
 from recveil.attacks.membership.inference import KNOWN
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing.shadow_releases import KNOWN_RATINGS
-from recveil.comparison.cells import Cell, dig
+from recveil.comparison.cells import AttackFigures, Cell, ShadowFigures, dig
 from recveil.release.registry import variant_of
 from recveil.runtime.errors import RecveilError
 
@@ -210,7 +210,7 @@ def _auc(
 _RANDOM_TPR = 0.05
 
 
-def _attacks_of(cell: Cell) -> list[dict[str, Any]]:
+def _attacks_of(cell: Cell) -> list[AttackFigures]:
     """Return the adversaries' results; empty where no attack fits the method."""
     return cell.attacks if variant_of(cell.setting.method).is_attacked else []
 
@@ -238,10 +238,10 @@ def _reidentified(cell: Cell) -> Figure:
     strongest = cell.strongest
     if strongest is None:
         return None
-    rate = strongest["reidentified"]
+    rate, bound = strongest["reidentified"], cell.bound
     high = rate["high"]
-    if high is not None and cell.bound is not None:
-        high = max(rate["rate"], min(high, cell.bound))
+    if high is not None and bound is not None:
+        high = max(rate["rate"] or 0.0, min(high, bound))
     return {**rate, "high": high, "by": strongest["name"], "baseline": strongest["baseline"]}
 
 
@@ -280,7 +280,7 @@ def _shadow_auc(cell: Cell) -> Figure:
     )
 
 
-def _by_shadows(cell: Cell) -> dict[str, Any]:
+def _by_shadows(cell: Cell) -> dict[str, ShadowFigures]:
     """Return the results of shadow releases with at least 20 users in each half."""
     by_known = cell.shadows if variant_of(cell.setting.method).is_attacked else None
     return {

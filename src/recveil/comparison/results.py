@@ -1,8 +1,9 @@
 """Results of a comparison, with their Parquet table; `recveil.report.comparison` describes them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,11 +37,11 @@ class Reference(TypedDict):
     reported.
     """
 
-    raw: dict[str, Any]
-    averages: dict[str, Any]
-    popularity: dict[str, Any]
-    raw_gain: dict[str, Any]
-    raw_lists: dict[str, Any]
+    raw: Mapping[str, object]
+    averages: Mapping[str, object]
+    popularity: Mapping[str, object]
+    raw_gain: Mapping[str, object]
+    raw_lists: Mapping[str, object]
 
 
 @brief

@@ -120,7 +120,7 @@ class Row:
         """Whether the best lists of the raw data are those of popular items alone."""
         return self.lists_gain_retained is None and self.raw_ranker == POPULARITY
 
-    def _asdict(self) -> dict[str, Any]:
+    def _asdict(self) -> dict[str, Value | None]:
         """Return all values by name; None for a measure registered after the row was made."""
         return {name: vars(self).get(name) for name in self._fields}
 

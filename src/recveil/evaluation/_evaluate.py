@@ -153,7 +153,7 @@ def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) ->
 def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading:
     """Read a table on the release's scale, unless it has another one or one is requested."""
     # Ratings in memory already have a scale.
-    scale_options: dict[str, Any] = {}
+    scale_options: ReadingOptions = {}
     is_specified = any(reading.get(name) is not None for name in ("scale", "order", "words"))
     if not isinstance(table, Ratings) and not is_specified:
         scale_options = (

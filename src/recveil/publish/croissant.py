@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -90,7 +90,7 @@ _CONTEXT_NAMES = (
     *("parentField", "path", "recordSet", "references", "regex", "repeated", "replace"),
     *("samplingRate", "sc", "separator", "source", "subField", "transform"),
 )
-_CONTEXT_VALUES: dict[str, Any] = {
+_CONTEXT_VALUES: dict[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "conformsTo": "dct:conformsTo",
@@ -163,7 +163,7 @@ def croissant(
         "encodingFormat": _ENCODINGS[".parquet"],
         "includes": ALL_PARTS,
     }
-    about: dict[str, Any] = {
+    about: dict[str, object] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": card.title or name,
@@ -232,13 +232,13 @@ def texts_of_publisher(content: Any, manifest: Manifest, files: dict[str, FileEn
     return [name for name in names if content[name] != usual.get(name)]
 
 
-def _without_card(manifest: Manifest, files: dict[str, FileEntry]) -> dict[str, Any]:
+def _without_card(manifest: Manifest, files: dict[str, FileEntry]) -> Mapping[str, Any]:
     """Return the description without a publisher's card, measurements or address."""
     text = croissant(manifest, files, manifest.recveil, "", PublisherCard(), Findings())
     return dict(json.loads(text))
 
 
-def _as_list(content: dict[str, Any], name: str) -> list[Any]:
+def _as_list(content: Mapping[str, object], name: str) -> list[Any]:
     value = content.get(name, [])
     return value if isinstance(value, list) else [value]
 
@@ -259,9 +259,9 @@ def _by_publisher(sentences: tuple[str, ...]) -> list[str]:
     return [f"{_MEASURED}{sentence}" for sentence in sentences]
 
 
-def _words_of(card: PublisherCard) -> dict[str, Any]:
+def _words_of(card: PublisherCard) -> dict[str, object]:
     """Return what the publisher says, where they do."""
-    words: dict[str, Any] = {
+    words: dict[str, object] = {
         "license": card.licence,
         "datePublished": card.date,
         "url": card.url,
@@ -278,7 +278,7 @@ def _words_of(card: PublisherCard) -> dict[str, Any]:
     return {name: value for name, value in words.items() if value}
 
 
-def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
+def _file(name: str, entry: FileEntry, base: str) -> dict[str, object]:
     return {
         "@type": "cr:FileObject",
         "@id": name,
@@ -291,7 +291,7 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, Any]:
     }
 
 
-def _records(manifest: Manifest, file: str) -> dict[str, Any]:
+def _records(manifest: Manifest, file: str) -> dict[str, object]:
     where = "fileSet" if file == ALL_PARTS else "fileObject"
     words = manifest.scale.words
     order = "from the lowest to the highest" if manifest.scale.ordered else "without an order"

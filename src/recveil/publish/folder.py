@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -188,7 +188,7 @@ class Writing(Protocol):
     ) -> Written:
         """Write the records, and the list of their classes if any."""
 
-    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
         """Write the assignment of users to records; return its entries of private.json."""
 
     def verify(self, folder: Path, private: Path) -> Verification:
@@ -388,9 +388,9 @@ class Here:
         counts, items = _write_ratings(published, file, file_format, in_groups=in_groups)
         return Written({file.name: FileEntry.of(file)}, counts, items)
 
-    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
         """Write the assignment of users to records to one file."""
-        pq.write_table(pa.table(_who_is_where(release, layout)), folder / ASSIGNMENT)
+        pq.write_table(_who_is_where(release, layout), folder / ASSIGNMENT)
         return {}
 
     def verify(self, folder: Path, private: Path) -> Verification:
@@ -442,12 +442,12 @@ def _write_ratings(
     return counts, published.items[is_written].tolist()
 
 
-def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
+def _who_is_where(release: Sides, layout: str) -> pa.Table:
     """Return the columns that map users to records; a user in no record has no id there."""
     private, groups = release.private, release.private.groups
     if not release.published.claim.about.contains_users:
         nowhere = pa.nulls(private.users.size, pa.string())
-        return {"user_id": pa.array(private.users), "published_id": nowhere}
+        return pa.table({"user_id": pa.array(private.users), "published_id": nowhere})
     if layout == "groups":
         pseudonyms = release.published.pseudonyms(0, groups.sizes.size)
         of_member = np.repeat(np.array(pseudonyms, dtype=object), groups.sizes)
@@ -456,7 +456,7 @@ def _who_is_where(release: Sides, layout: str) -> dict[str, Any]:
     columns = {"user_id": pa.array(private.users[groups.members]), "published_id": of_member}
     if private.levels is not None:
         columns["k"] = pa.array(private.levels[groups.members])
-    return columns
+    return pa.table(columns)
 
 
 def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by: Writing) -> None:

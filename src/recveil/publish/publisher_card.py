@@ -7,7 +7,7 @@ other release are rejected, however similar its settings are.
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date
@@ -233,7 +233,7 @@ def _meaning(file: Path, what: str, name: str) -> Iterator[None]:
         ) from error
 
 
-def _read(file: Path, what: str, name: str) -> dict[str, Any]:
+def _read(file: Path, what: str, name: str) -> Mapping[str, Any]:
     with _meaning(file, what, name):
         content = json.loads(read_whole(file))
         if not isinstance(content, dict):
@@ -250,7 +250,7 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
         )
 
 
-def _ground(content: dict[str, Any], manifest: Manifest) -> str:
+def _ground(content: Mapping[str, Any], manifest: Manifest) -> str:
     """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
     if content["is_remade"]:
@@ -258,7 +258,7 @@ def _ground(content: dict[str, Any], manifest: Manifest) -> str:
     return _JUDGED.format(cells=content["test_cells"], what=what)
 
 
-def _left_out(data: dict[str, Any]) -> list[str]:
+def _left_out(data: Mapping[str, Any]) -> list[str]:
     """Describe how many rows were left out; older audits count none without a rating."""
     counts = {
         "they were off the scale": int(data["off_scale_dropped"]),
@@ -267,7 +267,7 @@ def _left_out(data: dict[str, Any]) -> list[str]:
     return [f"Rows left out, as {why}: {dropped:,}." for why, dropped in counts.items() if dropped]
 
 
-def _origin(data: dict[str, Any], *, column_names: bool) -> list[str]:
+def _origin(data: Mapping[str, Any], *, column_names: bool) -> list[str]:
     """Describe which columns were read; their names may be private."""
     columns = data["columns"]
     roles = [role for role in _ROLES if role in columns]

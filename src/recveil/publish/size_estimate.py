@@ -119,7 +119,7 @@ class Expected(NamedTuple):
         time = f", {format_time(self.seconds)}" if timed else ""
         return f"{labels}, {format_bytes(self.bytes)}{time}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain data, for JSON."""
         return {name: value for name, value in self._asdict().items() if name != "what"}
 

@@ -6,21 +6,9 @@ Each subpackage describes the results of one package. It is imported when it is 
 from importlib import import_module
 from os import PathLike
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from recveil.report.audit.page import audit_page, write_audit_page
-
-__all__ = [
-    "audit_page",
-    "chart",
-    "facts",
-    "tables",
-    "to_dict",
-    "to_html",
-    "write_audit_page",
-    "write_html",
-]
+__all__ = ["chart", "facts", "tables", "to_dict", "to_html", "write_html"]
 
 _SUBPACKAGES = {"auditing": "audit", "evaluation": "evaluation", "comparison": "comparison"}
 
@@ -32,7 +20,10 @@ def _subpackage_of(result: object) -> ModuleType:
 
 def to_dict(result: object) -> dict[str, Any]:
     """Return a result as plain data for JSON."""
-    return dict(_subpackage_of(result).to_dict(result))
+    from recveil.report.document import plain
+
+    _subpackage_of(result)  # it registers its documents
+    return dict(plain(result))
 
 
 def chart(result: object, name: str | None = None) -> Any:
@@ -62,10 +53,3 @@ def facts(result: object) -> dict[str, object]:
 def tables(result: object) -> list[Any]:
     """Return the grids that a notebook shows of a result."""
     return list(_subpackage_of(result).tables(result))
-
-
-def __getattr__(name: str) -> Any:
-    """Import the functions of pages when they are needed, since charts take a second to load."""
-    if name in ("audit_page", "write_audit_page"):
-        return getattr(import_module("recveil.report.audit.page"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

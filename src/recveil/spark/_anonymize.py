@@ -1,6 +1,6 @@
 """Verified releases of large tables, made and written in parts by Spark."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -182,7 +182,7 @@ def anonymize(
 
 
 # Constructors of the methods: k, options, seed.
-_MAKINGS: dict[str, Callable[[int | None, dict[str, Any], int | None], Making]] = {
+_MAKINGS: dict[str, Callable[[int | None, Mapping[str, Any], int | None], Making]] = {
     SYNTHETIC.name: SyntheticMaking,
     PREDICTIVE.name: GroupMaking,
     K_CORATING.name: CoRatedMaking,
@@ -204,7 +204,7 @@ def _method(name: str) -> Method:
 
 @contextmanager
 def _table(
-    source: "DataFrame | str | PathLike[str]", master: str | None, reading: dict[str, Any]
+    source: "DataFrame | str | PathLike[str]", master: str | None, reading: Mapping[str, Any]
 ) -> Iterator[Lake]:
     """Yield the table within a session."""
     is_frame = not isinstance(source, str | PathLike)
@@ -234,7 +234,7 @@ def _table(
             yield lake._replace(scale=ratings.scale, notes=(*columns, *read.notes))
 
 
-def _for_spark(reading: dict[str, Any]) -> dict[str, Any]:
+def _for_spark(reading: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return column options; raise for options that Spark does not read."""
     options = {name: value for name, value in reading.items() if has_value(value)}
     if options.get("duplicates") == "error":

@@ -1,6 +1,6 @@
 """Audits of tables by Spark, whose executors run the attacks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -101,7 +101,7 @@ def audit(
             )
 
 
-def reject_not_offered(options: dict[str, Any]) -> None:
+def reject_not_offered(options: MutableMapping[str, Any]) -> None:
     """Raise for options that only an audit on one machine supports."""
     for name in _NOT_OFFERED:
         if options.pop(name, None) is not None:
@@ -115,7 +115,7 @@ def reject_not_offered(options: dict[str, Any]) -> None:
 def _table(
     spark: "SparkSession",
     source: "DataFrame | str | PathLike[str]",
-    reading: dict[str, Any],
+    reading: Mapping[str, Any],
     *,
     is_whole: bool,
 ) -> Iterator[tuple[Reading, Candidates]]:
@@ -138,7 +138,7 @@ def _table(
 
 @contextmanager
 def _here(
-    spark: "SparkSession", source: Any, reading: dict[str, Any]
+    spark: "SparkSession", source: Any, reading: Mapping[str, Any]
 ) -> Iterator[tuple[Reading, Candidates]]:
     """Read a table here, and send executors copies of its candidates."""
     read = understand(source, **reading).settled()

@@ -7,7 +7,7 @@ what becomes of each of these k numbers. The driver composes the reports from fi
 sends each partition the starts of its groups.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -363,7 +363,7 @@ def _leftover(batches: Iterator[pa.RecordBatch], k: int) -> Iterator[pa.RecordBa
 def _costs(
     batches: Iterator[pa.RecordBatch],
     k: int,
-    leftover: list[dict[str, Any]],
+    leftover: list[Mapping[str, Any]],
     firsts: NDArray[np.int64],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the class of a partition that costs each leftover user the fewest fills."""

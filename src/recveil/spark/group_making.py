@@ -320,7 +320,7 @@ class CoRatedMaking:
         return PlannedRelease(Sides(published, private), by, statements)
 
 
-def _used(lake: Lake, n_labels: int) -> dict[str, Any]:
+def _used(lake: Lake, n_labels: int) -> dict[str, object]:
     """Return settings for the publisher, given the number of published values."""
     fill = {} if lake.scale.unary else {"fill": {"name": "ItemMean"}}
     return {"filled_cells": n_labels - lake.n_ratings, "cells": n_labels, **fill}

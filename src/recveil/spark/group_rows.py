@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
 from uuid import uuid4
 
 import numpy as np
@@ -253,12 +253,24 @@ class ItemMeans(NamedTuple):
         return {"items": self.means.size}
 
 
+class PartReport(TypedDict):
+    """A report on a written part, as executors return it."""
+
+    part: int
+    records: int
+    n_values: int
+    # Bits of the published items that occur in it
+    present: bytes
+    sha256: str
+    bytes: int
+
+
 # One row per part with a report, and one per class of its records.
 _WRITTEN = (
-    "part long, records long, labels long, present binary, sha256 string, bytes long, "
+    "part long, records long, n_values long, present binary, sha256 string, bytes long, "
     "exact array<long>, digest binary, users long"
 )
-_REPORT = ("part", "records", "labels", "present", "sha256", "bytes", "exact")
+_REPORT = ("part", "records", "n_values", "present", "sha256", "bytes", "exact")
 
 
 class GroupWriter:
@@ -271,7 +283,7 @@ class GroupWriter:
         groups: Callable[[], DistributedGroups],
         rows: GroupRows,
         rows_of: Callable[[], "DataFrame"] | None = None,
-        used: Callable[[int], dict[str, Any]] | None = None,
+        used: Callable[[int], Mapping[str, object]] | None = None,
     ) -> None:
         self._users = users
         self._numbered = numbered
@@ -312,7 +324,7 @@ class GroupWriter:
         self._reject_missing(reports, in_groups=in_groups)
         counts = _write_classes(written.where("digest is not null"), folder)
         remove_unfinished(folder)
-        self.n_labels = sum(row["labels"] for row in reports)
+        self.n_labels = sum(row["n_values"] for row in reports)
         if reports[0]["exact"]:
             numbers = np.sum([row["exact"] for row in reports], axis=0)
             self.exact_ratings = ExactRatingCounts(numbers, (rows.step or 0.0) / 2).shares()
@@ -331,7 +343,7 @@ class GroupWriter:
         """Return the number of records before each part."""
         return self.groups.firsts(in_groups=in_groups and self._rows.are_shared)
 
-    def _reject_missing(self, reports: list[dict[str, Any]], *, in_groups: bool) -> None:
+    def _reject_missing(self, reports: list[PartReport], *, in_groups: bool) -> None:
         """Raise unless each part is written with all its records."""
         in_one = in_groups and self._rows.are_shared
         expected = self.groups.groups if in_one else self.groups.users
@@ -343,7 +355,7 @@ class GroupWriter:
                 code="spark.parts-missing",
             )
 
-    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
         """Write the private parts, which map users to records, and what rows reveal."""
         groups, in_groups = self.groups, layout == "groups"
         work = of_table(
@@ -413,13 +425,13 @@ def _write_part(
     return _as_rows({**report, "exact": exact}, classes)
 
 
-def _as_rows(reports: dict[str, Any], classes: Counter[bytes]) -> pa.Table:
+def _as_rows(reports: Mapping[str, object], classes: Counter[bytes]) -> pa.Table:
     """Return one row with the report on a part, and one per class of records."""
     n = len(classes)
     types = {
         "part": pa.int64(),
         "records": pa.int64(),
-        "labels": pa.int64(),
+        "n_values": pa.int64(),
         "present": pa.binary(),
     }
     types |= {"sha256": pa.string(), "bytes": pa.int64(), "exact": pa.list_(pa.int64())}
@@ -504,10 +516,10 @@ def write_part(
     *,
     in_groups: bool,
     first: int,
-) -> dict[str, Any]:
+) -> PartReport:
     """Write the records of a part, numbered from `first`; return a report on its file."""
     present = np.zeros(published.items.size, bool)
-    counts = {"records": 0, "labels": 0}
+    counts = {"records": 0, "n_values": 0}
 
     def noted() -> Iterator[Records]:
         for block in blocks:
@@ -517,7 +529,7 @@ def write_part(
     def pieces() -> Iterator[pa.Table]:
         for piece, n in tables(published, noted(), in_groups=in_groups, n_before=first):
             counts["records"] += n
-            counts["labels"] += piece.num_rows
+            counts["n_values"] += piece.num_rows
             yield piece
 
     with replace_part(folder, part_name(part)) as file:
@@ -527,7 +539,8 @@ def write_part(
         entry = FileEntry.of(file)
     return {
         "part": part,
-        **counts,
+        "records": counts["records"],
+        "n_values": counts["n_values"],
         "present": np.packbits(present).tobytes(),
         "sha256": entry.sha256,
         "bytes": entry.bytes,
@@ -535,7 +548,7 @@ def write_part(
 
 
 def describe_written(
-    reports: list[dict[str, Any]], items: NDArray[Any], counts: Mapping[str, int]
+    reports: list[PartReport], items: NDArray[Any], counts: Mapping[str, int]
 ) -> Written:
     """Combine the reports on all parts."""
     present = np.zeros(items.size, bool)
@@ -545,7 +558,7 @@ def describe_written(
     return Written(
         files={part_name(row["part"]): FileEntry(row["sha256"], row["bytes"]) for row in reports},
         counts={
-            "labels": sum(row["labels"] for row in reports),
+            "labels": sum(row["n_values"] for row in reports),
             "items": int(present.sum()),
             **counts,
         },

@@ -1,7 +1,7 @@
 """Attacks on ratings that fit on no machine, run by executors."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -655,7 +655,7 @@ _WHOLE = r"\A(0|-?[1-9][0-9]{0,17})\z"
 
 @contextmanager
 def remote_table(
-    frame: "DataFrame", name: str, reading: dict[str, Any]
+    frame: "DataFrame", name: str, reading: Mapping[str, Any]
 ) -> Iterator[tuple[Reading, Candidates]]:
     """Yield a table that stays among executors, and its candidates."""
     options = {

@@ -50,7 +50,7 @@ class SyntheticMaking:
 
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         del k  # the claim is differential privacy, which has no k
-        self._maker = _synthesizer(dict(options), seed)
+        self._maker = _synthesizer(options, seed)
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
         """Gather users on the queried items."""
@@ -81,10 +81,10 @@ class SyntheticMaking:
         return PlannedRelease(release, by, lambda: drawn_as_json(release))
 
 
-def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:
+def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:
     """Return the synthesizer; raise if its options are inconsistent."""
     check_drawing(options)
-    epsilon = parse_epsilon(options.pop("epsilon"))
+    epsilon = parse_epsilon(options["epsilon"])
     if epsilon is not None and seed is not None:
         raise RecveilError(
             "seed (--seed): with epsilon (--epsilon) the noise must be secret, as an adversary who "
@@ -92,12 +92,13 @@ def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:
             code="option.conflict",
         )
     check_seed(seed)
-    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **options)
+    others = {name: value for name, value in options.items() if name != "epsilon"}
+    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **others)
     maker.check_options()
     return maker
 
 
-_WRITTEN = "part long, records long, labels long, present binary, sha256 string, bytes long"
+_WRITTEN = "part long, records long, n_values long, present binary, sha256 string, bytes long"
 
 
 class SyntheticWriter:
@@ -129,7 +130,7 @@ class SyntheticWriter:
         n_users = sum(row["records"] for row in rows)
         return describe_written(rows, published.items, {"users": n_users})
 
-    def write_users(self, release: Sides, folder: Path, layout: str) -> dict[str, Any]:
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
         """Write the ids of the real users, who have no published record."""
         del release, layout
         frame = self._users.frame.select("user")

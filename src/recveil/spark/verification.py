@@ -3,11 +3,11 @@
 import json
 import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import pyarrow as pa
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 FOUND = (
-    "part long, right boolean, labels long, records long, prefix string, first long, next long, "
+    "part long, right boolean, n_values long, records long, prefix string, first long, next long, "
     "items string, violations string, left_out long, unread string"
 )
 
@@ -67,11 +67,26 @@ def check_parts(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.R
     paths = [Path(folder, name) for name in manifest.ratings_files]
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            result = _check_part(paths[number], manifest)
-            yield pa.RecordBatch.from_pylist([{"part": number, **result}])
+            yield pa.RecordBatch.from_pylist([_check_part(number, paths[number], manifest)])
 
 
-def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
+class PartScan(TypedDict):
+    """What an executor found in a part; items and violations are JSON."""
+
+    part: int
+    right: bool
+    n_values: int
+    records: int
+    prefix: str
+    first: int
+    next: int
+    items: str
+    violations: str
+    left_out: int
+    unread: str
+
+
+def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
     right = manifest.files[path.name].is_right(path)
     violations = Violations()
     file = PublishedFile(path, manifest, manifest.claim.about)
@@ -85,8 +100,9 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
     except RecveilError as error:
         unread = str(error)
     return {
+        "part": number,
         "right": right,
-        "labels": file.n_values,
+        "n_values": file.n_values,
         "records": records,
         "prefix": file.pseudonyms.prefix,
         "first": file.pseudonyms.first,
@@ -99,7 +115,7 @@ def _check_part(path: Path, manifest: Manifest) -> dict[str, Any]:
 
 
 def merge_parts(
-    rows: Sequence[dict[str, Any]], manifest: Manifest, violations: Violations
+    rows: Sequence[PartScan], manifest: Manifest, violations: Violations
 ) -> tuple[dict[str, int], list[Any]]:
     """Collect the violations of the parts and of their order; return counts and items."""
     items: set[Any] = set()
@@ -121,7 +137,7 @@ def merge_parts(
         items.update(json.loads(row["items"]))
     counts = {
         "records": sum(row["records"] for row in rows),
-        "labels": sum(row["labels"] for row in rows),
+        "labels": sum(row["n_values"] for row in rows),
         "items": len(items),
     }
     return counts, sorted(items, key=str)
@@ -450,7 +466,7 @@ class _Executors:
     def __init__(self, spark: "SparkSession") -> None:
         self.spark = spark
         self.items: list[Any] = []
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[PartScan] = []
 
     @property
     def all_read(self) -> bool:
@@ -478,7 +494,7 @@ class _Executors:
         return {**counts, "users": counts["records"]}, self.items
 
 
-def _merge_scans(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[str]]:
+def _merge_scans(rows: list[Mapping[str, Any]]) -> tuple[list[Violation], list[str]]:
     """Combine the results of all pieces: violations, and values that were not searched."""
     result = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
     met = IdsInItems("", sum(row["unknown"] for row in rows), sum(row["met"] for row in rows))
@@ -513,7 +529,7 @@ def _private_values(
     return _merge_scans(rows)
 
 
-def _read_private_info(folder: Path, private: Path) -> dict[str, Any]:
+def _read_private_info(folder: Path, private: Path) -> Mapping[str, Any]:
     """Read private.json; raise if it belongs to another release."""
     try:
         private_info = dict(json.loads((private / PRIVATE_MANIFEST).read_text("utf-8")))
@@ -539,14 +555,14 @@ def _scan(
     folder: str,
     private: str,
     items: list[Any],
-    private_info: dict[str, Any],
+    private_info: Mapping[str, Any],
 ) -> Iterator[pa.RecordBatch]:
     names = assignment_files(private_info)
     for batch in batches:
         for piece in batch.column(0).to_pylist():
             table = read_assignment(Path(private), names[piece::n_pieces], ["user_id"])
             users = table["user_id"].to_pylist()
-            side = _side(users, [None] * len(users), private_info)
+            side = _side(users, [None] * len(users), private_info.get("seed"))
             published = PublishedNames([], [], items)
             yield _as_row(*found_values(Path(folder), published, side), len(users))
 
@@ -556,7 +572,7 @@ def _scan_part(
     folder: str,
     private: str,
     items: list[Any],
-    private_info: dict[str, Any],
+    private_info: Mapping[str, Any],
 ) -> Iterator[pa.RecordBatch]:
     """Search for private values of each part's users, and for their order in its records."""
     manifest, _ = read_manifest(Path(folder, MANIFEST))
@@ -579,12 +595,11 @@ def _scan_part(
                     f"fault in recveil, please report it",
                     code="internal.fault",
                 )
-            side = _side(users, records, private_info)
+            side = _side(users, records, private_info.get("seed"))
             yield _as_row(*found_values(Path(folder), published, side), len(users))
 
 
-def _side(users: list[Any], records: list[str | None], private_info: dict[str, Any]) -> PrivateSide:
-    seed = private_info.get("seed")
+def _side(users: list[Any], records: list[str | None], seed: object) -> PrivateSide:
     return PrivateSide(users, records, [], [], seed if type(seed) is int else None)
 
 

@@ -9,6 +9,7 @@ import asyncio
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 from uvicorn import Server
@@ -82,7 +83,7 @@ class QuietServer(Server):
         await super().startup(sockets)
 
 
-def _print_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _print_error(_: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
     if "RECVEIL_TRACEBACK" in os.environ:
         print(context.get("message", ""), file=sys.stderr)
         if isinstance(error := context.get("exception"), BaseException):

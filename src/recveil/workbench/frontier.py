@@ -20,7 +20,7 @@ from recveil.comparison.choice import (
     is_candidate,
     is_safe,
 )
-from recveil.comparison.rows import Purpose, Row, check_purpose, shares_of
+from recveil.comparison.rows import Purpose, Row, Share, check_purpose, shares_of
 from recveil.release.claim import all_claims, is_promise
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import Upward, styles_of
@@ -359,7 +359,7 @@ class Dot(NamedTuple):
     high: float
     look: Style
     # Its measurements
-    row: Mapping[str, Any]
+    row: Row
     # Whether its releases make a claim; others are baselines
     has_claim: bool
 
@@ -390,20 +390,35 @@ class Drawing(NamedTuple):
 
 
 def draw(
-    rows: list[dict[str, Any]],
+    rows: list[Row],
     utility: Upward,
     axis: Axis,
     best: Iterable[str] = (),
     max_risk: float | None = None,
 ) -> Drawing:
     """Place settings by their risk and the utility they retain."""
-    drawable = [row for row in rows if _is_drawable(row, utility, axis)]
-    looks = styles_of(row["method"] for row in rows)
-    lowest = max(_LEAST_SHARE, min([0.0, *(_share(row, utility) for row in drawable)]))
-    dots = [_dot(row, utility, axis, looks[row["method"]], lowest) for row in drawable]
-    by_title = {dot.row["title"]: dot for dot in dots}
+    looks = styles_of(row.method for row in rows)
+    placed = [
+        (row, risk, share.value)
+        for row in rows
+        if (risk := axis.of(row)) is not None and (share := _share(row, utility)) is not None
+    ]
+    lowest = max(_LEAST_SHARE, min([0.0, *(share for _, _, share in placed)]))
+    dots = [
+        Dot(
+            x=_x(risk),
+            y=_y(share, lowest),
+            low=_x(getattr(row, axis.low) or 0.0),
+            high=_x(axis.highest(row)),  # an unknown end is as wide as possible
+            look=looks[row.method],
+            row=row,
+            has_claim=is_promise(row.promise),
+        )
+        for row, risk, share in placed
+    ]
+    by_title = {dot.row.title: dot for dot in dots}
     best_dots = [by_title[title] for title in best if title in by_title]
-    drawn = {dot.row["title"] for dot in dots}
+    drawn = {dot.row.title for dot in dots}
     return Drawing(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), _percent(risk)) for risk in _RISKS],
@@ -414,37 +429,14 @@ def draw(
         lines=_lines(dots),
         frontier=_polyline(best_dots) if len(best_dots) > 1 else "",
         limit=None if max_risk is None else _x(max_risk),
-        not_drawn=[row["title"] for row in rows if row["title"] not in drawn],
+        not_drawn=[row.title for row in rows if row.title not in drawn],
     )
 
 
-def _is_drawable(row: Mapping[str, Any], utility: Upward, axis: Axis) -> bool:
-    """Check whether both risk and utility of a setting were measured."""
-    retained = (row.get("utility_retained") or {}).get(utility.name)
-    return (
-        row[axis.value] is not None
-        and retained is not None
-        and bool(retained.get("is_reliable", True))
-    )
-
-
-def _share(row: Mapping[str, Any], utility: Upward) -> float:
-    return float(row["utility_retained"][utility.name]["value"])
-
-
-def _dot(row: Mapping[str, Any], utility: Upward, axis: Axis, look: Style, lowest: float) -> Dot:
-    # An unknown end is as wide as possible.
-    low = 0.0 if row[axis.low] is None else row[axis.low]
-    high = 1.0 if row[axis.high] is None else row[axis.high]
-    return Dot(
-        x=_x(row[axis.value]),
-        y=_y(_share(row, utility), lowest),
-        low=_x(low),
-        high=_x(high),
-        look=look,
-        row=row,
-        has_claim=is_promise(row["promise"]),
-    )
+def _share(row: Row, utility: Upward) -> Share | None:
+    """Return the share to draw; None if it cannot be reported."""
+    share: Share | None = getattr(shares_of(row), utility.name)
+    return share if share is not None and share.is_reliable else None
 
 
 def _lines(dots: list[Dot]) -> list[tuple[Style, str]]:

@@ -11,7 +11,7 @@ from typing import IO, Any
 from recveil.runtime.errors import RecveilError, reason_of
 from recveil.runtime.progress import HowFar
 from recveil.runtime.safe_repr import brief
-from recveil.workbench.project import Job, Project
+from recveil.workbench.project import Job, Project, Settings
 
 # Seconds after which a cancelled process is killed; the next run cleans up after it.
 _PATIENCE = 20.0
@@ -49,7 +49,7 @@ class Jobs:
         self,
         room: str,
         task: str,
-        settings: Mapping[str, Any],
+        settings: Settings,
         *,
         command: str = "",
         input: int | None = None,
@@ -64,7 +64,7 @@ class Jobs:
             self._retry_notes()
             earlier = [each for each in self._running.values() if each.job.room == room]
             self.cancel_room(room)
-            job = self._project.begin_job(room, task, dict(settings), command, input)
+            job = self._project.begin_job(room, task, settings, command, input)
             running = Running(job)
             if not earlier:
                 running.process = self._start_process(job)

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from recveil.runtime.atomic_writes import make_folder
 from recveil.runtime.errors import RecveilError, reason_of, shortened
@@ -124,6 +124,58 @@ INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
 JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
 
 
+# Reading options by name, as a form gives them.
+Reading = dict[str, str | bool]
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a job, as JSON; each task needs some of them."""
+
+    # A table: its place, how it is read, and its state when it was inspected
+    source: str
+    reading: Reading
+    state: str
+    curves: bool
+    # What to compare, and the folder of the comparison
+    methods: list[str]
+    ks: list[int]
+    shadows: int | None
+    out: str
+    # A release to make or check: its folder or file, and keywords of the verb
+    name: str
+    place: str
+    dropped: bool
+    k: int | None
+    options: Mapping[str, Any]
+    # A release that was made, the SHA-256 of its manifest, and what describes it
+    release: str
+    sha256: str
+    output: str
+    card: str
+
+
+class Result(TypedDict, total=False):
+    """What Python reads of a job's result, which is JSON; each task returns some of it."""
+
+    # Of an inspection
+    data: Mapping[str, Any]
+    scale: Mapping[str, Any] | None
+    rows: Mapping[str, list[str]]
+    dropped: Mapping[str, int]
+    # Of an audit
+    verdict: list[str]
+    risk: Mapping[str, Any] | None
+    # Of a comparison
+    comparison: Mapping[str, Any]
+    unfinished: int
+    # Of a release, or a check of one
+    name: str
+    sha256: str
+    verification: Mapping[str, Any]
+    is_release: bool
+    unpacked: Mapping[str, str] | None
+
+
 @brief
 @dataclass(frozen=True)
 class Input:
@@ -136,7 +188,7 @@ class Input:
     # SHA-256 of an uploaded file; empty for a named one, which may change
     digest: str
     # Reading options, by name
-    reading: dict[str, Any]
+    reading: Reading
 
 
 @brief
@@ -148,7 +200,7 @@ class Job:
     # The slot: its page, or an action of a page; at most one job runs per slot
     room: str
     task: str
-    settings: dict[str, Any]
+    settings: Settings
     # The equivalent command line
     command: str
     input: int | None
@@ -172,7 +224,7 @@ def job_of(row: tuple[Any, ...]) -> Job:
     return Job(number, room, task, _parse(settings, f"job {number}"), *rest)
 
 
-def _parse(text: str, entry: str) -> dict[str, Any]:
+def _parse(text: str, entry: str) -> Any:
     """Parse the JSON of an input or a job; raise if it is damaged."""
     try:
         value = json.loads(text)
@@ -484,7 +536,7 @@ class Project:
         """Make an input the current one."""
         self.save("input", self.input(number).id)
 
-    def set_reading(self, number: int, reading: Mapping[str, Any]) -> None:
+    def set_reading(self, number: int, reading: Reading) -> None:
         """Store the reading options of an input."""
         with self._store.changing() as run:
             run("UPDATE inputs SET reading = ? WHERE id = ?", (json.dumps(reading), number))
@@ -541,7 +593,7 @@ class Project:
     # Jobs
 
     def begin_job(
-        self, room: str, task: str, settings: Mapping[str, Any], command: str, input: int | None
+        self, room: str, task: str, settings: Settings, command: str, input: int | None
     ) -> Job:
         """Record the start of a job."""
         with self._store.changing() as run:
@@ -586,7 +638,7 @@ class Project:
         """Return the folder of a job's results."""
         return self.folder_for("jobs", str(number))
 
-    def result(self, job: Job | None) -> dict[str, Any] | None:
+    def result(self, job: Job | None) -> Result | None:
         """Return the result of a finished job; None if there is none.
 
         If it cannot be read, `lost` gets the reason, and the page offers to run the job again.
@@ -595,7 +647,7 @@ class Project:
             return None
         file = self.folder / "jobs" / str(job.id) / RESULT
         try:
-            result = json.loads(file.read_text(encoding="utf-8"))
+            result: Result = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             self.lost[job.id] = (
                 f"{file}: this result cannot be read any more ({reason_of(error)}); run it again"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from glob import has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from recveil.io.databases import address_of, scheme_of
@@ -15,7 +15,7 @@ from recveil.io.databases.address import quoted_path
 from recveil.io.remote import local_path
 from recveil.runtime.errors import RecveilError, shortened
 from recveil.runtime.safe_repr import brief
-from recveil.workbench.project import Input, Job, Project
+from recveil.workbench.project import Input, Job, Project, Settings
 
 # Names of secrets among the settings in an address, as sslpassword and X-Amz-Signature.
 _SECRET = re.compile(
@@ -144,15 +144,15 @@ def state_of_table(table: Input) -> str:
     return hashlib.sha256(f"{table.digest} {size}".encode()).hexdigest()[:32]
 
 
-def source_settings(table: Input) -> dict[str, Any]:
+def source_settings(table: Input) -> Settings:
     """Return the settings of a job that reads a table: source, reading options and state."""
-    return {"source": table.place, "reading": table.reading, "seen": state_of_table(table)}
+    return {"source": table.place, "reading": table.reading, "state": state_of_table(table)}
 
 
 def _inspected_state(project: Project, table: Input) -> str:
     """Return the state in which a table was inspected last; empty if there is none."""
     last = project.last_job("data", table.id)
-    return "" if last is None else last.settings.get("seen", "")
+    return "" if last is None else last.settings.get("state", "")
 
 
 def has_changed(project: Project, table: Input | None) -> bool:
@@ -168,7 +168,7 @@ def has_changed(project: Project, table: Input | None) -> bool:
 
 def is_current(project: Project, table: Input, job: Job) -> bool:
     """Check whether a job read a table in the state in which it was inspected last."""
-    return _inspected_state(project, table) in ("", job.settings.get("seen", ""))
+    return _inspected_state(project, table) in ("", job.settings.get("state", ""))
 
 
 def reject_changed(project: Project, table: Input) -> None:

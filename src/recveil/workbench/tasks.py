@@ -8,11 +8,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.comparison import Comparison
 from recveil.comparison._compare import Feedback, usual_methods, variants_of
+from recveil.io.options import ReadingOptions
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_twin
@@ -25,6 +26,7 @@ from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED
 from recveil.runtime.memory import in_words
 from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
+from recveil.workbench.project import Reading, Result, Settings
 
 
 @brief
@@ -32,7 +34,7 @@ class Assignment(NamedTuple):
     """The job that a worker runs."""
 
     # Plain data
-    settings: dict[str, Any]
+    settings: Settings
     # The job's private folder, for files next to the result
     folder: Path
     # Sends a name and plain data to the workbench
@@ -51,7 +53,7 @@ _CHOICES = {"duplicates": ("error", "last", "mean"), "counts": ("", "log", "like
 _MOST_CHARACTERS = 4_000
 
 
-def reading_options(form: Mapping[str, str]) -> dict[str, Any]:
+def reading_options(form: Mapping[str, str]) -> Reading:
     """Return the reading options in a form, by name, without those at their default.
 
     Examples
@@ -59,7 +61,7 @@ def reading_options(form: Mapping[str, str]) -> dict[str, Any]:
     >>> reading_options({"user": "2", "item": "", "likes": "on", "duplicates": "error"})
     {'user': '2', 'likes': True}
     """
-    options: dict[str, Any] = {}
+    options: Reading = {}
     for name in _TEXTS:
         text = form.get(name, "").strip()
         if len(text) > _MOST_CHARACTERS:
@@ -81,7 +83,7 @@ def reading_options(form: Mapping[str, str]) -> dict[str, Any]:
     return options
 
 
-def keywords_of(options: Mapping[str, Any]) -> dict[str, Any]:
+def keywords_of(options: Reading) -> ReadingOptions:
     """Return reading options as keywords for `recveil.io.understand`, and for every verb.
 
     Examples
@@ -89,9 +91,10 @@ def keywords_of(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> keywords_of({"user": "2", "scale": "1:5:1"})["scale"].step
     1.0
     """
-    if "scale" not in options:
-        return dict(options)
-    return {**options, "scale": RatingScale.parse(options["scale"])}
+    keywords = cast(ReadingOptions, dict(options))
+    if "scale" in options:
+        keywords["scale"] = RatingScale.parse(str(options["scale"]))
+    return keywords
 
 
 AUDIT_PAGE = "audit.html"
@@ -99,7 +102,7 @@ AUDIT_PAGE = "audit.html"
 _ROWS, _CHARACTERS = 10, 80
 
 
-def inspect_input(job: Assignment) -> dict[str, Any]:
+def inspect_input(job: Assignment) -> Mapping[str, object]:
     """Inspect a table, and return its first rows for the publisher."""
     from recveil.inspection import inspect
 
@@ -119,8 +122,8 @@ def inspect_input(job: Assignment) -> dict[str, Any]:
     }
 
 
-def audit_input(job: Assignment) -> dict[str, Any]:
-    """Audit a table, and write the risk of each user."""
+def audit_input(job: Assignment) -> Mapping[str, object]:
+    """Audit a table, and write its report and the risk of each user."""
     from recveil.auditing import audit, write_risk
 
     result = audit(
@@ -130,20 +133,11 @@ def audit_input(job: Assignment) -> dict[str, Any]:
     )
     if result.risk is not None:
         write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
+    result.write_html(job.folder / AUDIT_PAGE)
     return result.to_dict()
 
 
-def draw_audit(job: Assignment) -> dict[str, Any]:
-    """Write the report of a finished audit."""
-    from recveil.report import write_audit_page
-
-    place = Path(job.settings["folder"])
-    result = json.loads((place / job.settings["result"]).read_text(encoding="utf-8"))
-    write_audit_page(result, place / AUDIT_PAGE)
-    return {}
-
-
-def warm_up(_: Assignment) -> dict[str, Any]:
+def warm_up(_: Assignment) -> Mapping[str, object]:
     """Audit a small synthetic table, so that the code of audits is compiled."""
     from recveil.auditing import audit
     from recveil.datasets import make_ratings
@@ -375,7 +369,7 @@ def _free(folder: Path) -> int:
 UNPACKED = "unpacked"
 
 
-def check_published(job: Assignment) -> dict[str, Any]:
+def check_published(job: Assignment) -> Mapping[str, object]:
     """Verify a release, and audit it if its source table is given."""
     from recveil.verification import verify
 
@@ -387,7 +381,7 @@ def check_published(job: Assignment) -> dict[str, Any]:
         unpacked = unpack_release(place, folder)
         place = folder
     is_release = (place / MANIFEST).is_file()
-    attack: dict[str, Any] = {"release": None, "warnings": []}
+    attack: Mapping[str, object] = {"release": None, "warnings": []}
     why_not = ""
     costs = {"Verifying": 1, "Attacking": 9 if settings["source"] else 0}
     with parts("Checking", costs) as begin:
@@ -412,14 +406,14 @@ def check_published(job: Assignment) -> dict[str, Any]:
     }
 
 
-def _audit_release(job: Assignment, release: Path) -> dict[str, Any]:
+def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
     """Attack a release with its source table, and write the report."""
     from recveil.auditing import audit
-    from recveil.report import write_audit_page
 
     reading = keywords_of(job.settings["reading"])
-    plain = audit(job.settings["source"], release=release, curves=False, **reading).to_dict()
-    write_audit_page(plain, job.folder / AUDIT_PAGE)
+    result = audit(job.settings["source"], release=release, curves=False, **reading)
+    result.write_html(job.folder / AUDIT_PAGE)
+    plain = result.to_dict()
     return {"release": plain["release"], "warnings": plain["warnings"]}
 
 
@@ -429,7 +423,7 @@ PARTIAL_RESULT, COMPARISON_PAGE = "so_far.json", "comparison.html"
 _QUICK = ("sparse", "synthetic", "simple", "k-corating, averaged", "k-corating, likes", "padded")
 
 
-def feedback_of(inspected: dict[str, Any] | None) -> Feedback:
+def feedback_of(inspected: Result | None) -> Feedback:
     """Return the kind of feedback that an inspection found; ratings if there is none."""
     if inspected is None:
         return "ratings"
@@ -462,7 +456,7 @@ def _order(name: str) -> tuple[bool, int]:
     return not variant.is_control, place
 
 
-def compare_input(job: Assignment) -> dict[str, Any]:
+def compare_input(job: Assignment) -> Mapping[str, object]:
     """Compare settings on a table, and write each result as soon as it is finished."""
     from recveil.comparison import compare
 
@@ -488,7 +482,7 @@ def compare_input(job: Assignment) -> dict[str, Any]:
     return _to_plain(comparison)
 
 
-def _to_plain(comparison: Comparison) -> dict[str, Any]:
+def _to_plain(comparison: Comparison) -> Mapping[str, object]:
     """Return a comparison as plain data; unfinished settings are no warning here."""
     return {
         "comparison": replace(comparison, unfinished=0).to_dict(),
@@ -496,7 +490,7 @@ def _to_plain(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def make_release(job: Assignment) -> dict[str, Any]:
+def make_release(job: Assignment) -> Mapping[str, object]:
     """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
     from recveil.methods.registry import describe_to_publisher
@@ -531,7 +525,7 @@ def make_release(job: Assignment) -> dict[str, Any]:
     }
 
 
-def attack_release(job: Assignment) -> dict[str, Any]:
+def attack_release(job: Assignment) -> Mapping[str, object]:
     """Attack a release, which must be the one that was verified.
 
     Its settings are the `source`, the `reading`, the `release`, and the `sha256` of its
@@ -543,7 +537,7 @@ def attack_release(job: Assignment) -> dict[str, Any]:
     return result
 
 
-def describe_release(job: Assignment) -> dict[str, Any]:
+def describe_release(job: Assignment) -> Mapping[str, object]:
     """Describe a release for data portals with the publisher's card."""
     from recveil.publish import describe
 
@@ -558,7 +552,7 @@ def describe_release(job: Assignment) -> dict[str, Any]:
     }
 
 
-def _reject_another(settings: dict[str, Any]) -> None:
+def _reject_another(settings: Settings) -> None:
     """Raise if a release is not the one that was verified."""
     release = Path(settings["release"])
     if FileEntry.of(release / MANIFEST).sha256 != settings["sha256"]:
@@ -569,7 +563,7 @@ def _reject_another(settings: dict[str, Any]) -> None:
 
 
 # Returns its result as plain data.
-Task = Callable[[Assignment], dict[str, Any]]
+Task = Callable[[Assignment], Mapping[str, object]]
 
 _TASKS: dict[str, Task] = {
     "attack": attack_release,
@@ -577,7 +571,6 @@ _TASKS: dict[str, Task] = {
     "check": check_published,
     "compare": compare_input,
     "describe": describe_release,
-    "draw audit": draw_audit,
     "inspect": inspect_input,
     "release": make_release,
     "warm up": warm_up,

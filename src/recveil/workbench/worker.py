@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Wire:
         self.report("progress", list(progress))
 
 
-def work(wire: Wire, job: dict[str, Any]) -> None:
+def work(wire: Wire, job: Mapping[str, Any]) -> None:
     """Run a job, and report how it ended."""
     folder = Path(job["folder"])
     try:

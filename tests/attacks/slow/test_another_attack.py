@@ -11,7 +11,6 @@ from recveil.attacks import ATTACKS, AttackEntry, Guesses, register_attack
 from recveil.auditing import audit
 from recveil.datasets import generate
 from recveil.methods import anonymize
-from recveil.report import audit_page
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def test_every_audit_tries_it(another_attack, tmp_path):
         assert outcome["reidentified"]["rate"] == best
     for outcome in plain["release"]["attacks"]:
         assert outcome["by_attack"][another_attack]["trials"] == 20
-    page = audit_page(plain)
+    page = found.to_html()
     assert another_attack in page
     assert ENTRY.description in page
 

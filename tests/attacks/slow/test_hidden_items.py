@@ -8,7 +8,7 @@ from recveil.attacks.reidentification.hidden_items import (
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
-from recveil.report.audit.document import to_dict
+from recveil.report.document import plain
 from shared.attacks_hidden_items import (
     FIRST,
     SECOND,
@@ -34,7 +34,7 @@ def test_a_release_of_one_group_beats_no_baseline(homogenize):
 
 
 def test_the_same_seed_names_the_same():
-    one, other = (to_dict(attacked(make_variant("simple", 5, 1), seed=3)) for _ in range(2))
+    one, other = (plain(attacked(make_variant("simple", 5, 1), seed=3)) for _ in range(2))
     assert one == other
 
 

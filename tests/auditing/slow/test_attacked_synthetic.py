@@ -8,7 +8,7 @@ from recveil.auditing import audit, release_attacks
 from recveil.cli import main
 from recveil.io import write_ratings
 from recveil.methods import sample
-from shared.auditing_attacked_synthetic import folder, found, model, ratings  # noqa: F401 (fixtures)
+from shared.auditing_attacked_synthetic import audited, folder, found, model, ratings  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("synthetic")
 

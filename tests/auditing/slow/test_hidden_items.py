@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from recveil.report import audit_page
 from shared.auditing_hidden_items import (
+    audited,
     folder,  # noqa: F401 (fixtures)
     found,
 )
@@ -27,8 +27,9 @@ def test_people_are_found_as_in_a_release_with_names(folder):
 
 
 def test_the_page_and_the_json_can_hold_it(folder):
-    plain = found(folder, "hidden")
-    assert "named again" in audit_page(json.loads(json.dumps(plain)))
+    hidden = audited(folder, "hidden")
+    assert json.dumps(hidden.to_dict(), allow_nan=False)
+    assert "named again" in hidden.to_html()
 
 
 def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):

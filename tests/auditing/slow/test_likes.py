@@ -9,7 +9,6 @@ from recveil.attacks.knowledge import (
     without_ratings,
 )
 from recveil.auditing import audit
-from recveil.report import audit_page
 from shared.auditing_likes import NEVER_LIKED, by_name, found, likes, table, write  # noqa: F401 (fixtures)
 
 
@@ -34,7 +33,7 @@ def test_likes_have_all_figures_and_a_page(found):
     # A wrong value is what cannot be here; the other series of Fig. 10 stays.
     series = {point["series"].partition(",")[0] for point in figures["10"]["points"]}
     assert series == {"item never liked"}
-    assert "likes have no values that could be wrong" in audit_page(plain)
+    assert "likes have no values that could be wrong" in found.to_html()
 
 
 def test_dated_likes_are_wrong_about_dates(tmp_path):

@@ -1,13 +1,10 @@
 """Audits of ratings that are words, and of releases of such."""
 
-import json
-
 import pytest
 
 from recveil.auditing import audit
 from recveil.methods import anonymize
 from recveil.ratings import RatingScale
-from recveil.report import audit_page
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -52,13 +49,13 @@ class TestWithoutAnOrder:
         assert strongest.reidentified_by_both.rate > strongest.reidentified_by_one.rate
         assert strongest.reidentified_by_both.rate > strongest.control.rate
         assert both.links.both.trials == 120
-        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        page = found.to_html()
         assert "two releases of the same users" in page
         assert "off by" not in page  # words without an order are no numbers
 
     def test_it_has_a_page(self, words):
         found = audit(words.with_scale(self.UNORDERED), targets=20)
-        page = audit_page(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+        page = found.to_html()
         assert "dislike, hate, like, love" in page or "hate, dislike, like, love" in page
 
     def test_shadow_releases_are_made_of_words(self, words, tmp_path):

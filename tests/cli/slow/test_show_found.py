@@ -13,7 +13,7 @@ FIGURE = re.compile(r"(?<![\w.])\d+\.\d+")
 @pytest.mark.parametrize("name", MADE)
 def test_no_figure_of_the_verdict_is_left_out(name, audited, printed):
     """Nor an interval, a baseline or a control, nor a sentence that warns."""
-    found, text = audited[name], printed(audited[name], 250)
+    found, text = audited[name].to_dict(), printed(audited[name], 250)
     told = [found["release"]["headline"], *found["release"]["verdict"], found["verdict"][0]]
     shown = set(FIGURE.findall(text))
     for sentence in told:

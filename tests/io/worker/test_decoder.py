@@ -16,6 +16,7 @@ import pytest
 from error_assertions import raises
 from recveil.io import read_ratings, understand
 from recveil.io.worker import decoded_table, decoder, decoding
+from recveil.io.worker.messages import Request
 from recveil.runtime.errors import MachineError
 from recveil.runtime.memory import MemoryLimitError, memory_limited
 from recveil.verification import verify
@@ -89,8 +90,8 @@ def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     child = decoder._Child.take()
-    request = {"path": str(path), "format": "parquet", "packed": False, "limit": 1 << 30}
-    child.requests.write(json.dumps(request | {"wanted": "schema"}).encode() + b"\n")
+    request = Request(str(path), False, "parquet", "schema", [], [], False, 0, 1 << 30, {})
+    child.requests.write(json.dumps(request._asdict()).encode() + b"\n")
     child.requests.flush()
     time.sleep(0.5)
     group = child.process.pid
@@ -105,10 +106,11 @@ def test_nothing_goes_on_decoding_once_who_asked_is_killed(tmp_path):
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     program = (
-        "import json, sys, time; from recveil.io.worker.decoder import _Child; child = _Child();"
-        "request = {'path': sys.argv[1], 'format': 'parquet', 'packed': False, 'limit': 1 << 30,"
-        " 'wanted': 'schema'};"
-        "child.requests.write(json.dumps(request).encode() + bytes([10])); child.requests.flush();"
+        "import json, sys, time; from recveil.io.worker.decoder import Request, _Child;"
+        "child = _Child();"
+        "request = Request(sys.argv[1], 0, 'parquet', 'schema', [], [], 0, 0, 1 << 30, {});"
+        "line = json.dumps(request._asdict()).encode() + bytes([10]);"
+        "child.requests.write(line); child.requests.flush();"
         "print(child.process.pid, flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", program, str(path)]

@@ -1,10 +1,13 @@
 """The page stands alone, hides nothing that it was given, and trusts no label."""
 
-import json
+import html
 import re
+from dataclasses import replace
 
-from recveil.report import audit_page
-from shared.report_audit_page import _text, page, result  # noqa: F401 (fixtures)
+import numpy as np
+
+from recveil.attacks import Adversary
+from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
 
 def test_the_page_needs_nothing_else(page):
@@ -24,27 +27,35 @@ def test_the_page_needs_nothing_else(page):
     assert len(page) < 1_500_000
 
 
-def test_without_a_release_the_table_is_the_headline(result):
-    page = audit_page({**result, "release": None})
+def test_without_a_release_the_table_is_the_headline(audited, result):
+    page = replace(audited, published=None).to_html()
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
-    assert headline == result["verdict"][0]
+    assert html.unescape(headline) == result["verdict"][0]
     assert "Before:" not in _text(page)
     assert 'id="release"' not in page
 
 
-def test_labels_are_not_trusted(result):
+def test_labels_are_not_trusted(audited):
     evil = "<img src=x onerror=alert(1)>\"'&"
-    poisoned = json.loads(json.dumps(result))
-    poisoned["data"]["source"] = evil
-    poisoned["risk"]["users_by_adversary"] = {evil: 3}
-    poisoned["verdict"] = poisoned["warnings"] = [evil, evil]
-    poisoned["release"] |= {"name": evil, "claim": evil}
-    for entry in (*poisoned["attacks"], *poisoned["release"]["attacks"]):
-        entry |= {"name": evil, "description": evil}
-    for figure in poisoned["figures"]:
-        figure |= {"title": evil, "x": evil, "y": evil}
-        for point in figure["points"]:
-            point["series"] = evil
-    for check in poisoned["checks"]:
-        check |= {"name": evil, "measured": evil}
-    assert "<img" not in audit_page(poisoned)
+    reading = replace(audited.reading, name=evil, notes=(evil,))
+    adversary = Adversary(name=evil, description=evil)
+    figures = [
+        replace(
+            figure,
+            **dict.fromkeys(("title", "x", "y"), evil),
+            points=[replace(point, series=evil) for point in figure.points],
+        )
+        for figure in audited.figures
+    ]
+    names = np.full(audited.risk.adversary.size, evil, object)
+    poisoned = replace(
+        audited,
+        reading=reading,
+        attacks=[replace(outcome, adversary=adversary) for outcome in audited.attacks],
+        figures=figures,
+        risk=replace(audited.risk, adversary=names),
+        published=replace(audited.published, name=evil, attacks=[(adversary, ATTACK)]),
+    )
+    page = poisoned.to_html()
+    assert "onerror" in page
+    assert "<img" not in page

@@ -1,10 +1,7 @@
 """The tables of what a release tells, each with its control and its words."""
 
-import json
-
 from recveil.auditing import audit
 from recveil.methods import KCoRater
-from recveil.report import audit_page
 from shared.report_what_is_told import padded, page_of, ratings  # noqa: F401 (fixtures)
 
 
@@ -34,7 +31,7 @@ def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
         *(tmp_path / "ratings.csv", tmp_path / "out"),
         **{"k": 5, "homogenize": "simple", "seed": 1, "hide_items": True},
     )
-    found = audit(ratings, release=tmp_path / "out", targets=60, curves=False).to_dict()
-    page = audit_page(json.loads(json.dumps(found)))
+    found = audit(ratings, release=tmp_path / "out", targets=60, curves=False)
+    page = found.to_html()
     assert "Items under pseudonyms" in page
     assert "ids of other items (control)" in page

@@ -166,7 +166,7 @@ def test_where_a_result_is_lost_the_page_is_there_to_run_it_again(browser, quick
     browser.drop("shop.csv", small_table)
     browser.wait("data", "risk")
     project = browser.bench.project
-    job = project.begin_job("release", "release", {"output": "", "seen": ""}, "", 1)
+    job = project.begin_job("release", "release", {"output": "", "state": ""}, "", 1)
     project.end_job(job.id, "done")
     for each in project.jobs():
         (project.job_folder(each.id) / "result.json").unlink(missing_ok=True)

@@ -68,7 +68,7 @@ def test_the_same_bytes_dropped_again_are_the_same_table(browser, quick, small_t
     browser.wait("data", "risk")
     (table,) = browser.bench.project.inputs()
     before = table_source.state_of_table(table)
-    made = browser.bench.project.begin_job("release", "release", {"seen": before}, "", table.id)
+    made = browser.bench.project.begin_job("release", "release", {"state": before}, "", table.id)
     browser.drop("t.csv", small_table)
     browser.wait("data", "risk")
     assert browser.bench.project.inputs() == [table]

@@ -193,6 +193,11 @@ class ReleaseAttack(NamedTuple):
     by_attack: dict[str, Interval]
     not_run: tuple[str, ...] = ()
 
+    @property
+    def attacked(self) -> int:
+        """Targets with enough ratings."""
+        return self.requested - self.skipped
+
     def _facts(self) -> dict[str, object]:
         return {
             "": self.attack,

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from recveil.io.worker.messages import Failure, Head, Request
 from recveil.io.worker.packing import DAMAGED, opened_unpacked
 from recveil.runtime.child_process import hold_on
 from recveil.runtime.errors import RecveilError
@@ -110,14 +111,15 @@ def serve(lifeline: int = -1) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     _leave_no_core()
     for line in sys.stdin.buffer:
+        request = Request(**json.loads(line))
         if not hasattr(os, "fork"):
-            answer(json.loads(line), sys.stdout.buffer)
+            answer(request, sys.stdout.buffer)
             continue
-        _load(json.loads(line)["format"])
+        _load(request.format)
         copy = os.fork()
         if not copy:
             try:
-                answer(json.loads(line), sys.stdout.buffer)
+                answer(request, sys.stdout.buffer)
             except BrokenPipeError:
                 os._exit(0)  # the parent has closed the pipe
             except BaseException:
@@ -138,19 +140,19 @@ def _load(format: str) -> None:
             import_module(name)
 
 
-def answer(request: dict[str, Any], out: Any) -> None:
+def answer(request: Request, out: Any) -> None:
     """Write a line of JSON, the values as an Arrow stream, and a final line of JSON."""
     try:
-        _limit(request["limit"])
+        _limit(request.limit)
         source = _open(request)
         head, schema, batches = source.answer(request)
         for field in schema:
             _require_text(field)
     except Exception as error:
-        _write_line(out, _as_data(error))
+        _write_line(out, _describe(error))
         return
     _write_line(out, head)
-    end: dict[str, Any] = {}
+    failure = None
     with pa.ipc.new_stream(pa.PythonFile(out, "w"), schema) as stream:
         try:
             for batch, group in batches:
@@ -159,29 +161,28 @@ def answer(request: dict[str, Any], out: Any) -> None:
         except BrokenPipeError:
             raise
         except Exception as error:
-            end = _as_data(error)
-    _write_line(out, end)
+            failure = _describe(error)
+    _write_line(out, failure)
 
 
-def _write_line(out: Any, content: dict[str, Any]) -> None:
-    out.write(json.dumps(content).encode() + b"\n")
+def _write_line(out: Any, message: Head | Failure | None) -> None:
+    out.write(json.dumps({} if message is None else message._asdict()).encode() + b"\n")
     out.flush()
 
 
-def _as_data(error: Exception) -> dict[str, Any]:
-    """Return an error as plain data."""
+def _describe(error: Exception) -> Failure:
     if isinstance(error, TooLargeError):
         needed, rows = error.args
-        return {"error": "large", "needed": needed, "rows": rows}
+        return Failure("large", needed=needed, rows=rows)
     if isinstance(error, MemoryError | MemoryLimitError):
-        return {"error": "memory"}
+        return Failure("memory")
     if isinstance(error, RecveilError):
-        return {"error": "refused", "message": str(error), "code": error.code}
+        return Failure("refused", str(error), error.code)
     if isinstance(error, DAMAGED):
-        return {"error": "packed", "message": str(error)}
+        return Failure("packed", str(error))
     if isinstance(error, OSError) and error.errno:
-        return {"error": "system", "errno": error.errno, "message": os.strerror(error.errno)}
-    return {"error": "content", "message": str(error) or type(error).__name__}
+        return Failure("system", os.strerror(error.errno), errno=error.errno)
+    return Failure("content", str(error) or type(error).__name__)
 
 
 def _leave_no_core() -> None:
@@ -206,27 +207,28 @@ def _limit(n_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (min([most, *ends]), hard))
 
 
-def _open(request: dict[str, Any]) -> "_Parquet | _Arrow | _Within":
-    if request["format"] in _LOADED:
+def _open(request: Request) -> "_Parquet | _Arrow | _Within":
+    if request.format in _LOADED:
         return _Within(_table_within(request))
-    path = os.fsencode(request["path"])  # may not be UTF-8
-    if request["packed"]:
-        source: Any = pa.BufferReader(_unpacked(path, request["limit"]))
+    path = os.fsencode(request.path)  # may not be UTF-8
+    if request.packed:
+        source: Any = pa.BufferReader(_unpacked(path, request.limit))
     else:
         source = pa.OSFile(path)  # not memory-mapped: a file may shrink while it is read
-    return (_Parquet if request["format"] == "parquet" else _Arrow)(source)
+    return (_Parquet if request.format == "parquet" else _Arrow)(source)
 
 
-def _table_within(request: dict[str, Any]) -> Any:
+def _table_within(request: Request) -> Any:
     """Open a file with several tables; its reader is imported on demand."""
-    path = Path(request["path"])
-    if request["format"] == "workbook":
+    path = Path(request.path)
+    if request.format == "workbook":
         from recveil.io.worker.workbook import Workbook
 
-        return Workbook(path, request["limit"], **request["within"])
+        within = request.within
+        return Workbook(path, request.limit, within["sheet"], within.get("header") or "")
     from recveil.io.worker.database_file import DatabaseFile
 
-    return DatabaseFile(request["format"], path, request["within"], request["limit"])
+    return DatabaseFile(request.format, path, request.within, request.limit)
 
 
 def _unpacked(path: bytes, limit: int) -> pa.Buffer:
@@ -239,7 +241,7 @@ def _unpacked(path: bytes, limit: int) -> pa.Buffer:
     return sink.getvalue()
 
 
-Answer = tuple[dict[str, Any], pa.Schema, Iterator[tuple[pa.RecordBatch, int]]]
+Answer = tuple[Head, pa.Schema, Iterator[tuple[pa.RecordBatch, int]]]
 
 
 class _Parquet:
@@ -249,26 +251,26 @@ class _Parquet:
         self.file = file
         self.parquet = pq.ParquetFile(file)
 
-    def answer(self, request: dict[str, Any]) -> Answer:
+    def answer(self, request: Request) -> Answer:
         """Return the head of the answer, the schema, and the batches with their row groups."""
         about = self.parquet.metadata
         groups = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-        head: dict[str, Any] = {"groups": groups}
+        head = Head(groups, {})
         schema = self.parquet.schema_arrow
-        if request["wanted"] == "schema":
-            return head | {"metadata": _legible(about.metadata)}, schema, iter(())
-        if request["wanted"] == "first":
-            batches = self.parquet.iter_batches(request["rows"])
-            first = _first(batches, request["rows"], schema)
-            return head, _flat(schema), each_small(first, request["limit"])
-        self.parquet = pq.ParquetFile(self.file, read_dictionary=request["dictionary"])
-        schema = _chosen(self.parquet.schema_arrow, request["columns"])
-        if request["wanted"] == "batches":
-            batches = self._by_group(request["rows"], schema)
-            return head, schema, each_small(batches, request["limit"])
-        if request["narrow"]:
+        if request.wanted == "schema":
+            return Head(groups, _legible(about.metadata)), schema, iter(())
+        if request.wanted == "first":
+            batches = self.parquet.iter_batches(request.rows)
+            first = _first(batches, request.rows, schema)
+            return head, _flat(schema), each_small(first, request.limit)
+        self.parquet = pq.ParquetFile(self.file, read_dictionary=request.dictionary)
+        schema = _chosen(self.parquet.schema_arrow, request.columns)
+        if request.wanted == "batches":
+            batches = self._by_group(request.rows, schema)
+            return head, schema, each_small(batches, request.limit)
+        if request.narrow:
             schema = self._narrowed(schema)
-        held = Held(request["limit"])
+        held = Held(request.limit)
         held.reject_rows(sum(groups), schema)
         return head, schema, held.counting(self._all(groups, schema))
 
@@ -314,21 +316,21 @@ class _Arrow:
     def __init__(self, file: Any) -> None:
         self.file = file
 
-    def answer(self, request: dict[str, Any]) -> Answer:
+    def answer(self, request: Request) -> Answer:
         """Return the head of the answer, the schema, and the batches, which have no groups."""
-        head: dict[str, Any] = {"groups": []}
+        head = Head([], {})
         reader = self._reader()
-        if request["wanted"] == "schema":
-            return head | {"metadata": _legible(reader.schema.metadata)}, reader.schema, iter(())
-        if request["wanted"] == "first":
+        if request.wanted == "schema":
+            return Head([], _legible(reader.schema.metadata)), reader.schema, iter(())
+        if request.wanted == "first":
             batches = _batches(reader)
-            first = _first(batches, request["rows"], reader.schema)
-            return head, _flat(reader.schema), each_small(first, request["limit"])
+            first = _first(batches, request.rows, reader.schema)
+            return head, _flat(reader.schema), each_small(first, request.limit)
         names = reader.schema.names
-        included = sorted({names.index(name) for name in request["columns"]})
+        included = sorted({names.index(name) for name in request.columns})
         reader = self._reader(pa.ipc.IpcReadOptions(included_fields=included))
         batches = _batches(reader)
-        held = Held(request["limit"])
+        held = Held(request.limit)
         return head, reader.schema, held.counting((batch, 0) for batch in batches)
 
     def _reader(self, options: Any = None) -> Any:
@@ -345,18 +347,18 @@ class _Within:
     def __init__(self, table: Any) -> None:
         self.table = table
 
-    def answer(self, request: dict[str, Any]) -> Answer:
+    def answer(self, request: Request) -> Answer:
         """Return the head of the answer, the schema, and the batches; there are no groups."""
-        head: dict[str, Any] = {"groups": []}
-        if request["wanted"] == "schema":
+        head = Head([], {})
+        if request.wanted == "schema":
             schema = pa.schema([(name, pa.null()) for name in self.table.names()])
             return head, schema, self._closing(iter(()))
-        if request["wanted"] == "first":
-            schema, batches = self.table.first(request["rows"])
-            small = each_small(((batch, 0) for batch in batches), request["limit"])
+        if request.wanted == "first":
+            schema, batches = self.table.first(request.rows)
+            small = each_small(((batch, 0) for batch in batches), request.limit)
             return head, schema, self._closing(small)
-        schema, batches = self.table.rows(request["columns"], request["dictionary"])
-        held = Held(request["limit"])
+        schema, batches = self.table.rows(request.columns, request.dictionary)
+        held = Held(request.limit)
         return head, schema, self._closing(held.counting((batch, 0) for batch in batches))
 
     def _closing(

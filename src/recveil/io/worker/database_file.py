@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,7 +13,7 @@ from recveil.io.databases.queries import sample_of, with_dictionaries
 class DatabaseFile:
     """A SQLite or DuckDB file, and the query or table to read."""
 
-    def __init__(self, kind: str, path: Path, within: dict[str, Any], limit: int) -> None:
+    def __init__(self, kind: str, path: Path, within: dict[str, str | None], limit: int) -> None:
         self.stack = ExitStack()
         opened = opened_database(kind, path, path.name, limit)
         self.database = self.stack.enter_context(opened)

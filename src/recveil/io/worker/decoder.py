@@ -18,6 +18,7 @@ from typing import IO, Any, Literal, NamedTuple, NoReturn, cast
 
 import pyarrow as pa
 
+from recveil.io.worker.messages import Failure, Head, Request
 from recveil.io.worker.packing import packing_of
 from recveil.runtime.child_process import HAS_LIFELINES, lifeline_pipe
 from recveil.runtime.errors import MachineError, RecveilError, describe_count
@@ -185,25 +186,25 @@ def decoding(
     ...         found.schema.names, found.groups
     (['user_id', 'rating'], [1])
     """
-    request = {
-        "path": os.fspath(path.absolute()),
-        "packed": packing_of(path) in packings,
-        "format": format,
-        "wanted": wanted,
-        "columns": list(columns),
-        "dictionary": list(dictionary),
-        "narrow": narrow,
-        "rows": rows,
-        "limit": memory_limit(),
-        "within": dict(within),
-    }
+    request = Request(
+        path=os.fspath(path.absolute()),
+        packed=packing_of(path) in packings,
+        format=format,
+        wanted=wanted,
+        columns=list(columns),
+        dictionary=list(dictionary),
+        narrow=narrow,
+        rows=rows,
+        limit=memory_limit(),
+        within=dict(within),
+    )
     child = _Child.take()
     try:
         head, stream = child.ask(request, path.name)
         batches = child.batches(stream, path.name)
         if wanted == "schema":  # the child is ready for the next request in any case
             batches = iter(list(batches))
-        yield Decoded(stream.schema, head["groups"], batches, head.get("metadata", {}))
+        yield Decoded(stream.schema, head.groups, batches, head.metadata)
         next(batches, None)  # reads the end of the answer
     finally:
         child.give_back()
@@ -301,15 +302,15 @@ class _Child:
         while cls._idle:
             cls._idle.pop().end()
 
-    def ask(self, request: dict[str, Any], name: str) -> tuple[dict[str, Any], Any]:
+    def ask(self, request: Request, name: str) -> tuple[Head, Any]:
         """Send a request; return the head of the answer, and the stream that follows it."""
         self.is_waiting, self.asked_about = False, name
         try:
-            self.requests.write(json.dumps(request).encode() + b"\n")
+            self.requests.write(json.dumps(request._asdict()).encode() + b"\n")
             self.requests.flush()
         except BrokenPipeError:
             self._died(name)
-        head = self._line(name)
+        head = Head(**self._line(name))
         try:
             return head, pa.ipc.open_stream(pa.PythonFile(self.answers, "r"))
         except (pa.ArrowException, OSError):
@@ -328,14 +329,14 @@ class _Child:
         self._line(name)
         self.is_waiting = True
 
-    def _line(self, name: str) -> dict[str, Any]:
+    def _line(self, name: str) -> Any:
         line = self.answers.readline()
         if not line.endswith(b"\n"):
             self._died(name)
-        reply: dict[str, Any] = json.loads(line)
+        reply = json.loads(line)
         if "error" in reply:
             self.is_waiting = True  # an error ends an answer
-            _raise(reply, name)
+            _raise(Failure(**reply), name)
         return reply
 
     def _died(self, name: str) -> NoReturn:
@@ -377,20 +378,20 @@ def _surroundings() -> dict[str, str]:
     return handed | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
-def _raise(told: dict[str, Any], name: str) -> None:
+def _raise(failure: Failure, name: str) -> None:
     """Raise an error of the child in this process."""
-    message = told.get("message", "")
-    if told["error"] == "large":
-        rows = f"its {describe_count(told['rows'], 'row')}" if told["rows"] else "its values"
-        reject_for_memory(f"{name}: {rows}", told["needed"], at_least=not told["rows"])
-    if told["error"] == "memory":
+    error, message, code, needed, n_rows, errno = failure
+    if error == "large":
+        rows = f"its {describe_count(n_rows, 'row')}" if n_rows else "its values"
+        reject_for_memory(f"{name}: {rows}", needed, at_least=not n_rows)
+    if error == "memory":
         reject_for_memory(f"{name}: its values", memory_limit(), at_least=True)
-    if told["error"] == "refused":
-        raise RecveilError(message, code=told["code"])
-    if told["error"] == "packed":
+    if error == "refused":
+        raise RecveilError(message, code=code)
+    if error == "packed":
         raise BadGzipFile(message)
-    if told["error"] == "system":
-        raise OSError(told["errno"], message, name)
+    if error == "system":
+        raise OSError(errno, message, name)
     raise pa.ArrowInvalid(message)
 
 

@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from recveil.report.audit.document import check_to_dict, facts, tables, to_dict
+from recveil.auditing import Audit
+from recveil.report.audit.document import facts, tables
 
-__all__ = ["chart", "check_to_dict", "facts", "tables", "to_dict", "to_html"]
+__all__ = ["chart", "facts", "tables", "to_html"]
 
 
-def chart(result: object, name: str | None = None) -> Any:
+def chart(audit: Audit, name: str | None = None) -> Any:
     """Return an Altair chart of an audit: by default, of its adversaries."""
     from recveil.report.audit.charts import draw_part  # altair takes a second to load
 
-    return draw_part(to_dict(result), name or "adversaries").with_key()
+    return draw_part(audit, name or "adversaries").with_key()
 
 
-def to_html(result: object) -> str:
+def to_html(audit: Audit) -> str:
     """Return the page of an audit."""
-    from recveil.report.audit.page import audit_page
+    from recveil.report.audit import page
 
-    return audit_page(to_dict(result))
+    return page.to_html(audit)

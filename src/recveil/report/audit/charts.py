@@ -1,22 +1,27 @@
 """Charts of an audit, for its page and for notebooks."""
 
+import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from recveil.attacks import Interval
+from recveil.auditing import Audit, Outcome, Risk
+from recveil.auditing.release_attacks import AttackedRelease
 from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
-from recveil.release.claim import ClaimKind, all_claims, claim_kind
+from recveil.report.audit.document import figures_of
+from recveil.report.audit.text import capped
+from recveil.report.document import plain
 from recveil.runtime.errors import RecveilError, quoted
 
 
-def draw_part(result: dict[str, Any], name: str) -> Chart:
+def draw_part(audit: Audit, name: str) -> Chart:
     """Draw one part of an audit."""
     drawn: dict[str, Callable[[], Chart | None]] = {
-        "adversaries": lambda: draw_adversaries(result["attacks"]),
-        "release": lambda: draw_release(result["release"]),
-        "risk": lambda: draw_risk(result["risk"]),
+        "adversaries": lambda: draw_adversaries(audit.attacks),
+        "release": lambda: draw_release(audit.published),
+        "risk": lambda: draw_risk(audit.risk),
     }
-    for figure in result["figures"]:
+    for figure in figures_of(audit):
         if figure["points"]:
             drawn[figure["number"]] = partial(draw_curves, figure)
     if name not in drawn:
@@ -32,64 +37,57 @@ def draw_part(result: dict[str, Any], name: str) -> Chart:
     return chart
 
 
-def draw_adversaries(attacks: list[dict[str, Any]]) -> Chart | None:
+def draw_adversaries(attacks: list[Outcome]) -> Chart | None:
     """Draw each adversary's re-identification rate; return None without attacks."""
-    measures = {
-        "re-identified: the best guess is right": "reidentified",
-        "eccentricity ≥ 1.5, and the paper's guess is right": "success",
-        "control: eccentricity ≥ 1.5 although the target is not in the data": "control",
-    }
-    return _draw_rates_of(attacks, measures, "share of the targets")
+    rates = [
+        (outcome.adversary.name, series, rate)
+        for outcome in attacks
+        for series, rate in (
+            ("re-identified: the best guess is right", outcome.reidentified),
+            ("eccentricity ≥ 1.5, and the paper's guess is right", outcome.success),
+            (
+                "control: eccentricity ≥ 1.5 although the target is not in the data",
+                outcome.control,
+            ),
+        )
+    ]
+    return _draw_rates(rates)
 
 
-def draw_release(release: dict[str, Any] | None) -> Chart | None:
+def draw_release(release: AttackedRelease | None) -> Chart | None:
     """Draw the rates on a release, with intervals cut at the proven bound; None without one."""
-    measures = {
-        "equivalence class re-identified": "class_reidentified",
-        "user re-identified": "reidentified",
-    }
-    release = release or {}
-    attacks = release.get("attacks") or []
-    if meaning_of(release).is_bound:
-        attacks = [attack | {"reidentified": _cut(attack)} for attack in attacks]
-    return _draw_rates_of(attacks, measures, "share of the targets")
-
-
-def draw_risk(risk: dict[str, Any] | None) -> Chart | None:
-    """Draw a histogram of the users' risk; return None if it was not measured."""
-    if not risk or not risk["bins"]:
+    if release is None:
         return None
-    x = f"re-identification rate ({risk['draws']} draws of knowledge)"
-    return draw_histogram(risk["bins"], x, "users")
+    rates = [
+        (adversary.name, series, rate)
+        for adversary, attack in release.attacks
+        for series, rate in (
+            ("equivalence class re-identified", attack.class_reidentified),
+            ("user re-identified", capped(release, attack.reidentified, attack.bound)),
+        )
+    ]
+    return _draw_rates(rates)
 
 
-def meaning_of(release: dict[str, Any] | None) -> ClaimKind:
-    """Return what a release's claim means; unknown if there is none."""
-    claimed = (release or {}).get("claim")
-    return claim_kind(claimed if claimed in {kind.name for kind in all_claims()} else "unknown")
+def draw_risk(risk: Risk | None) -> Chart | None:
+    """Draw a histogram of the users' risk; return None if it was not measured."""
+    if risk is None:
+        return None
+    x = f"re-identification rate ({risk.draws} draws of knowledge)"
+    return draw_histogram(plain(risk)["bins"], x, "users")
 
 
-def _cut(attack: dict[str, Any]) -> dict[str, Any]:
-    """Return the interval of the re-identification rate, cut at the guaranteed bound."""
-    rate = attack["reidentified"]
-    if rate["high"] is None or attack.get("bound") is None:
-        return dict(rate)
-    return rate | {"high": max(rate["rate"] or 0, min(rate["high"], attack["bound"]))}
-
-
-def _draw_rates_of(
-    attacks: list[dict[str, Any]], measures: dict[str, str], title: str
-) -> Chart | None:
+def _draw_rates(rates: list[tuple[str, str, Interval]]) -> Chart | None:
+    """Draw rates by adversary and series; None if no target was attacked."""
     rows = [
         RateRow(
-            name=attack["name"] or "this adversary",
+            name=name or "this adversary",
             series=series,
-            rate=attack[key]["rate"],
-            low=attack[key]["low"],
-            high=attack[key]["high"],
+            rate=interval.rate,
+            low=interval.low,
+            high=interval.high,
         )
-        for attack in attacks
-        for series, key in measures.items()
-        if attack[key]["rate"] is not None  # no target was attacked
+        for name, series, interval in rates
+        if not math.isnan(interval.rate)
     ]
-    return draw_rates(rows, title) if rows else None
+    return draw_rates(rows, "share of the targets") if rows else None

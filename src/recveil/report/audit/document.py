@@ -1,14 +1,16 @@
 """JSON documents and facts of audits."""
 
-import dataclasses
+import math
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recveil.attacks import Adversary, Mean, Membership, ReleaseAttack
+from recveil.attacks import Adversary, Interval, Mean, Membership, ReleaseAttack
 from recveil.attacks.inference.attributes import Attributes
+from recveil.attacks.inference.companions import Companions, PossibleRatings
+from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
 from recveil.auditing import Audit, Check, Figure, Outcome, Point, Risk, Suspects
@@ -19,95 +21,18 @@ from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.report.audit import disclosure, text
+from recveil.report.document import fields_of, parts_of, plain
 from recveil.runtime.safe_repr import Grid, share_in_words
 
-
-def plain(value: Any) -> Any:
-    """Return plain data: results become mappings, and nan None.
-
-    Examples
-    --------
-    >>> from recveil.attacks import Interval
-    >>> plain({"nonmembers": Interval(float("nan"), 0.0, 1.0, 0)})
-    {'nonmembers': {'rate': None, 'low': 0.0, 'high': 1.0, 'trials': 0}}
-    """
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+if TYPE_CHECKING:
+    from recveil.charts import Curves
 
 
-@singledispatch
-def to_dict(result: object) -> dict[str, Any]:
-    """Return a result as plain data for JSON and the page."""
-    document: dict[str, Any] = plain(result)
-    return document
-
-
-def _measured(result: Any, least: int = 1) -> dict[str, Any]:
-    """Return figures as plain data; None for those with too few trials."""
-    return {
-        name: None if getattr(figure, "trials", least) < least else plain(figure)
-        for name, figure in result._asdict().items()
-    }
-
-
-@to_dict.register
-def _(attributes: Attributes) -> dict[str, Any]:
-    """Return shares without rates if no attack guessed."""
-    is_measured = attributes.has_guessed
-    return {
-        name: {
-            "rate": mean.mean if is_measured else None,
-            "low": plain(mean.low) if is_measured else None,
-            "high": plain(mean.high) if is_measured else None,
-            "trials": mean.trials,
-        }
-        for name, mean in attributes._asdict().items()
-        if isinstance(mean, Mean)
-    } | {"attack": attributes.attack if is_measured else disclosure.NO_ATTACK}
-
-
-@to_dict.register
-def _(cells: InferredCells) -> dict[str, Any]:
-    figures = plain(cells)
-    names = ("auc", "recall_at_95", "lone_exact", "lone_known")
-    intervals = {name: figures[name] for name in names}
-    return {**figures, **{name: figures[name]["rate"] for name in names}, "intervals": intervals}
-
-
-@to_dict.register
-def _(found: HiddenItems) -> dict[str, Any]:
-    return {
-        "items": found.items,
-        "catalogue": found.catalogue.name,
-        "shadow": found.shadow,
-        "left_out": found.left_out,
-        "known_items": KNOWN_ITEMS,
-        "named": plain(found.named),
-        "named_by_rank": plain(found.by_rank),
-        "named_with_known": plain(found.with_known),
-        "catalogue_is_half_of_users": found.catalogue.is_half_of_users,
-        "sampled": {
-            table: {"rows": rows, "of_rows": of_rows}
-            for table, (rows, of_rows) in found.sampled.items()
-        },
-        "attacks": plain(found.attacks),
-    }
-
-
-@to_dict.register
-def _(audit: Audit) -> dict[str, Any]:
-    ratings, is_unary = audit.ratings, audit.ratings.is_unary
+@parts_of.register
+def _(audit: Audit) -> Mapping[str, object]:
+    ratings = audit.ratings
     # The release comes first; the attacks on the table without names are the "before".
-    released = {} if audit.published is None else {"release": to_dict(audit.published)}
+    released = {} if audit.published is None else {"release": audit.published}
     return {
         **released,
         "data": {
@@ -123,53 +48,53 @@ def _(audit: Audit) -> dict[str, Any]:
         },
         "verdict": text.verdict_of(audit),
         "warnings": text.warnings_of(audit),
-        "attacks": [to_dict(outcome) for outcome in audit.attacks],
-        "graph_attacks": plain(audit.graphs),
-        "deanonymized": plain(audit.deanonymized),
-        "figures": [_in_likes(to_dict(figure), is_unary) for figure in audit.figures],
-        "checks": [check_to_dict(check) for check in audit.checks],
-        "sufficient": plain(audit.sufficient),
-        "risk": audit.risk and to_dict(audit.risk),
-        "release": released.get("release"),
-        "suspects": plain(audit.suspects),
+        "attacks": audit.attacks,
+        "graph_attacks": audit.graphs,
+        "deanonymized": audit.deanonymized,
+        "figures": figures_of(audit),
+        "checks": audit.checks,
+        "sufficient": audit.sufficient,
+        "risk": audit.risk,
+        "release": audit.published,
+        "suspects": audit.suspects,
         "theory": [
-            {**plain(each), "text": text.describe_theorem(each.epsilon, each.delta)}
+            {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)
         ],
     }
 
 
-@to_dict.register
-def _(outcome: Outcome) -> dict[str, Any]:
+@parts_of.register
+def _(outcome: Outcome) -> Mapping[str, object]:
     rates = ("success", "top1", "wrong_match", "no_match", "control", "likeliest", "reidentified")
     entropy, is_attacked = outcome.entropy_bits, outcome.attacked > 0
     return {
         "attack": "scoreboard-rh",
         "name": outcome.adversary.name,
         "description": outcome.adversary.description,
-        "notes": list(outcome.adversary.notes),
+        "notes": outcome.adversary.notes,
         **outcome.adversary.settings(),
         "targets_requested": outcome.requested,
         "targets_attacked": outcome.attacked,
         "targets_skipped": outcome.skipped,
-        **{name: plain(getattr(outcome, name)) for name in rates},
+        **{name: getattr(outcome, name) for name in rates},
         "entropy_bits": entropy.mean if is_attacked else None,
         # A single target has no interval.
-        "entropy_bits_interval": plain(entropy) if outcome.attacked > 1 else None,
+        "entropy_bits_interval": entropy if outcome.attacked > 1 else None,
         "likelihood_bits": outcome.likelihood_bits.mean if is_attacked else None,
         "baseline": outcome.baseline,
-        "by_attack": plain(outcome.by_attack),
+        "by_attack": outcome.by_attack,
     }
 
 
-@to_dict.register
-def _(point: Point) -> dict[str, Any]:
-    return {name: value for name, value in vars(point).items() if value is not None}
+@parts_of.register
+def _(point: Point) -> Mapping[str, object]:
+    return {name: value for name, value in fields_of(point).items() if value is not None}
 
 
-@to_dict.register
-def _(figure: Figure) -> dict[str, Any]:
-    return vars(figure) | {"points": [to_dict(point) for point in figure.points]}
+def figures_of(audit: Audit) -> "list[Curves]":
+    """Return the figures of an audit as plain data, with the texts reworded for likes."""
+    return [_in_likes(plain(figure), audit.ratings.is_unary) for figure in audit.figures]
 
 
 def _in_likes(part: Any, is_unary: bool) -> Any:
@@ -181,8 +106,8 @@ def _in_likes(part: Any, is_unary: bool) -> Any:
     return in_likes(part, is_unary) if isinstance(part, str) else part
 
 
-@to_dict.register
-def _(risk: Risk) -> dict[str, Any]:
+@parts_of.register
+def _(risk: Risk) -> Mapping[str, object]:
     """Count the users by tenths of risk and by adversary."""
     rates = risk.rates[~np.isnan(risk.rates)]
     tenths = np.minimum(np.floor(rates * 10 + 1e-9), 9).astype(int)
@@ -199,125 +124,177 @@ def _(risk: Risk) -> dict[str, Any]:
     }
 
 
-def check_to_dict(check: Check) -> dict[str, Any]:
-    """Return a check of the attack itself as plain data."""
+@parts_of.register
+def _(check: Check) -> Mapping[str, object]:
     return {
         "code": check.code,
         "name": text.name_check(check),
         "holds": check.holds,
         "measured": text.describe_check(check),
-        "figures": plain(check.figures),
+        "figures": check.figures,
     }
 
 
-@to_dict.register
-def _(shadows: ShadowMembership) -> dict[str, Any]:
+@parts_of.register
+def _(shadows: ShadowMembership) -> Mapping[str, object]:
     by_known = {
-        known: {"users": each.n_users, "skipped": each.skipped}
-        | plain(each.inferred)
-        | {"null_auc": plain(each.null_auc), "counts_auc": plain(each.counts_auc)}
+        known: {
+            "users": each.n_users,
+            "skipped": each.skipped,
+            **fields_of(each.inferred),
+            "null_auc": each.null_auc,
+            "counts_auc": each.counts_auc,
+        }
         for known, each in shadows.by_known.items()
     }
     return {"n": shadows.n, "users": shadows.users, **by_known}
 
 
-@to_dict.register
-def _(linkage: Linkage) -> dict[str, Any]:
-    shared = linkage.shared
+@parts_of.register
+def _(linkage: Linkage) -> Mapping[str, object]:
+    shared, links = linkage.shared, linkage.links
+    rates = ("first", "second", "both", "reidentified_by_one", "reidentified_by_both", "control")
     return {
         "name": linkage.name,
         "k": linkage.k,
         "users": shared.n_users,
         "unique": shared.unique.rate,
-        "unique_interval": plain(shared.unique),
+        "unique_interval": shared.unique,
         "unique_in_one": shared.unique_in_one,
         "below_k": shared.below_k.rate,
-        "below_k_interval": plain(shared.below_k),
+        "below_k_interval": shared.below_k,
         "mean_users": shared.mean_users.mean,
-        "mean_users_interval": plain(shared.mean_users),
+        "mean_users_interval": shared.mean_users,
         "attacks": [
             {
                 "name": name,
                 "targets_requested": both.requested,
                 "targets_skipped": both.skipped,
-                **{rate: plain(getattr(both, rate)) for rate in both._fields[2:]},
+                **fields_of(both, *rates),
             }
             for name, both in linkage.attacks
         ],
-        "hides_items": list(linkage.hides_items),
-        "links": linkage.links
-        and {
-            name: plain(getattr(linkage.links, name))
-            for name in ("one", "both", "control", "popularity")
-        },
+        "hides_items": linkage.hides_items,
+        "links": links and fields_of(links, "one", "both", "control", "popularity"),
         "verdict": text.verdict_of_linkage(linkage),
         "warnings": text.warnings_of_linkage(linkage),
     }
 
 
-@to_dict.register
-def _(content: Content) -> dict[str, Any]:
+@parts_of.register
+def _(content: Content) -> Mapping[str, object]:
     return {
-        "fills": [
-            {
-                "known_share": fills.known_share,
-                "users_known": fills.users_known,
-                "base_rate": fills.base_rate,
-                "precision": {f"{at:g}": plain(rate) for at, rate in fills.precision.items()},
-                "popularity_precision": {
-                    f"{at:g}": plain(rate) for at, rate in fills.by_popularity.items()
-                },
-                "reidentified": plain(fills.reidentified) if fills.reidentified.trials else None,
-                "reidentified_by_items_alone": plain(fills.reidentified_by_items)
-                if fills.reidentified.trials
-                else None,
-            }
-            for fills in content.fills
-        ]
-        or None,
-        "companions": content.companions and _measured(content.companions),
-        "values": content.possible and _measured(content.possible, 2),
-        "graph_attacks": plain(content.graphs),
+        "fills": content.fills or None,
+        "companions": content.companions,
+        "values": content.possible,
+        "graph_attacks": content.graphs,
     }
 
 
-def attack_to_dict(adversary: Adversary, attack: ReleaseAttack) -> dict[str, Any]:
-    """Return one adversary's results on a release as plain data."""
-    errors, links = attack.rating_errors, plain(attack.link_precision)
+@parts_of.register
+def _(fills: InferredFills) -> Mapping[str, object]:
+    has_targets = fills.reidentified.trials > 0
+    return {
+        "known_share": fills.known_share,
+        "users_known": fills.users_known,
+        "base_rate": fills.base_rate,
+        "precision": {f"{at:g}": rate for at, rate in fills.precision.items()},
+        "popularity_precision": {f"{at:g}": rate for at, rate in fills.by_popularity.items()},
+        "reidentified": fills.reidentified if has_targets else None,
+        "reidentified_by_items_alone": fills.reidentified_by_items if has_targets else None,
+    }
+
+
+@parts_of.register(Companions)
+@parts_of.register(PossibleRatings)
+def _(figures: Companions | PossibleRatings) -> Mapping[str, object]:
+    least = 2 if isinstance(figures, PossibleRatings) else 1
+    return {
+        name: None if isinstance(value, Interval | Mean) and value.trials < least else value
+        for name, value in fields_of(figures).items()
+    }
+
+
+@parts_of.register
+def _(inferred: Attributes) -> Mapping[str, object]:
+    means = {
+        "members": inferred.members,
+        "nonmembers": inferred.nonmembers,
+        "excess": inferred.excess,
+    }
+    if inferred.has_guessed:
+        return {
+            **{name: Interval(*mean) for name, mean in means.items()},
+            "attack": inferred.attack,
+        }
+    no_rate = (math.nan, math.nan, math.nan)
+    rates = {name: Interval(*no_rate, mean.trials) for name, mean in means.items()}
+    return {**rates, "attack": disclosure.NO_ATTACK}
+
+
+@parts_of.register
+def _(cells: InferredCells) -> Mapping[str, object]:
+    names = ("auc", "recall_at_95", "lone_exact", "lone_known")
+    intervals = fields_of(cells, *names)
+    rates = {name: getattr(cells, name).rate for name in names}
+    return {**fields_of(cells), **rates, "intervals": intervals}
+
+
+@parts_of.register
+def _(items: HiddenItems) -> Mapping[str, object]:
+    return {
+        "items": items.items,
+        "catalogue": items.catalogue.name,
+        "shadow": items.shadow,
+        "left_out": items.left_out,
+        "known_items": KNOWN_ITEMS,
+        "named": items.named,
+        "named_by_rank": items.by_rank,
+        "named_with_known": items.with_known,
+        "catalogue_is_half_of_users": items.catalogue.is_half_of_users,
+        "sampled": {
+            table: {"rows": rows, "of_rows": of_rows}
+            for table, (rows, of_rows) in items.sampled.items()
+        },
+        "attacks": items.attacks,
+    }
+
+
+def _parts_of_attack(adversary: Adversary, attack: ReleaseAttack) -> Mapping[str, object]:
     return {
         "name": adversary.name,
         "description": adversary.description,
-        "notes": list(adversary.notes),
+        "notes": adversary.notes,
         "attack": attack.attack,
         "targets_requested": attack.requested,
-        "targets_attacked": attack.requested - attack.skipped,
+        "targets_attacked": attack.attacked,
         "targets_skipped": attack.skipped,
-        "class_reidentified": plain(attack.class_reidentified),
-        "reidentified": plain(attack.reidentified),
+        "class_reidentified": attack.class_reidentified,
+        "reidentified": attack.reidentified,
         "baseline": attack.baseline,
         "class_baseline": attack.class_baseline,
         "bound": attack.bound,
-        "link_precision": links["mean"],
-        "link_baseline": plain(attack.link_baseline.mean),
-        "links": {"rate": links.pop("mean"), **links},
-        "rating_rmse": plain(errors.rmse),
-        "item_mean_rmse": plain(errors.item_mean_rmse),
-        "exact_share": plain(attack.exact.rate),
-        "by_attack": plain(attack.by_attack),
-        "not_run": list(attack.not_run),
+        "link_precision": attack.link_precision.mean,
+        "link_baseline": attack.link_baseline.mean,
+        "links": Interval(*attack.link_precision),
+        "rating_rmse": attack.rating_errors.rmse,
+        "item_mean_rmse": attack.rating_errors.item_mean_rmse,
+        "exact_share": attack.exact.rate,
+        "by_attack": attack.by_attack,
+        "not_run": attack.not_run,
     }
 
 
 def _membership(
     strongest: Membership, by_known: dict[str, Membership], *, is_unary: bool
-) -> dict[str, Any]:
+) -> Mapping[str, object]:
     """Return the best AUC, and the AUC by number of known ratings."""
 
-    def figures(membership: Membership) -> dict[str, Any]:
+    def figures(membership: Membership) -> dict[str, object]:
         return {
-            "auc": plain(membership.auc),
-            "tpr_at_5": plain(membership.tpr_at_5),
-            "null_auc": plain(membership.null_auc),
+            "auc": membership.auc,
+            "tpr_at_5": membership.tpr_at_5,
+            "null_auc": membership.null_auc,
             "members": membership.members,
             "nonmembers": membership.nonmembers,
             "skipped": membership.skipped,
@@ -335,8 +312,8 @@ def _membership(
     return {**of_best, "known": known, **by_number}
 
 
-@to_dict.register
-def _(release: AttackedRelease) -> dict[str, Any]:
+@parts_of.register
+def _(release: AttackedRelease) -> Mapping[str, object]:
     manifest, exact = release.manifest, release.exact_ratings
     statements = text.statements_of(release)
     by_all = Adversary(known=1, name="all ratings")
@@ -346,49 +323,46 @@ def _(release: AttackedRelease) -> dict[str, Any]:
         "k": manifest.claim.k,
         "levels": manifest.claim.levels,
         "layout": manifest.layout,
-        "settings": dict(manifest.settings),
+        "settings": manifest.settings,
         "sha256": manifest.sha256,
         "same_ratings": release.same_ratings,
         "unprotected": release.unprotected,
         "lowest_level": release.lowest_level,
         "columns": text.columns_of(release),
-        "attacks": [attack_to_dict(*each) for each in release.attacks],
+        "attacks": [_parts_of_attack(*each) for each in release.attacks],
         "membership": release.membership
         and _membership(release.membership, release.by_known, is_unary=manifest.scale.unary),
-        "attributes": release.attributes and to_dict(release.attributes),
-        "all_known": release.all_known and attack_to_dict(by_all, release.all_known),
-        "clusters": release.clusters and plain(release.clusters),
-        "residual": release.residual and to_dict(release.residual),
+        "attributes": release.attributes,
+        "all_known": release.all_known and _parts_of_attack(by_all, release.all_known),
+        "clusters": release.clusters,
+        "residual": release.residual,
         "lone_ratings": release.lone_share,
         "ratings_exact": exact and exact.exact_share,
         "values_exact": exact and exact.label_share,
         "rounding": exact and exact.within,
         "ratings_near": exact and exact.near_share,
         "values_near": exact and exact.near_label_share,
-        **to_dict(release.content or Content()),
-        "linkage": release.linkage and to_dict(release.linkage),
-        "hidden_items": release.hidden_items and to_dict(release.hidden_items),
-        "shadows": release.shadows and to_dict(release.shadows),
+        **parts_of(release.content or Content()),
+        "linkage": release.linkage,
+        "hidden_items": release.hidden_items,
+        "shadows": release.shadows,
         "headline": text.headline_of(release),
         "verdict": [each.sentence for each in statements],
-        "rows": [row._asdict() for each in statements for row in each.rows],
+        "rows": [row for each in statements for row in each.rows],
         "remarks": disclosure.remarks_of(statements),
         "warnings": text.warnings_of_release(release),
     }
 
 
-@to_dict.register
-def _(release: AttackedSynthetic) -> dict[str, Any]:
+@parts_of.register
+def _(release: AttackedSynthetic) -> Mapping[str, object]:
     claim, bounds = release.manifest.claim, bounds_of(release.manifest.claim)
     return {
-        **to_dict.dispatch(AttackedRelease)(release),
+        **parts_of.dispatch(AttackedRelease)(release),
         "epsilon": claim.epsilon,
         "delta": claim.delta,
         "does_not_apply": text.inapplicable_to(release),
-        "synthetic": {
-            "nearest": release.nearest and to_dict(release.nearest),
-            "inference": release.inference and to_dict(release.inference),
-        },
+        "synthetic": {"nearest": release.nearest, "inference": release.inference},
         "membership_bound": {
             "auc": bounds.get("most_auc"),
             "tpr_at_5": bounds.get("most_recognized"),

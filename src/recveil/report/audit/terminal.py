@@ -1,15 +1,31 @@
 """Audits as tables and sentences on the terminal."""
 
+import math
 from collections.abc import Callable, Iterator
 from textwrap import fill
-from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from recveil.release.claim import claim_kind
+from recveil.attacks import Interval
+from recveil.auditing import Audit, Check, Outcome, Suspects
+from recveil.auditing.linkage import Linkage
+from recveil.auditing.release_attacks import AttackedRelease
+from recveil.report.audit.disclosure import remarks_of
+from recveil.report.audit.text import (
+    capped,
+    columns_of,
+    describe_check,
+    headline_of,
+    name_check,
+    statements_of,
+    verdict_of,
+    warnings_of,
+    warnings_of_release,
+)
 from recveil.runtime.errors import describe_count
 
 # The rate among all targets would be 0, which would look like safety.
@@ -54,247 +70,218 @@ def _with_short_heads(table: Table) -> Table:
     return table
 
 
-def _share(interval: dict[str, Any], between: str) -> str:
+def _share(interval: Interval, between: str) -> str:
     """Format a rate with its interval; empty if no user was attacked.
 
     Examples
     --------
-    >>> _share({"rate": 0.09, "low": 0.074, "high": 0.109}, " ")
+    >>> _share(Interval(0.09, 0.074, 0.109, 900), " ")
     '9.0% [dim]7.4–10.9[/]'
     """
-    if interval["rate"] is None:
+    if math.isnan(interval.rate):
         return ""
-    low, high = 100 * interval["low"], 100 * interval["high"]
-    return f"{interval['rate']:.1%}{between}[dim]{low:.1f}–{high:.1f}[/]"
+    low, high = 100 * interval.low, 100 * interval.high
+    return f"{interval.rate:.1%}{between}[dim]{low:.1f}–{high:.1f}[/]"
 
 
-def show_rates(console: Console, release: dict[str, Any], head: str = "adversary") -> None:
+def show_rates(console: Console, release: AttackedRelease, head: str = "adversary") -> None:
     """Print the rates of each adversary on a release; nothing for synthetic users."""
-    if not release["attacks"]:
+    if not release.attacks:
         return
     console.print(_fitting(console, lambda between: _adversary_rows(release, head, between)))
-    attacks = release["attacks"]
-    baselines = f"a random guess gives {attacks[0]['baseline']:.2%}"
-    if largest := max(attack["class_baseline"] for attack in attacks):
+    attacks = [attack for _, attack in release.attacks]
+    baselines = f"a random guess gives {attacks[0].baseline:.2%}"
+    if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {largest:.2%}"
     console.print(f"Shares of the targets, with 95 % intervals; {baselines}.")
 
 
-def _adversary_rows(release: dict[str, Any], head: str, between: str) -> Table:
-    names = release["columns"]
-    requested = release["attacks"][0]["targets_requested"]
-    rates = (names["class_reidentified"], names["reidentified"], names["bound"])
-    table = _table(head, f"attacked\nof {requested:,}", *rates)
-    # Nothing is proven about users whose records share their items alone.
-    is_proven = claim_kind(release["claim"]).is_bound
-    for attack in release["attacks"]:
-        if not attack["targets_attacked"]:
-            table.add_row(escape(attack["name"]), NO_USER)
+def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
+    requested = release.attacks[0][1].requested
+    table = _table(head, f"attacked\nof {requested:,}", *columns_of(release).values())
+    for adversary, attack in release.attacks:
+        if not attack.attacked:
+            table.add_row(escape(adversary.name), NO_USER)
             continue
-        bound = attack["bound"] if is_proven else 1.0
         table.add_row(
-            escape(attack["name"]),
-            f"{attack['targets_attacked']:,}",
-            _share(attack["class_reidentified"], between),
-            _share(_capped(attack["reidentified"], bound), between),
-            f"{attack['bound']:.1%}",
+            escape(adversary.name),
+            f"{attack.attacked:,}",
+            _share(attack.class_reidentified, between),
+            _share(capped(release, attack.reidentified, attack.bound), between),
+            f"{attack.bound:.1%}",
         )
     return table
 
 
-def show_disclosure(console: Console, release: dict[str, Any]) -> None:
+def show_disclosure(console: Console, release: AttackedRelease) -> None:
     """Print the other figures of a release in a table, and below it what they leave out."""
-    if release["rows"]:
+    statements, warnings = statements_of(release), warnings_of_release(release)
+    if rows := [row for each in statements for row in each.rows]:
         table = _table("other disclosure", "measured", "to compare")
-        for row in release["rows"]:
-            table.add_row(*(escape(row[cell]) for cell in ("figure", "value", "baseline")))
+        for row in rows:
+            table.add_row(*map(escape, row))
         console.print(table)
-    for remark in release["remarks"]:
-        mark = "[red]warning[/]  " if remark in release["warnings"] else ""
+    for remark in remarks_of(statements):
+        mark = "[red]warning[/]  " if remark in warnings else ""
         console.print(f"{mark}{escape(remark)}")
 
 
-def _capped(interval: dict[str, Any], bound: float) -> dict[str, Any]:
-    """End an interval at the bound, which is proven.
-
-    Examples
-    --------
-    >>> _capped({"rate": 0.09, "low": 0.07, "high": 0.11}, bound=0.1)
-    {'rate': 0.09, 'low': 0.07, 'high': 0.1}
-    """
-    if interval["rate"] is None:
-        return interval
-    return {**interval, "high": max(interval["rate"], min(interval["high"], bound))}
-
-
-def show_audit(plain: dict[str, Any]) -> None:
+def show_audit(audit: Audit) -> None:
     """Print the verdicts, the tables and the warnings of an audit.
 
     For an audit of a release, the page and the JSON object have the figures of the raw table.
     """
-    console = Console()
-    release = plain["release"]
+    console, release = Console(), audit.published
     if release is not None:
         _show_release(console, release)
         console.print("\n[bold]Before: the table with names removed[/]")
-    console.print(f"[bold]{escape(plain['verdict'][0])}[/]")
+    console.print(f"[bold]{escape(verdict_of(audit)[0])}[/]")
     if release is None:
-        _show_attacks(console, plain["attacks"])
-    elif not release["attacks"]:
-        console.print(f"A random guess gives {plain['attacks'][0]['baseline']:.2%}.")
-    _show_measures(console, plain)
-    _show_notes(console, plain["attacks"])
-    for suspects in plain["suspects"]:
+        _show_attacks(console, audit.attacks)
+    elif not release.attacks:
+        console.print(f"A random guess gives {audit.attacks[0].baseline:.2%}.")
+    _show_measures(console, audit)
+    _show_notes(console, audit.attacks)
+    for suspects in audit.suspects:
         _show_suspects(console, suspects)
-    _show_checks(console, plain["checks"])
-    for warning in plain["warnings"]:
-        if warning not in plain["data"]["notes"]:  # those were printed with the input
+    _show_checks(console, audit.checks)
+    for warning in warnings_of(audit):
+        if warning not in audit.reading.notes:  # those were printed with the input
             console.print(f"[red]warning[/]  {escape(warning)}")
 
 
-def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
+def _show_attacks(console: Console, attacks: list[Outcome]) -> None:
     """Print the rates of each adversary on the table without names."""
     console.print(_fitting(console, lambda between: _of_adversaries(attacks, between)))
     trials = attacks[0]
     console.print(
-        f"Shares of {describe_count(trials['targets_requested'], 'requested target')}, with 95 % "
-        f"intervals; a random guess gives {trials['baseline']:.2%}. Attacks: "
-        f"{', '.join(trials['by_attack'])}."
+        f"Shares of {describe_count(trials.requested, 'requested target')}, with 95 % intervals; "
+        f"a random guess gives {trials.baseline:.2%}. Attacks: {', '.join(trials.by_attack)}."
     )
 
 
-def _of_adversaries(attacks: list[dict[str, Any]], between: str) -> Table:
+def _of_adversaries(attacks: list[Outcome], between: str) -> Table:
     table = _table("adversary", *_COLUMNS)
-    for attack in attacks:
-        if not attack["targets_attacked"]:
-            table.add_row(escape(attack["name"]), NO_USER)
+    for outcome in attacks:
+        if not outcome.attacked:
+            table.add_row(escape(outcome.adversary.name), NO_USER)
             continue
-        bits = attack["likelihood_bits"]
+        bits = outcome.likelihood_bits.mean
         table.add_row(
-            escape(attack["name"]),
-            _share(attack["reidentified"], between),
-            _share(attack["success"], between),
-            _share(attack["wrong_match"], between),
-            "" if bits is None else f"{bits:.1f}",
-            _share(attack["control"], between),
+            escape(outcome.adversary.name),
+            _share(outcome.reidentified, between),
+            _share(outcome.success, between),
+            _share(outcome.wrong_match, between),
+            "" if math.isnan(bits) else f"{bits:.1f}",
+            _share(outcome.control, between),
         )
     return table
 
 
-def _show_checks(console: Console, checks: list[dict[str, Any]]) -> None:
+def _show_checks(console: Console, checks: list[Check]) -> None:
     """Print whether the attack itself works, and each check that fails."""
-    n_holding = sum(check["holds"] for check in checks)
+    n_holding = sum(check.holds for check in checks)
     if n_holding:
         console.print(
             f"[green]holds[/]  {n_holding} of {len(checks)} checks of the attack itself; "
             f"recveil selftest shows them."
         )
     for check in checks:
-        if not check["holds"]:
-            console.print(f"[red]FAILS[/]  {escape(check['name'])}: {escape(check['measured'])}")
+        if not check.holds:
+            measured = escape(describe_check(check))
+            console.print(f"[red]FAILS[/]  {escape(name_check(check))}: {measured}")
 
 
-def _show_notes(console: Console, attacks: list[dict[str, Any]]) -> None:
+def _show_notes(console: Console, attacks: list[Outcome]) -> None:
     """Print how this table changed adversaries, who then re-identify fewer users."""
     noted: dict[str, list[str]] = {}
-    for attack in attacks:
-        for note in attack["notes"]:
-            noted.setdefault(note, []).append(attack["name"])
+    for outcome in attacks:
+        for note in outcome.adversary.notes:
+            noted.setdefault(note, []).append(outcome.adversary.name)
     for note, names in noted.items():
         console.print(f"[bold]{escape(', '.join(names))}[/]: {escape(note)}")
 
 
-def show_adversaries(attacks: list[dict[str, Any]]) -> None:
+def show_adversaries(audit: Audit) -> None:
     """Print what each adversary knows."""
     console = Console()
     console.print("\n[bold]What the adversaries know[/]")
-    for attack in attacks:
-        console.print(f"[bold]{escape(attack['name'])}[/]: {escape(attack['description'])}")
+    for adversary in (outcome.adversary for outcome in audit.attacks):
+        console.print(f"[bold]{escape(adversary.name)}[/]: {escape(adversary.description)}")
 
 
-def terms_of(plain: dict[str, Any]) -> Iterator[str]:
+def terms_of(audit: Audit) -> Iterator[str]:
     """Yield the terms of the glossary that `show_audit` prints."""
-    release = plain["release"]
+    release = audit.published
     if release is not None:
         yield from terms_of_release(release)
-        if release["linkage"] is not None:
+        if release.linkage is not None:
             yield from (*_OF_BOTH, "control")
         yield from ("re-identified", "random guess")
     else:
         yield from (*_COLUMNS, "random guess")
-    if plain["suspects"]:
+    if audit.suspects:
         yield "eccentricity"
 
 
-def _show_measures(console: Console, plain: dict[str, Any]) -> None:
+def _show_measures(console: Console, audit: Audit) -> None:
     """Print the metrics of the papers that exceed the attacks; the page has all."""
-    rates = {each["name"]: each["reidentified"]["rate"] or 0.0 for each in plain["attacks"]}
+    rates = {each.adversary.name: np.nan_to_num(each.reidentified.rate) for each in audit.attacks}
     most = max(rates.values())
     measured = [
-        (f"{each['attack']} with {describe_count(each['known'], 'item')}", each["unique"], most)
-        for each in plain["graph_attacks"]
+        (f"{each.attack} with {describe_count(each.known, 'item')}", each.unique, most)
+        for each in audit.graphs
     ]
     measured += [
-        (
-            f"“{each['adversary']}”, a record of similarity 0.5",
-            each["omega"],
-            rates[each["adversary"]],
-        )
-        for each in plain["deanonymized"]
-        if each["theta"] == 0.5
+        (f"“{each.adversary}”, a record of similarity 0.5", each.omega, rates[each.adversary])
+        for each in audit.deanonymized
+        if each.theta == 0.5
     ]
     more = [
         f"{escape(name)} {_share(interval, ' ')}"
         for name, interval, by_attacks in measured
-        if interval["rate"] is not None and interval["rate"] > by_attacks
+        if interval.rate > by_attacks
     ]
     if more:
         console.print(f"Higher rates by the metrics of the papers: {'; '.join(more)}.")
 
 
-def _show_suspects(console: Console, suspects: dict[str, Any]) -> None:
+def _show_suspects(console: Console, suspects: Suspects) -> None:
     """Print the best candidates for a target of an auxiliary file."""
     ranking = ", ".join(
-        f"{user} ({score:.2f})"
-        for user, score in zip(suspects["users"], suspects["scores"], strict=True)
+        f"{user} ({score:.2f})" for user, score in zip(suspects.users, suspects.scores, strict=True)
     )
     console.print(
-        f"{escape(suspects['target'])}: {escape(ranking)}; eccentricity "
-        f"{suspects['eccentricity']:.1f}, {suspects['bits']:.1f} bits; "
-        f"{suspects['matched']} of {describe_count(suspects['known'], 'item')} are in the table."
+        f"{escape(suspects.target)}: {escape(ranking)}; eccentricity "
+        f"{suspects.eccentricity:.1f}, {suspects.bits:.1f} bits; "
+        f"{suspects.matched} of {describe_count(suspects.known, 'item')} are in the table."
     )
 
 
-def _show_release(console: Console, release: dict[str, Any]) -> None:
+def _show_release(console: Console, release: AttackedRelease) -> None:
     """Print the results on the release, the headline first."""
-    console.print(f"[bold]{escape(release['headline'])}[/]")
+    console.print(f"[bold]{escape(headline_of(release))}[/]")
     show_rates(console, release, "against the release")
-    linkage = release["linkage"]
+    linkage = release.linkage
     if linkage is not None:
         console.print(_fitting(console, lambda between: _linkage_table(linkage, between)))
     show_disclosure(console, release)
 
 
-def _linkage_table(linkage: dict[str, Any], between: str) -> Table:
-    table = _table(f"together with {escape(linkage['name'])}", *_OF_BOTH, "control")
-    rates = ("both", "reidentified_by_one", "reidentified_by_both", "control")
-    for attack in linkage["attacks"]:
-        table.add_row(escape(attack["name"]), *(_share(attack[rate], between) for rate in rates))
+def _linkage_table(linkage: Linkage, between: str) -> Table:
+    table = _table(f"together with {escape(linkage.name)}", *_OF_BOTH, "control")
+    for name, both in linkage.attacks:
+        rates = (both.both, both.reidentified_by_one, both.reidentified_by_both, both.control)
+        table.add_row(escape(name), *(_share(rate, between) for rate in rates))
     return table
 
 
-def terms_of_release(release: dict[str, Any]) -> Iterator[str]:
-    """Yield the terms of a release's figures, as an audit and an evaluation print them.
-
-    Examples
-    --------
-    >>> release = {"attacks": [], "headline": "AUC 0.97 (0.96 to 0.99)", "remarks": []}
-    >>> list(terms_of_release({**release, "rows": [{"figure": "attributes, 90 + 90"}]}))
-    ['AUC', 'attributes']
-    """
-    if release["attacks"]:
-        yield from ("attacked", *release["columns"].values())
-    cells = [cell for row in release["rows"] for cell in row.values()]
-    if any("AUC" in text for text in (release["headline"], *release["remarks"], *cells)):
+def terms_of_release(release: AttackedRelease) -> Iterator[str]:
+    """Yield the terms of a release's figures, as an audit and an evaluation print them."""
+    if release.attacks:
+        yield from ("attacked", *columns_of(release).values())
+    statements = statements_of(release)
+    cells = [cell for each in statements for row in each.rows for cell in row]
+    if any("AUC" in text for text in (headline_of(release), *remarks_of(statements), *cells)):
         yield "AUC"
     yield from (term for term in _FIGURES if any(term in cell for cell in cells))

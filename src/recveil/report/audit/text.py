@@ -1,6 +1,6 @@
 """Sentences and rows of figures about audits."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from recveil.attacks import Adversary, Interval, ReleaseAttack
 from recveil.attacks.inference.attributes import Attributes
@@ -216,7 +216,7 @@ def headline_of(release: AttackedRelease) -> str:
     chance = ""
     if rate.rate <= attack.baseline:
         chance = f", no more than by a random guess{_inferred_classes(release)}"
-    ends = f"{rate.low:.1%} to {_high(release, rate, attack.bound):.1%}"
+    ends = f"{rate.low:.1%} to {capped(release, rate, attack.bound).high:.1%}"
     sentences = (
         f"In the release, {rate.rate:.1%} of the users are re-identified ({ends}{among}) by {who}"
         f"{chance}; {guarantee}.",
@@ -367,7 +367,7 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
         guarantee = f"the guarantee is at most {attack.bound:.1%}. {more}"
         # The other figures are in the headline and in the table of adversaries.
         remark = None if chance else more
-    ends = f"{rate.low:.1%} to {_high(release, rate, attack.bound):.1%}"
+    ends = f"{rate.low:.1%} to {capped(release, rate, attack.bound).high:.1%}"
     sentence = (
         f"In the release, “{worst.name}” {finding} {rate.rate:.1%} ({ends}"
         f"{_among_attacked(release, attack)}){chance}; {guarantee}"
@@ -375,10 +375,11 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
     return Statement(sentence, (), remark)
 
 
-def _high(release: AttackedRelease, rate: Interval, bound: float) -> float:
-    """Return the interval's upper end, at most the proven bound."""
-    is_bound = release.manifest.claim.about.is_bound
-    return max(rate.rate, min(rate.high, bound)) if is_bound else rate.high
+def capped(release: AttackedRelease, rate: Interval, bound: float) -> Interval:
+    """End the interval of a re-identification rate at the bound, if that is proven."""
+    if not release.manifest.claim.about.is_bound:
+        return rate
+    return rate._replace(high=max(rate.rate, min(rate.high, bound)))
 
 
 def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
@@ -677,7 +678,7 @@ def describe_theorem(epsilon: float, delta: float) -> str:
     )
 
 
-def columns_of(release: AttackedRelease) -> dict[str, Any]:
+def columns_of(release: AttackedRelease) -> dict[str, str]:
     """Return the column titles of the rates; where real ratings stay, a record is one user's."""
     claim = release.manifest.claim
     names = {

@@ -3,9 +3,9 @@
 from typing import Any
 
 from recveil.comparison.results import Comparison
-from recveil.report.comparison.text import facts, tables, to_dict
+from recveil.report.comparison.text import facts, tables
 
-__all__ = ["chart", "facts", "tables", "to_dict", "to_html"]
+__all__ = ["chart", "facts", "tables", "to_html"]
 
 
 def chart(comparison: Comparison, name: str | None = None) -> Any:

@@ -405,6 +405,6 @@ def _svg(chart: alt.LayerChart, right: int = 14) -> str:
     """Render a chart; width and height are those of the plot area, so that positions are known."""
     specification = chart.to_dict(validate=False)
     specification["autosize"] = {"type": "pad"}
-    specification["config"] = CONFIG | {"padding": CONFIG["padding"] | {"right": right}}
+    specification["config"] = {**CONFIG, "padding": CONFIG["padding"] | {"right": right}}
     svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1>", svg, count=1)

@@ -1,7 +1,6 @@
 """JSON documents and sentences of comparisons."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from recveil.attacks import Interval
 from recveil.attacks.statistics import FEWEST
@@ -17,6 +16,7 @@ from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_words
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
+from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
 from recveil.runtime.safe_repr import Grid
@@ -92,8 +92,8 @@ _WEAK = {
 }
 
 
-def to_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain data for JSON."""
+@parts_of.register
+def _(comparison: Comparison) -> Mapping[str, object]:
     ratings, reading = comparison.ratings, comparison.reading
     variants = {row.method: variant_of(row.method) for row in comparison.rows}
     return {
@@ -124,24 +124,18 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
         },
         "reference": comparison.reference,
         "warnings": warnings_of(comparison),
-        "answer": _answer(comparison.choice()) if comparison.has_question else None,
-        "ladder": [_answer(choice) for choice in comparison.ladder()],
+        "answer": comparison.choice() if comparison.has_question else None,
+        "ladder": comparison.ladder(),
         "frontier": [row.title for row in comparison.frontier()],
         "rows": [
-            row._asdict()
-            | {
-                "title": row.title,
-                "utility_retained": {
-                    name: share and share._asdict()
-                    for name, share in shares_of(row)._asdict().items()
-                },
-            }
+            {**row._asdict(), "title": row.title, "utility_retained": shares_of(row)}
             for row in comparison.rows
         ],
     }
 
 
-def _answer(choice: Choice) -> dict[str, Any]:
+@parts_of.register
+def _(choice: Choice) -> Mapping[str, object]:
     return {
         "max_risk": choice.max_risk,
         "min_k": choice.min_k,

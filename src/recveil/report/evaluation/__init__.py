@@ -1,5 +1,5 @@
 """Documents, sentences and tables of evaluations."""
 
-from recveil.report.evaluation.text import facts, headline, tables, to_dict
+from recveil.report.evaluation.text import facts, headline, tables
 
-__all__ = ["facts", "headline", "tables", "to_dict"]
+__all__ = ["facts", "headline", "tables"]

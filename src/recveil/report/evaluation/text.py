@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from recveil.evaluation.results import (
 )
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.report.audit.text import warnings_of_release
+from recveil.report.document import parts_of
 from recveil.runtime.safe_repr import Grid
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -52,33 +52,8 @@ _NOTES = {
 }
 
 
-def plain(value: Any) -> Any:
-    """Return plain data: tuples become lists, named tuples mappings, and nan None.
-
-    Examples
-    --------
-    >>> plain({"gain": Measured(0.5, float("nan"), 1.0, 9), "edges": np.arange(2)})
-    {'gain': {'value': 0.5, 'low': None, 'high': 1.0, 'n_users': 9}, 'edges': [0, 1]}
-    """
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-@singledispatch
-def to_dict(result: object) -> dict[str, Any]:
-    """Return a result as plain data for JSON."""
-    raise TypeError(f"{type(result).__name__} has no document")
-
-
-@to_dict.register
-def _(result: Evaluated) -> dict[str, Any]:
+@parts_of.register
+def _(result: Evaluated) -> Mapping[str, object]:
     matched = result.matched
     return {
         "headline": headline(result.evaluation),
@@ -95,12 +70,12 @@ def _(result: Evaluated) -> dict[str, Any]:
             "also_in_training": matched.also_in_training,
         },
         "readings": [{"source": read.name, **read.to_dict()} for read in result.readings],
-        **to_dict(result.evaluation),
+        **parts_of(result.evaluation),
     }
 
 
-@to_dict.register
-def _(result: Evaluation) -> dict[str, Any]:
+@parts_of.register
+def _(result: Evaluation) -> Mapping[str, object]:
     raw, release, names = result.raw, result.release, result.raw.utilities
     has_absent = result.raw_absent is not None and result.release_absent is not None
     absent = {"raw": result.raw_absent, "release": result.release_absent}
@@ -127,40 +102,36 @@ def _(result: Evaluation) -> dict[str, Any]:
         if has_absent
         else None,
     }
-    document: dict[str, Any] = plain(
-        {
-            "target_deviation": result.target_deviation,
-            "similar_user_deviation": result.similar_user_deviation,
-            "self_rank_first": whole and whole.first_share,
-            "self_rank_common_first": common and common.first_share,
-            "self_rank": whole,
-            "self_rank_common": common,
-            "recipient": recipient,
-            "carry_over": result.carry_over,
-            "fidelity": result.fidelity,
-            "disclosure": _disclosure(result.disclosure, result.links),
-            "users": result.n_users,
-            "served": result.n_served,
-            "absent": result.n_absent,
-            "test_cells": result.n_cells,
-            "filled_share": result.filled_share,
-            "notes": notes_of(result),
-        }
-    )
-    return document
+    return {
+        "target_deviation": result.target_deviation,
+        "similar_user_deviation": result.similar_user_deviation,
+        "self_rank_first": whole and whole.first_share,
+        "self_rank_common_first": common and common.first_share,
+        "self_rank": whole,
+        "self_rank_common": common,
+        "recipient": recipient,
+        "carry_over": result.carry_over,
+        "fidelity": result.fidelity,
+        "disclosure": _disclosure(result.disclosure, result.links),
+        "users": result.n_users,
+        "served": result.n_served,
+        "absent": result.n_absent,
+        "test_cells": result.n_cells,
+        "filled_share": result.filled_share,
+        "notes": notes_of(result),
+    }
 
 
-@to_dict.register
-def _(result: NominalEvaluation) -> dict[str, Any]:
+@parts_of.register
+def _(result: NominalEvaluation) -> Mapping[str, object]:
     raw, release, lists = result.raw, result.release, result.lists
+    of_raw, of_release = (None, None) if lists is None else (lists.raw, lists.release)
     recipient = {
         "raw": _accuracy(raw, raw.chosen),
         "release": _accuracy(release, release.chosen),
         "averages": _accuracy(raw, MOST_FREQUENT),
-        "popularity": _utility(None if lists is None else lists.raw, POPULARITY),
-        "lists": _lists(
-            None if lists is None else lists.raw, None if lists is None else lists.release
-        ),
+        "popularity": _utility(of_raw, POPULARITY),
+        "lists": _lists(of_raw, of_release),
         "chosen": _nominal_sides(result, best=False),
         "best": _nominal_sides(result, best=True),
         "raw_gain": _whole(result.raw_gain, "n_judged"),
@@ -175,25 +146,22 @@ def _(result: NominalEvaluation) -> dict[str, Any]:
             for name in raw.right
         },
     }
-    document: dict[str, Any] = plain(
-        {
-            "row_accuracy": result.row_accuracy,
-            "target_deviation": None,
-            "recipient": recipient,
-            "liked": None if lists is None else lists.liked,
-            "carry_over": None,
-            "fidelity": None,
-            "disclosure": _disclosure(result.disclosure, result.links),
-            "users": result.n_users,
-            "served": result.n_served,
-            "test_cells": result.n_cells,
-            "notes": notes_of(result),
-        }
-    )
-    return document
+    return {
+        "row_accuracy": result.row_accuracy,
+        "target_deviation": None,
+        "recipient": recipient,
+        "liked": lists and lists.liked,
+        "carry_over": None,
+        "fidelity": None,
+        "disclosure": _disclosure(result.disclosure, result.links),
+        "users": result.n_users,
+        "served": result.n_served,
+        "test_cells": result.n_cells,
+        "notes": notes_of(result),
+    }
 
 
-def _figures(utility: Utility) -> dict[str, Any]:
+def _figures(utility: Utility) -> Mapping[str, object]:
     n = utility.n
     return {
         "rmse": utility.rmse,
@@ -207,14 +175,14 @@ def _figures(utility: Utility) -> dict[str, Any]:
     }
 
 
-def _utility(served: Served | None, name: str) -> dict[str, Any]:
+def _utility(served: Served | None, name: str) -> Mapping[str, object]:
     """Return the figures of a recommender; None for lists that were not evaluated."""
     if served is None:
         return dict.fromkeys(("recommender", "ndcg@10", "recall@10", "coverage@10"))
     return {"recommender": name, **_figures(served.utilities[name])}
 
 
-def _lists(raw: Served | None, release: Served | None) -> dict[str, Any]:
+def _lists(raw: Served | None, release: Served | None) -> Mapping[str, object]:
     names = ("", "", "")
     if raw is not None and release is not None:
         names = (raw.ranker or raw.chosen, release.ranker or release.chosen, raw.best_ranker)
@@ -222,7 +190,7 @@ def _lists(raw: Served | None, release: Served | None) -> dict[str, Any]:
     return {side: _utility(served, name) for side, served, name in sides}
 
 
-def _sides(raw: Served, release: Served, *, best: bool) -> dict[str, Any]:
+def _sides(raw: Served, release: Served, *, best: bool) -> Mapping[str, object]:
     """Return the recommender and the ranker of either side, with their figures."""
     return {
         side: {
@@ -234,16 +202,16 @@ def _sides(raw: Served, release: Served, *, best: bool) -> dict[str, Any]:
     }
 
 
-def _ranked(served: Served, *, best: bool) -> dict[str, Any]:
+def _ranked(served: Served, *, best: bool) -> Mapping[str, object]:
     name = served.best_ranker if best else served.ranker or served.chosen
     return {"ranker": name, f"ndcg@{served.utilities[name].n}": served.utilities[name].ndcg}
 
 
-def _nominal_sides(result: NominalEvaluation, *, best: bool) -> dict[str, Any]:
+def _nominal_sides(result: NominalEvaluation, *, best: bool) -> Mapping[str, object]:
     lists = result.lists
     sides = (
-        ("raw", result.raw, None if lists is None else lists.raw),
-        ("release", result.release, None if lists is None else lists.release),
+        ("raw", result.raw, lists and lists.raw),
+        ("release", result.release, lists and lists.release),
     )
     return {
         side: {
@@ -254,17 +222,17 @@ def _nominal_sides(result: NominalEvaluation, *, best: bool) -> dict[str, Any]:
     }
 
 
-def _accuracy(served: NominalServed, name: str) -> dict[str, Any]:
+def _accuracy(served: NominalServed, name: str) -> Mapping[str, object]:
     mean = served.mean(name)
     figures = {"accuracy": mean.mean, "low": mean.low, "high": mean.high}
     return {"recommender": name, "rmse": None, "mae": None, **figures}
 
 
-def _interval(figure: Measured, count: str) -> dict[str, Any]:
+def _interval(figure: Measured, count: str) -> Mapping[str, object]:
     return {"value": figure.value, "low": figure.low, "high": figure.high, count: figure.n_users}
 
 
-def _whole(figure: Measured | None, count: str) -> dict[str, Any]:
+def _whole(figure: Measured | None, count: str) -> Mapping[str, object]:
     """Return a figure of the raw data, and whether shares of it are reliable."""
     if figure is None:
         none = {"value": None, "low": None, "high": None, count: 0}
@@ -277,7 +245,7 @@ def _whole(figure: Measured | None, count: str) -> dict[str, Any]:
     }
 
 
-def _share(share: Measured | None, whole: Measured | None, count: str) -> dict[str, Any]:
+def _share(share: Measured | None, whole: Measured | None, count: str) -> Mapping[str, object]:
     """Return a retained share, and whether it is precise enough to report."""
     if share is None or whole is None:
         return {"value": None, "low": None, "high": None, count: 0, "is_reliable": False}
@@ -286,7 +254,7 @@ def _share(share: Measured | None, whole: Measured | None, count: str) -> dict[s
 
 def _shares(
     retained: RetainedUtility | None, gain: Measured, lists: Measured | None
-) -> dict[str, Any]:
+) -> Mapping[str, object]:
     return {
         "ratings": _share(retained and retained.ratings, gain, "n_judged"),
         "lists": _share(retained and retained.lists, lists, "n_ranked"),
@@ -294,27 +262,28 @@ def _shares(
     }
 
 
-def _nominal_shares(result: NominalEvaluation, *, best: bool) -> dict[str, Any]:
+def _nominal_shares(result: NominalEvaluation, *, best: bool) -> Mapping[str, object]:
     lists = result.lists
-    retained = None
+    retained, raw_lists = None, None
     if lists is not None:
         retained = lists.best_retained if best else lists.retained
+        raw_lists = lists.raw_lists
     share = result.best_retained if best else result.retained
-    ratings = {"ratings": _share(share, result.raw_gain, "n_judged")}
-    return _shares(retained, result.raw_gain, None if lists is None else lists.raw_lists) | ratings
+    ratings = _share(share, result.raw_gain, "n_judged")
+    return {**_shares(retained, result.raw_gain, raw_lists), "ratings": ratings}
 
 
 def _disclosure(
     disclosure: AttackedRelease | None, links: LinkPosterior | None
-) -> dict[str, Any] | None:
+) -> Mapping[str, object] | None:
     """Return the attacks, the strongest adversary and the link posterior of a release."""
     if disclosure is None:
         return None
     if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
-        return {**disclosure.to_dict(), "worst": None, "links": None}
+        return {**parts_of(disclosure), "worst": None, "links": None}
     adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].reidentified.rate)
     return {
-        **disclosure.to_dict(),
+        **parts_of(disclosure),
         "worst": {
             "adversary": adversary.name,
             "attack": worst.attack,

@@ -2,8 +2,8 @@
 
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,7 +13,7 @@ from starlette.routing import Route
 from recveil.release.claim import published_claims
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.preview import describe_verdict
-from recveil.workbench.project import CHECKED, Job, Uploaded
+from recveil.workbench.project import CHECKED, Job, Result, Settings, Uploaded
 from recveil.workbench.table_source import place_of
 from recveil.workbench.tasks import AUDIT_PAGE, UNPACKED
 from recveil.workbench.workspace import (
@@ -118,9 +118,9 @@ def _in_quotes(name: str) -> str:
     return f"“{name}”"
 
 
-def _parse_options(form: dict[str, str]) -> dict[str, Any]:
+def _parse_options(form: Mapping[str, str]) -> Mapping[str, str | int]:
     """Return form fields as keywords for `recveil.verification.verify`."""
-    options: dict[str, Any] = {
+    options: dict[str, str | int] = {
         name: form[name].strip() for name in _COLUMNS if form.get(name, "").strip()
     }
     k, claim = form.get("k", "").strip(), form.get("claim", "")
@@ -137,7 +137,7 @@ def _parse_options(form: dict[str, str]) -> dict[str, Any]:
     return options | ({"k": int(k)} if k else {}) | ({"claim": claim} if claim else {})
 
 
-def _start(workspace: Workspace, options: dict[str, Any], *, with_table: bool) -> Job:
+def _start(workspace: Workspace, options: Mapping[str, str | int], *, with_table: bool) -> Job:
     project = workspace.project
     release = project.load(_KEY, fields=_FIELDS)
     table = project.chosen_input() if with_table else None
@@ -153,8 +153,10 @@ def _start(workspace: Workspace, options: dict[str, Any], *, with_table: bool) -
             lines = "\n".join(_format_commands(job, result))
             project.note(f"verified {_in_quotes(job.settings['name'])}: {verdict}", lines)
 
-    settings = {
-        **release,
+    settings: Settings = {
+        "name": release["name"],
+        "place": release["place"],
+        "dropped": release["dropped"],
         "options": options,
         "source": table.place if table else "",
         "reading": table.reading if table else {},
@@ -163,7 +165,7 @@ def _start(workspace: Workspace, options: dict[str, Any], *, with_table: bool) -
     return workspace.jobs.start("check", "check", settings, input=number, then=log_result)
 
 
-def _format_commands(job: Job, result: dict[str, Any]) -> list[str]:
+def _format_commands(job: Job, result: Result) -> list[str]:
     """Return the commands that repeat a check from a copy of the release."""
     settings, unpacked = job.settings, result.get("unpacked")
     place, commands = settings["place"], []

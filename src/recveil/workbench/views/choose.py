@@ -15,7 +15,7 @@ from recveil.methods.registry import has_k
 from recveil.report.comparison.charts import utilities_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
-from recveil.workbench.project import Input, Job
+from recveil.workbench.project import Input, Job, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
 from recveil.workbench.tasks import COMPARISON_PAGE, PARTIAL_RESULT, feedback_of, list_methods
 from recveil.workbench.workspace import (
@@ -44,7 +44,7 @@ def _page(request: Request) -> Response:
     state = _comparison_state(workspace, table)
     parts = _answer_values(workspace, state, dict(request.query_params), table)
     if request.headers.get("hx-target") == "answer":
-        parts |= {"change": workspace.keys.change, "is_part": True}
+        parts = {**parts, "change": workspace.keys.change, "is_part": True}
         text = workspace.render_fragment("answer.html.jinja", **parts)
         return HTMLResponse(text.encode("utf-8", "replace"))
     feedback = _feedback_of(workspace, table)
@@ -69,18 +69,17 @@ def _page(request: Request) -> Response:
 
 def _answer_values(
     workspace: Workspace,
-    state: dict[str, Any] | None,
+    state: Result | None,
     query: Mapping[str, str],
     table: Input | None,
-) -> dict[str, Any]:
+) -> Mapping[str, object]:
     """Return what the answer to a question shows of the finished settings."""
-    comparison = (state or {}).get("comparison")
-    plain_rows = comparison["rows"] if comparison else []
-    rows = rows_of(plain_rows)
+    comparison = None if state is None else state["comparison"]
+    rows = rows_of(comparison["rows"]) if comparison else []
     question = Question.read(query, _default_question(workspace, table, comparison))
     answered = answer(rows, question)
     drawings = [
-        draw(plain_rows, utility, question.axis, answered.best, question.max_risk)
+        draw(rows, utility, question.axis, answered.best, question.max_risk)
         for utility in utilities_of(rows)
         if question.utility in ("both", utility.name)
     ]
@@ -90,7 +89,7 @@ def _answer_values(
         "drawings": [drawing for drawing in drawings if drawing.dots],
         "lines": tabulate(rows, question),
         "warnings": warnings_for(comparison, answered) if comparison else [],
-        "n_unfinished": (state or {}).get("unfinished", 0),
+        "n_unfinished": state["unfinished"] if state else 0,
         "risks": AXES,
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
@@ -99,7 +98,7 @@ def _answer_values(
 
 
 def _default_question(
-    workspace: Workspace, table: Input | None, comparison: dict[str, Any] | None
+    workspace: Workspace, table: Input | None, comparison: Mapping[str, Any] | None
 ) -> Question:
     """Return the saved question about a table, or the usual one."""
     saved = table and workspace.project.load_for(table, "question", Question._fields)
@@ -129,7 +128,7 @@ def _start(request: Request) -> Response:
     ks = _parse_ks(form.get("ks", ""))
     shadows = _N_SHADOWS if form.get("shadows") else None
     out = str(workspace.project.folder_for("comparisons") / str(table.id))
-    settings = {
+    settings: Settings = {
         **source_settings(table),
         "out": out,
         "methods": methods,
@@ -154,13 +153,13 @@ def _take(request: Request) -> Response:
     workspace = workspace_of(request)
     project = workspace.project
     table = workspace.require_table()
-    comparison = (_comparison_state(workspace, table) or {}).get("comparison")
-    if comparison is None:
+    state = _comparison_state(workspace, table)
+    if state is None:
         raise RecveilError(
             "nothing is compared yet; start it on the page Choose", code="workbench.not-ready"
         )
     question = Question.read(form_of(request), Question())
-    answered = answer(rows_of(comparison["rows"]), question)
+    answered = answer(rows_of(state["comparison"]["rows"]), question)
     row = answered.row
     if row is None or not answered.is_publishable:
         raise RecveilError(
@@ -179,7 +178,7 @@ def _report(request: Request) -> Response:
     return serve_report(request, ("compare",), COMPARISON_PAGE, missing)
 
 
-def _comparison_state(workspace: Workspace, table: Input | None) -> dict[str, Any] | None:
+def _comparison_state(workspace: Workspace, table: Input | None) -> Result | None:
     """Return the finished part of a table's comparison, running, ended or stopped.
 
     A new run reads the results of earlier runs within a moment.
@@ -200,9 +199,9 @@ def _comparison_state(workspace: Workspace, table: Input | None) -> dict[str, An
     return None
 
 
-def _form_values(job: Job | None) -> dict[str, Any]:
+def _form_values(job: Job | None) -> Mapping[str, object]:
     """Return the settings of the last comparison, for the form."""
-    settings = {} if job is None else job.settings
+    settings: Settings = {} if job is None else job.settings
     ks = settings.get("ks")
     return {
         "methods": settings.get("methods"),

@@ -26,14 +26,14 @@ def _page(request: Request) -> Response:
     table = project.chosen_input()
     job = None if table is None else project.last_job("data", table.id)
     audit_job = workspace.newest_job("risk", table)
-    verdict = (project.result(audit_job) or {}).get("verdict")
+    audited = project.result(audit_job)
     return workspace.render_page(
         request,
         "data.html.jinja",
         job=job,
         running=workspace.find_running(job),
         result=project.result(job),
-        verdict=verdict[0] if verdict else "",
+        verdict=audited["verdict"][0] if audited else "",
         running_audit=workspace.find_running(audit_job),
         reading={} if table is None else table.reading,
         inputs=project.inputs(),

@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.locks import FOR_OWNER
 from recveil.workbench.preview import describe_verdict
-from recveil.workbench.project import Input, Job
+from recveil.workbench.project import Input, Job, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
 from recveil.workbench.tasks import (
     AUDIT_PAGE,
@@ -137,7 +136,7 @@ def _make(request: Request) -> Response:
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
     )
-    settings = {**source_settings(table), "output": output, "k": k, "options": options}
+    settings: Settings = {**source_settings(table), "output": output, "k": k, "options": options}
     with workspace.start_lock:
         if workspace.jobs.running_in("release") is not None:
             raise RecveilError(
@@ -152,11 +151,12 @@ def _make(request: Request) -> Response:
 def _attack(request: Request) -> Response:
     workspace = workspace_of(request)
     job, result = _require_release(request)
-    release, source, reading = (job.settings[name] for name in ("output", "source", "reading"))
+    release, source = job.settings["output"], job.settings["source"]
+    reading = job.settings["reading"]
     options = {**reading, "release": release, "no_curves": True}
     command = format_command("audit", source, options=options)
     workspace.project.note(f"attacked the release {Path(release).name}", command)
-    settings = {"source": source, "reading": reading, **_identify(job, result)}
+    settings: Settings = {"source": source, "reading": reading, **_identify(job, result)}
     workspace.jobs.start(_ATTACKS, "attack", settings, command=command, input=job.input)
     return redirect(f"/release?release={job.id}")
 
@@ -171,7 +171,7 @@ def _describe(request: Request) -> Response:
     _write_card(fields, card)
     workspace.project.save("card", fields)
     output = str(_description_file(workspace, result))
-    settings = {**_identify(job, result), "output": output, "card": str(card)}
+    settings: Settings = {**_identify(job, result), "output": output, "card": str(card)}
     command = format_command(
         "describe", settings["release"], output, options={"card": card, "force": True}
     )
@@ -235,7 +235,7 @@ def _report(request: Request) -> Response:
     return serve_report(request, ("attack",), AUDIT_PAGE, missing)
 
 
-def _require_release(request: Request) -> tuple[Job, dict[str, Any]]:
+def _require_release(request: Request) -> tuple[Job, Result]:
     """Return the job that made a release, and its result."""
     project = workspace_of(request).project
     job = project.job(request.path_params["number"])
@@ -255,13 +255,13 @@ def _require_release(request: Request) -> tuple[Job, dict[str, Any]]:
     return job, result
 
 
-def _identify(job: Job, result: dict[str, Any]) -> dict[str, str]:
+def _identify(job: Job, result: Result) -> Settings:
     """Return the folder of a release with its digest, as a later one may reuse the folder."""
     return {"release": job.settings["output"], "sha256": result["sha256"]}
 
 
 def _job_about(
-    workspace: Workspace, task: str, release: Job | None, result: dict[str, Any] | None
+    workspace: Workspace, task: str, release: Job | None, result: Result | None
 ) -> Job | None:
     """Return the newest job of a task about a release; None if there is none."""
     if release is None or result is None:
@@ -273,7 +273,7 @@ def _job_about(
     return None
 
 
-def _description_file(workspace: Workspace, result: dict[str, Any]) -> Path:
+def _description_file(workspace: Workspace, result: Result) -> Path:
     return workspace.project.folder / _RELEASES / f"{result['name']}.{DESCRIPTION}"
 
 

@@ -1,12 +1,12 @@
 """The page Risk, which reports how easily users are re-identified."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recveil.workbench.project import RESULT, Input, Job
+from recveil.workbench.project import Input, Job, Result, Settings
 from recveil.workbench.table_source import reject_changed, source_settings
 from recveil.workbench.tasks import AUDIT_PAGE
 from recveil.workbench.workspace import (
@@ -18,8 +18,6 @@ from recveil.workbench.workspace import (
     serve_report,
     workspace_of,
 )
-
-_DRAWING = "page of the audit"
 
 
 def _page(request: Request) -> Response:
@@ -37,9 +35,8 @@ def _page(request: Request) -> Response:
         **_describe_duplicates(workspace, table, job),
         is_inspected=workspace.is_inspected(table),
         result=result,
-        drawing_job=workspace.jobs.running_in(_DRAWING),
         is_drawn=folder is not None and (folder / AUDIT_PAGE).is_file(),
-        risk_file=str(folder / "risk.csv") if folder and (result or {}).get("risk") else None,
+        risk_file=str(folder / "risk.csv") if folder and result and result.get("risk") else None,
     )
 
 
@@ -57,30 +54,22 @@ def _report(request: Request) -> Response:
 
 
 def start_auditing(workspace: Workspace, table: Input, *, curves: bool) -> Job:
-    """Start an audit of a table, and draw its report after it."""
-
-    def draw_next(job: Job) -> None:
-        folder = str(workspace.project.job_folder(job.id))
-        settings = {"folder": folder, "result": RESULT}
-        workspace.jobs.start(_DRAWING, "draw audit", settings, input=table.id)
-
+    """Start an audit of a table, which also writes its report."""
     options = {**table.reading, "no_curves": not curves}
     command = format_command("audit", table.place, options=options)
     note = f"audited {table.name}{' with all curves' if curves else ''}"
     workspace.project.note(note, command)
-    settings = {**source_settings(table), "curves": curves}
-    return workspace.jobs.start(
-        "risk", "audit", settings, command=command, input=table.id, then=draw_next
-    )
+    settings: Settings = {**source_settings(table), "curves": curves}
+    return workspace.jobs.start("risk", "audit", settings, command=command, input=table.id)
 
 
 def _describe_duplicates(
     workspace: Workspace, table: Input | None, job: Job | None
-) -> dict[str, Any]:
+) -> Mapping[str, object]:
     """Return how many duplicate rows a failed audit met, and which columns were read."""
     if table is None or job is None or job.state != "failed":
         return {"duplicates": 0, "roles": {}}
-    inspected = workspace.project.result(workspace.project.last_job("data", table.id)) or {}
+    inspected: Result = workspace.project.result(workspace.project.last_job("data", table.id)) or {}
     rows = inspected.get("rows", {"roles": [], "names": []})
     return {
         "duplicates": inspected.get("dropped", {}).get("duplicate", 0),
